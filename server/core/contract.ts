@@ -1,0 +1,107 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Access, Principal } from './access.ts'
+import type { ErrorCode } from './errors.ts'
+
+/** Who counts together, and how often a minute. Routes with one bucket share one count per client address. */
+export interface Limit { readonly bucket: string; readonly perMinute: number }
+
+/**
+ * One route. From these rows come the router, the role check, limits, 402s, validation, OpenAPI, the console's types
+ * and the grid tests. The key is `METHOD /path` with `{name}` parameters, relative to `/api/v1` unless `root` is set.
+ */
+export interface Row {
+  readonly summary: string
+  readonly access: Access
+  readonly limit?: Limit
+  /** Answered 402 in the community edition; the value names the feature. */
+  readonly edition?: string
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly body?: TSchema
+  /** The body is a multipart form that the handler reads from `raw` itself, streaming. */
+  readonly upload?: true
+  /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
+  readonly reply: TSchema | 'events' | 'file' | 'text' | 'none'
+  /** The status of success; 200 unless said. */
+  readonly status?: 200 | 201 | 204
+  readonly fails?: readonly ErrorCode[]
+  /** Served at the root: `/health`, `/metrics`, webhooks. */
+  readonly root?: true
+  /** A credential other than an access token that is accepted too. */
+  readonly also?: 'mfa_setup_token'
+}
+
+export type Contract = Readonly<Record<`${'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'} /${string}`, Row>>
+
+/** Keeps the literal types of the rows. */
+export function contract<const C extends Contract>(rows: C): C {
+  return rows
+}
+
+/** The request as a handler may need it beyond the validated values. */
+export interface RawRequest {
+  readonly stream: IncomingMessage
+  readonly headers: IncomingMessage['headers']
+  readonly clientIp: string
+  readonly requestId: string
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+type Schema<T> = T extends TSchema ? Static<T> : undefined
+type PathParams<Key> = Key extends `${string}{${infer Name}}${infer Rest}` ? Name | PathParams<Rest> : never
+type Params<Key, R> = R extends { readonly params: infer P extends TSchema } ? Static<P> : { readonly [Name in PathParams<Key>]: string }
+type Who<R> = R extends { readonly access: 'public' } ? Principal | undefined : Principal
+
+export interface Input<Key, R> {
+  readonly params: Params<Key, R>
+  readonly query: R extends { readonly query: infer Q extends TSchema } ? Static<Q> : undefined
+  readonly body: R extends { readonly body: infer B extends TSchema } ? Schema<B> : undefined
+  readonly who: Who<R>
+  readonly raw: RawRequest
+}
+
+/** One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. */
+export interface StreamEvent { readonly id?: string; readonly event?: string; readonly data: unknown }
+
+/** A file to send. Nothing of it is kept in memory. */
+export interface FileReply { readonly body: Readable | Buffer; readonly type: string; readonly name?: string; readonly size?: number }
+
+/** An answer whose status is not the row's own: 200 where the row says 201, for example. */
+export class WithStatus<T> {
+  readonly status: number
+  readonly body: T
+  constructor(status: number, body: T) {
+    this.status = status
+    this.body = body
+  }
+}
+
+type Answer<R> = R extends { readonly reply: infer P }
+  ? P extends TSchema ? Static<P> | WithStatus<Static<P>>
+    : P extends 'events' ? AsyncIterable<StreamEvent>
+      : P extends 'file' ? FileReply
+        : P extends 'text' ? string : undefined | void
+  : never
+
+/** One function per row: missing, extra and wrongly typed handlers are compile errors. */
+export type Handlers<C extends Contract, Deps> = {
+  readonly [Key in keyof C]: (deps: Deps, input: Input<Key, C[Key]>) => Answer<C[Key]> | Promise<Answer<C[Key]>>
+}
+
+/** A row with its handler, ready for `http/routes.ts`. */
+export interface BoundRoute {
+  readonly key: string
+  readonly row: Row
+  readonly handle: (input: Input<string, Row>) => unknown
+}
+
+/** Gives handlers their dependencies. */
+export function bind<C extends Contract, Deps>(rows: C, handlers: Handlers<C, Deps>, deps: Deps): BoundRoute[] {
+  return Object.entries(rows).map(([key, row]) => ({
+    key, row,
+    handle: input => (handlers as Record<string, (deps: Deps, input: unknown) => unknown>)[key]?.(deps, input),
+  }))
+}

@@ -1,0 +1,87 @@
+/**
+ * Every way a request can be refused: code → [status, message]. `{placeholders}` are filled from the facts, and the
+ * compiler knows which facts a code needs. Only `http/problem.ts` reads the status.
+ * A message names the thing, the rule and the way out, in that order.
+ */
+export const ERRORS = {
+  // the request itself
+  bad_request: [400, '{said}'],
+  bad_path: [400, 'The path {path} is not allowed: it must be relative and stay inside its folder.'],
+  bad_digest: [400, '{digest} is not a SHA-256 digest: 64 lower-case hex characters are needed.'],
+  not_authenticated: [401, 'This needs a credential. Send Authorization: Bearer with an access token or an API token.'],
+  bad_credential: [401, 'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.'],
+  bad_password: [401, 'User name or password is wrong.'],
+  account_locked: [401, 'User name or password is wrong, or the account is locked. After 5 wrong passwords it is locked for 15 minutes.'],
+  account_inactive: [401, 'This account is deactivated. An admin can activate it again.'],
+  forbidden: [403, 'This needs {needs}. You are {role}.'],
+  bad_setup_token: [403, 'The X-Setup-Token header does not match the SETUP_TOKEN of this deployment.'],
+  not_found: [404, 'There is nothing at {path}.'],
+  method_not_allowed: [405, '{method} is not possible here. Possible: {allowed}.'],
+  body_too_large: [413, 'The request body is larger than {limit_kb} KB.'],
+  rate_limited: [429, 'More than {limit} requests a minute. Go on in {retry_after} s.'],
+  internal: [500, 'Internal server error'],
+  not_ready: [503, 'The service is not ready: {why}.'],
+  // editions
+  enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],
+  // accounts
+  admin_exists: [409, 'An admin exists already, so the setup is closed. Log in as that admin to create more users.'],
+  user_exists: [409, 'The user {username} exists already.'],
+  user_not_found: [404, 'There is no user {username}.'],
+  token_not_found: [404, 'There is no API token {token_id}.'],
+  weak_password: [422, 'The password is too weak: {why}.'],
+  wrong_current_password: [400, 'The current password is wrong.'],
+  own_role: [400, 'You cannot change your own role. Ask another admin.'],
+  own_account: [400, 'You cannot delete or deactivate your own account. Ask another admin.'],
+  last_admin: [400, 'This is the last active admin. Make another user an admin first.'],
+  // settings and keys
+  unknown_setting: [422, 'There is no setting {key}.'],
+  bad_setting: [422, '{key}: {why}.'],
+  no_signing_key: [409, 'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.'],
+  // distributions and packages
+  unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
+  distribution_not_found: [404, 'There is no distribution {codename}.'],
+  wrong_format: [422, '{codename} takes {takes}, this is {is}. Choose a distribution that takes {is}: {others}.'],
+  wrong_arch: [422, '{codename} takes the architectures {takes}, this package is built for {is}.'],
+  format_not_active: [422, '{format} packages are switched off here. Set REPO_FORMAT to {how} and start again.'],
+  unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
+  missing_field: [422, 'The form field {field} is missing.'],
+  bad_package: [422, '{filename} is refused: {why}.'],
+  upload_too_large: [413, 'The file is larger than {limit_mb} MB. An admin can raise validation.max_upload_size_mb.'],
+  upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],
+  digest_mismatch: [422, 'The file has SHA-256 {actual}, the sender said {expected}. Nothing was kept; send it again.'],
+  duplicate_conflict: [409, '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.'],
+  package_not_found: [404, 'There is no package {name}.'],
+  version_not_found: [404, 'There is no version {version} of {name}.'],
+  not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
+  ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
+  // engines
+  engine_unavailable: [503, '{engine} does not answer: {why}.'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof ERRORS
+
+type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholder<Rest> : never
+/** The facts a code's message needs; more are welcome and go out with the answer. */
+export type Facts<Code extends ErrorCode> = { readonly [Name in Placeholder<typeof ERRORS[Code][1]>]: string | number } & { readonly [more: string]: unknown }
+
+/** A refusal that the caller is told. Everything else that is thrown is a fault of ours and answers 500. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, facts: Readonly<Record<string, unknown>>, cause?: unknown) {
+    super(ERRORS[code][1].replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name])), cause === undefined ? {} : { cause })
+    this.name = 'AppError'
+    this.code = code
+    this.facts = facts
+  }
+}
+
+/** Throws the refusal `code` with its facts. The facts are typed from the message's placeholders. */
+export function fail<Code extends ErrorCode>(code: Code, facts: Facts<Code>, cause?: unknown): never {
+  throw new AppError(code, facts, cause)
+}
+
+export function isRefusal<Code extends ErrorCode>(error: unknown, code?: Code): error is AppError {
+  return error instanceof AppError && (code === undefined || error.code === code)
+}

@@ -1,0 +1,45 @@
+/** Severities of the specification, worst first. */
+export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
+export type Severity = typeof SEVERITIES[number]
+
+/** One vulnerability in one package, whoever saw it. Merged by (id, package); `detected_by` is the union, sorted. */
+export interface Finding {
+  readonly id: string
+  readonly package: string
+  readonly severity: Severity
+  readonly detected_by: readonly string[]
+  readonly aliases?: readonly string[]
+  readonly fixed_in?: string
+  readonly summary?: string
+  /** 0 to 1, the probability that it is exploited within 30 days (FIRST EPSS). */
+  readonly epss?: number
+  /** Listed in CISA's catalogue of known exploited vulnerabilities. */
+  readonly kev?: boolean
+}
+
+/** `unknown` ranks between medium and low: not knowing is not harmless. */
+const RANK: Record<Severity, number> = { critical: 6, high: 5, medium: 4, unknown: 3, low: 2, negligible: 1 }
+
+export function worse(a: Severity, b: Severity): Severity {
+  return RANK[a] >= RANK[b] ? a : b
+}
+
+/** The worst severity of a list, or undefined for an empty one. */
+export function worst(findings: readonly Finding[]): Severity | undefined {
+  return findings.reduce<Severity | undefined>((sofar, finding) => sofar === undefined ? finding.severity : worse(sofar, finding.severity), undefined)
+}
+
+/** Joins what several engines found: one entry per (id, package), worst severity, first answer for the rest. */
+export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[] {
+  const merged = new Map<string, Finding>()
+  for (const finding of lists.flat()) {
+    const key = `${finding.package}\u0000${finding.id}`
+    const known = merged.get(key)
+    merged.set(key, known === undefined ? finding : {
+      ...finding, ...known,
+      severity: worse(known.severity, finding.severity),
+      detected_by: [...new Set([...known.detected_by, ...finding.detected_by])].sort(),
+    })
+  }
+  return [...merged.values()].sort((a, b) => RANK[b.severity] - RANK[a.severity] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+}

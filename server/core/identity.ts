@@ -1,0 +1,63 @@
+import { fail } from './errors.ts'
+
+/** The package formats Gatehouse knows. A format is a folder under `formats/`; this union only names them. */
+export type FormatId = 'deb' | 'rpm' | 'apk'
+
+/** Lower-case hex, 64 characters. */
+export type Sha256 = string & { readonly brand: 'Sha256' }
+/** One of the fixed names of `core/distributions.ts`. */
+export type Codename = string & { readonly brand: 'Codename' }
+/** A relative path with no `.`/`..` segment, no empty segment, no control character, not absolute. */
+export type RelPath = string & { readonly brand: 'RelPath' }
+/** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` prints it. */
+export type Iso = string
+
+/** What a thing is. Two blobs with one identity and different digests are an error, never an update. */
+export interface PackageIdentity {
+  readonly format: FormatId
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+}
+
+/** One package in one distribution: the unit that is decided on, published and deleted. */
+export interface PackageRef extends PackageIdentity {
+  readonly codename: Codename
+}
+
+/** Bytes, named by what they are. Size in bytes; digests lower-case hex. */
+export interface Blob {
+  readonly sha256: Sha256
+  readonly size: number
+  readonly md5: string
+  readonly sha1: string
+  readonly sha512: string
+}
+
+const HEX64 = /^[0-9a-f]{64}$/
+// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** @throws bad_digest when `text` is not 64 lower-case hex characters */
+export function sha256(text: string): Sha256 {
+  if (!HEX64.test(text)) fail('bad_digest', { digest: text.slice(0, 80) })
+  return text as Sha256
+}
+
+/** @throws bad_path for anything that could leave the folder it is joined to */
+export function relPath(text: string): RelPath {
+  const unsafe = text === '' || text.startsWith('/') || text.includes('\\') || CONTROL.test(text)
+    || text.split('/').some(segment => segment === '' || segment === '.' || segment === '..')
+  if (unsafe) fail('bad_path', { path: text.slice(0, 200) })
+  return text as RelPath
+}
+
+/** `deb:hello@2.10-3/amd64 in bookworm`: the one-line name of a package, for logs, outbox keys and messages. */
+export function printRef(ref: PackageRef): string {
+  return `${ref.format}:${ref.name}@${ref.version}/${ref.arch} in ${ref.codename}`
+}
+
+/** True when both name the same package in the same distribution. */
+export function sameRef(a: PackageRef, b: PackageRef): boolean {
+  return a.format === b.format && a.name === b.name && a.version === b.version && a.arch === b.arch && a.codename === b.codename
+}

@@ -1,0 +1,86 @@
+import type { Finding, Severity } from './findings.ts'
+import type { Alternatives, Provided } from './relation.ts'
+import type { Blob, Iso, PackageRef } from './identity.ts'
+import type { Report } from './policy.ts'
+import { fail } from './errors.ts'
+
+/** The one vocabulary inside; `catalog/view.ts` renders the specification's two. */
+export const STATES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
+export type State = typeof STATES[number]
+
+/** What can happen to a package that is already known. Admission is not an event: a new manifest carries its state. */
+export type Event = 'approve' | 'reject' | 'quarantine' | 'hold'
+
+/**
+ * State × event → state. An absent cell is refused with `not_possible`.
+ * Source: the specification, "States and transitions"; `quarantined` is left by approval or deletion (README, decisions).
+ */
+export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
+  published: { quarantine: 'quarantined', hold: 'pending_review' },
+  pending_review: { approve: 'published', reject: 'rejected', quarantine: 'quarantined', hold: 'pending_review' },
+  quarantined: { approve: 'published', reject: 'rejected' },
+  rejected: { approve: 'published' },
+}
+
+/** @throws not_possible, naming the state and what may happen in it */
+export function transition(from: State, event: Event): State {
+  return TRANSITIONS[from][event]
+    ?? fail('not_possible', { event, state: from, possible: Object.keys(TRANSITIONS[from]).join(', ') })
+}
+
+/** Only published packages are named by an index. */
+export function isServed(state: State): boolean {
+  return state === 'published'
+}
+
+/** What a person said about a package's findings. */
+export interface Decision {
+  readonly decision: string
+  readonly action: 'approve' | 'reject'
+  readonly justification: string
+  readonly by: string
+  readonly at: Iso
+  readonly expires_at?: Iso
+  /** When it must be decided by the policy's SLA. */
+  readonly due_at?: Iso
+}
+
+/** Facts every format gives about a package; the rest is the format's own `facts`. */
+export interface Description {
+  readonly summary: string
+  readonly description: string
+  readonly source: string
+  readonly source_version: string
+  readonly homepage?: string
+  readonly maintainer?: string
+  readonly section?: string
+  readonly license?: string
+  /** Bytes on disk once installed. */
+  readonly installed_size?: number
+  readonly depends: readonly Alternatives[]
+  readonly provides: readonly Provided[]
+  readonly conflicts: readonly Alternatives[]
+}
+
+/** Where a package is and how it got there. One per reference; the JSON on disk is exactly this. */
+export interface Manifest {
+  readonly schema: 1
+  readonly ref: PackageRef
+  readonly blob: Blob
+  /** The name the uploader gave the file; shown, never used as a path. */
+  readonly filename: string
+  readonly about: Description
+  readonly state: State
+  readonly reports: readonly Report[]
+  readonly findings: readonly Finding[]
+  readonly worst?: Severity
+  /** The format's own index facts, opaque to everyone else. JSON. */
+  readonly facts: unknown
+  /** Paths a client would install, for Contents and filelists. */
+  readonly files: readonly string[]
+  readonly decision?: Decision
+  readonly by: string
+  readonly from: 'upload' | `source:${string}`
+  readonly at: Iso
+  readonly changed_at: Iso
+}

@@ -1,0 +1,82 @@
+import type { Finding, Severity } from './findings.ts'
+import { worst } from './findings.ts'
+import type { State } from './manifest.ts'
+
+/** The gate's steps in the specification's order. */
+export const STEP_NAMES = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'] as const
+export type StepName = typeof STEP_NAMES[number]
+
+/** `unavailable`: the engine could not answer. It is never read as clean. */
+export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
+
+/** One step's answer. */
+export interface Report {
+  readonly step: StepName
+  readonly outcome: Outcome
+  /** The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `signed`, `satisfied`, `missing`, `unavailable`. */
+  readonly verdict: string
+  /** One sentence for people: the thing, the rule, the way out. */
+  readonly said: string
+  readonly findings?: readonly Finding[]
+  /** Needs that nothing in the distribution satisfies, printed. */
+  readonly missing?: readonly string[]
+  /** Why a step failed decides the state: malware and policy blocks are kept in quarantine, the rest is rejected. */
+  readonly quarantine?: boolean
+}
+
+export type Action = 'block' | 'review' | 'warn' | 'allow'
+
+/** The part of the settings that decides. `unknown` has no action of its own in the specification: it is treated as `medium`. */
+export interface CvePolicy {
+  readonly critical: Action
+  readonly high: Action
+  readonly medium: Action
+  readonly low: Action
+  readonly negligible: Action
+  /** What happens when an engine could not answer, or had no or old data. */
+  readonly on_scanner_unavailable: 'hold' | 'warn'
+}
+
+export interface Verdict {
+  readonly state: State
+  /** The reports that led to it, worst first; empty when everything was fine. */
+  readonly because: readonly Report[]
+  readonly warned: boolean
+}
+
+export function actionFor(severity: Severity, policy: CvePolicy): Action {
+  return severity === 'unknown' ? policy.medium : policy[severity]
+}
+
+const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
+
+/** The hardest action any finding asks for. A policy may be stricter on `high` than on `critical`; the hardest still wins. */
+export function hardestAction(findings: readonly Finding[], policy: CvePolicy): Action {
+  return findings.reduce<Action>((sofar, { severity }) => {
+    const action = actionFor(severity, policy)
+    return RANK[action] > RANK[sofar] ? action : sofar
+  }, 'allow')
+}
+
+/**
+ * Turns what the steps said into what happens. Pure; the only place where that is decided.
+ * @param mode `native` at upload and import, which may reject or quarantine; `retro` for everything later, which may
+ *             only hold for review (the specification, "States and transitions", last paragraph)
+ */
+export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'native' | 'retro'): Verdict {
+  const failed = reports.filter(report => report.outcome === 'failed')
+  const findings = reports.flatMap(report => report.findings ?? [])
+  const action = hardestAction(findings, policy)
+  const unavailable = reports.filter(report => report.outcome === 'unavailable')
+  const vulnerable = reports.filter(report => worst(report.findings ?? []) !== undefined)
+  const warned = action === 'warn' || reports.some(report => report.outcome === 'warned') || unavailable.length > 0
+
+  if (mode === 'native' && failed.length > 0) {
+    return { state: failed.some(report => report.quarantine === true) ? 'quarantined' : 'rejected', because: failed, warned }
+  }
+  if (action === 'block') return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: vulnerable, warned }
+  if (failed.length > 0) return { state: 'pending_review', because: failed, warned }
+  if (action === 'review') return { state: 'pending_review', because: vulnerable, warned }
+  if (unavailable.length > 0 && policy.on_scanner_unavailable === 'hold') return { state: 'pending_review', because: unavailable, warned }
+  return { state: 'published', because: warned ? [...vulnerable, ...unavailable] : [], warned }
+}

@@ -1,0 +1,31 @@
+/** How a relation compares versions. `<` and `>` are strict. */
+export type RelationOp = '<' | '<=' | '=' | '>=' | '>'
+
+/** One need: a name, perhaps with an architecture qualifier and a version bound. */
+export interface Relation {
+  readonly name: string
+  readonly arch?: string
+  readonly op?: RelationOp
+  readonly version?: string
+}
+
+/** Alternatives, any of which satisfies the need: `a | b (>= 2)`. */
+export type Alternatives = readonly Relation[]
+
+/** What a package offers: its own name and version, and its virtual names. */
+export interface Provided {
+  readonly name: string
+  /** Absent for an unversioned virtual package, which satisfies only unversioned needs. */
+  readonly version?: string
+  readonly arch?: string
+}
+
+/** `libc6 (>= 2.36)`, as people read it. */
+export function printRelation(relation: Relation): string {
+  const name = relation.arch === undefined ? relation.name : `${relation.name}:${relation.arch}`
+  return relation.op === undefined ? name : `${name} (${relation.op} ${relation.version ?? ''})`
+}
+
+export function printAlternatives(alternatives: Alternatives): string {
+  return alternatives.map(printRelation).join(' | ')
+}

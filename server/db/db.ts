@@ -1,0 +1,81 @@
+import knex, { type Knex } from 'knex'
+import type { PoolClient } from 'pg'
+import pg from 'pg'
+
+// PostgreSQL's int8 (OID 20) arrives as text by default; every bigint here is a count, a size or a sequence below 2^53
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them; `timestamptz` as Date, `int8` as number. */
+export interface Queryable {
+  query<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row[]>
+  /** The first row, or undefined. */
+  first<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row | undefined>
+}
+
+/** One transaction: everything in it is kept, or nothing. */
+export interface Tx extends Queryable { readonly inTransaction: true }
+
+export interface Db extends Queryable {
+  /** Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or deadlock. */
+  tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** For migrations only. */
+  readonly knex: Knex
+  close(): Promise<void>
+}
+
+/** A URL, or the folder of a unix socket. */
+export type DatabaseAddress = { readonly url: string } | { readonly socket: string; readonly database: string }
+
+// 40001 serialization_failure, 40P01 deadlock_detected (PostgreSQL, appendix A)
+const RETRYABLE = new Set(['40001', '40P01'])
+
+function queryable(run: (sql: string, params: readonly unknown[]) => Promise<unknown[]>): Queryable {
+  return {
+    query: async <Row extends object>(sql: string, params: readonly unknown[] = []) => await run(sql, params) as Row[],
+    first: async <Row extends object>(sql: string, params: readonly unknown[] = []) => (await run(sql, params))[0] as Row | undefined,
+  }
+}
+
+async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
+  await client.query('begin')
+  try {
+    const result = await work({ ...queryable(async (sql, params) => (await client.query(sql, [...params])).rows), inTransaction: true })
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined) // the connection is gone; the first error says more
+    throw error
+  }
+}
+
+/** The one place that speaks to PostgreSQL. knex holds the pool and the migrations; statements are plain SQL. */
+export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
+  const connection = 'url' in address
+    ? { connectionString: address.url }
+    : { host: address.socket, database: address.database, user: 'postgres' }
+  const pool = knex({ client: 'pg', connection, pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 }, acquireConnectionTimeout: 30_000 })
+
+  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await (pool.client as Knex.Client).acquireConnection() as PoolClient
+    try {
+      return await work(client)
+    } finally {
+      await (pool.client as Knex.Client).releaseConnection(client)
+    }
+  }
+
+  return {
+    ...queryable(async (sql, params) => withClient(async client => (await client.query(sql, [...params])).rows)),
+    tx: async work => withClient(async client => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await once(client, work)
+        } catch (error) {
+          if (attempt >= 3 || !RETRYABLE.has((error as { code?: string }).code ?? '')) throw error
+        }
+      }
+    }),
+    knex: pool,
+    close: () => pool.destroy(),
+  }
+}

@@ -1,0 +1,30 @@
+import type { Knex } from 'knex'
+import type { Db } from './db.ts'
+import { accounts } from './migrations/0001-accounts.ts'
+import { packages } from './migrations/0002-packages.ts'
+import { publication } from './migrations/0003-publication.ts'
+
+/** One step forward. `up` is plain SQL; a step that is released is never changed. */
+export interface Migration { readonly name: string; readonly up: string }
+
+/** In order. A new step goes to the end. */
+export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication]
+
+const source: Knex.MigrationSource<Migration> = {
+  getMigrations: async () => [...MIGRATIONS],
+  getMigrationName: migration => migration.name,
+  getMigration: async migration => ({
+    up: async trx => { await trx.raw(migration.up) },
+    down: async () => { throw new Error('Migrations go forward only. Restore a backup to go back.') },
+  }),
+}
+
+/** Brings the schema up to date; concurrent starts wait for one another on knex's lock row. @throws when a step fails: nothing may be served then */
+export async function migrate(db: Db): Promise<void> {
+  await db.knex.migrate.latest({ migrationSource: source, tableName: 'schema_migration' })
+}
+
+/** The newest applied step, for the health report. */
+export async function schemaVersion(db: Db): Promise<string | undefined> {
+  return (await db.first<{ name: string }>('select name from schema_migration order by id desc limit 1'))?.name
+}

@@ -1,0 +1,40 @@
+import type { Migration } from '../migrate.ts'
+
+/** What is owed and what is live. New tables: no lock on anything that is used. */
+export const publication: Migration = {
+  name: '0003-publication',
+  up: `
+    create table outbox (
+      key        text collate "C" primary key,
+      asked      int not null default 1,
+      tries      int not null default 0,
+      not_before timestamptz not null default now(),
+      last_error text
+    );
+    -- names whose index entries are to be written again; '' means all of them
+    create table publish_dirty (
+      seq      bigint generated always as identity primary key,
+      codename text collate "C" not null,
+      name     text collate "C" not null
+    );
+    create index publish_dirty_codename on publish_dirty (codename, seq);
+    create table generation (
+      codename   text collate "C" not null,
+      n          int not null,
+      made_at    timestamptz not null,
+      packages   int not null,
+      bytes      bigint not null,
+      primary key (codename, n)
+    );
+    create table audit_pending (
+      id   bigint generated always as identity primary key,
+      at   timestamptz not null default clock_timestamp(),
+      fact jsonb not null
+    );
+    -- distributions an admin has set up
+    create table distribution (
+      codename    text collate "C" primary key,
+      description text not null default '',
+      created_at  timestamptz not null default now()
+    );`,
+}

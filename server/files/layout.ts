@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import type { Codename, FormatId, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
+import { relPath } from '../core/identity.ts'
+
+/**
+ * Every path below `/repos`, and the only place that joins one:
+ *
+ *     /repos
+ *     ├── pool/ab/cd/<sha256>                      blobs; immutable; also what waits for review
+ *     ├── quarantine/<sha256>                      blobs that were blocked or rejected; never linked into a tree
+ *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json
+ *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
+ *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
+ *     ├── apt/dists/<codename> ─▶ ../../trees/<codename>/<n>     the commit point: one rename of a link
+ *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
+ *     ├── incoming/<id>                            uploads on their way in; empty after a start
+ *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
+ *     └── .secrets/   .pg/   gpg.key
+ *
+ * Served over HTTP: `apt/…` and `gpg.key`, nothing else.
+ */
+export interface Layout {
+  readonly root: string
+  readonly pool: string
+  readonly quarantine: string
+  readonly manifests: string
+  readonly trees: string
+  readonly shards: string
+  readonly incoming: string
+  readonly audit: string
+  readonly keyring: string
+  readonly security: string
+  readonly backups: string
+  readonly secrets: string
+  readonly database: string
+  readonly settingsFile: string
+  readonly publicKey: string
+  /** Where the published APT tree lives: `dists/` and `pool/` below it. */
+  readonly apt: string
+  blob(digest: Sha256): string
+  quarantined(digest: Sha256): string
+  manifest(ref: PackageRef): string
+  manifestFolder(format: FormatId, codename: Codename): string
+  generation(codename: Codename, n: number): string
+  /** The link whose target is the live generation. */
+  live(codename: Codename): string
+  /** A path inside the published pool of one distribution, such as `h/hello/hello_1.0_amd64.deb`. */
+  published(codename: Codename, path: RelPath): string
+}
+
+/**
+ * A file name for anything a package may be called: what is not plain is percent-encoded, so `1:2.0~rc1/x` stays one
+ * segment and two names never share one. At most 255 bytes for names up to 80 characters.
+ */
+export function fileSegment(text: string): string {
+  const plain = text.replace(/[^A-Za-z0-9+.~_-]/g, char => [...Buffer.from(char)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join(''))
+  return /^\.+$/.test(plain) ? plain.replaceAll('.', '%2e') : plain
+}
+
+export function createLayout(root: string): Layout {
+  const at = (...parts: string[]): string => join(root, ...parts)
+  return {
+    root,
+    pool: at('pool'),
+    quarantine: at('quarantine'),
+    manifests: at('manifests'),
+    trees: at('trees'),
+    shards: at('trees', '.shards'),
+    incoming: at('incoming'),
+    audit: at('audit'),
+    keyring: at('keyring'),
+    security: at('security'),
+    backups: at('backups'),
+    secrets: at('.secrets'),
+    database: at('.pg'),
+    settingsFile: at('settings.json'),
+    publicKey: at('gpg.key'),
+    apt: at('apt'),
+    blob: digest => at('pool', digest.slice(0, 2), digest.slice(2, 4), digest),
+    quarantined: digest => at('quarantine', digest),
+    manifest: ref => at('manifests', ref.format, ref.codename, fileSegment(ref.name), `${fileSegment(ref.version)}_${fileSegment(ref.arch)}.json`),
+    manifestFolder: (format, codename) => at('manifests', format, codename),
+    generation: (codename, n) => at('trees', codename, String(n)),
+    live: codename => at('apt', 'dists', codename),
+    published: (codename, path) => at('apt', 'pool', codename, 'main', relPath(path)),
+  }
+}

@@ -1,0 +1,8 @@
+/** What the index needs of a .deb beyond its blob. */
+export interface DebFacts {
+  /**
+   * The control paragraph as an index carries it: its fields in their order, `Description` whole, continuation lines
+   * kept, no trailing newline; without Filename, Size and digests, which the tree adds.
+   */
+  readonly control: string
+}

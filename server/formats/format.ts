@@ -1,0 +1,76 @@
+import type { Distribution } from '../core/distributions.ts'
+import type { Blob, FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
+import type { Description } from '../core/manifest.ts'
+import type { Provided, Relation } from '../core/relation.ts'
+import type { SpooledFile } from '../files/spool.ts'
+
+/** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
+export interface Inspection<Facts = unknown> {
+  readonly identity: PackageIdentity
+  readonly about: Description
+  readonly facts: Facts
+  /** Paths a client would install, relative, in archive order; kept for Contents and filelists. */
+  readonly files: readonly string[]
+  /** The signature the package itself carries, if any; checked by the signature step. */
+  readonly signature?: EmbeddedSignature
+}
+
+/** A signature inside the package over bytes inside the package. */
+export interface EmbeddedSignature {
+  readonly kind: 'openpgp'
+  /** Armoured or binary OpenPGP signature packet(s). */
+  readonly signature: Buffer
+  /** The bytes that were signed, as a re-readable stream. */
+  signed(): NodeJS.ReadableStream
+}
+
+/** One inner archive, unpacked as far as an antivirus engine needs it: a plain tar, cpio or file. */
+export interface InnerStream {
+  /** `data.tar`, `control.tar`, `payload.cpio`: named in findings. */
+  readonly name: string
+  open(): AsyncIterable<Buffer>
+}
+
+/** A package as a publication names it: its facts, and where its bytes are. */
+export interface PublishedEntry {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly sortKey: string
+  readonly source: string
+  readonly blob: Blob
+  readonly facts: unknown
+}
+
+/**
+ * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`.
+ * The rest of the server never asks which format it has.
+ */
+export interface Format<Facts = unknown> {
+  readonly id: FormatId
+  readonly label: string
+  /** Lower case, with the dot. */
+  readonly endings: readonly string[]
+  /** From the first 512 bytes; no I/O. */
+  recognises(head: Uint8Array): boolean
+  /**
+   * Identity, relations and index facts in one pass over the file. Budgets: 32 MiB of control data, 8 GiB and 300,000
+   * entries of payload, 60 s.
+   * @throws bad_package
+   */
+  inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<Facts>>
+  /** Every inner archive, for the antivirus step; the engine does not open the outer one. @throws bad_package while read */
+  inner(file: SpooledFile): AsyncIterable<InnerStream>
+  /** <0, 0, >0 in the ecosystem's own order. */
+  compareVersions(a: string, b: string): number
+  /** Maps a version so that comparing the results by code point (`collate "C"`) is `compareVersions`. */
+  versionKey(version: string): string
+  /** True when what `have` offers satisfies `need`. */
+  satisfies(have: Provided, need: Relation): boolean
+  /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
+  poolName(identity: PackageIdentity, source: string): RelPath
+  purl(identity: PackageIdentity, distribution: Distribution): string
+  installCommand(identity: PackageIdentity): string
+  /** A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined. */
+  complain(identity: PackageIdentity): string | undefined
+}

@@ -1,0 +1,12 @@
+import type { Iso } from '../core/identity.ts'
+
+/** The time, passed in so that tests can hold it still. */
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }
+
+export function isoNow(clock: Clock): Iso {
+  return clock.now().toISOString()
+}

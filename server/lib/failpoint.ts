@@ -1,0 +1,26 @@
+/**
+ * A named place where a test may stop the process, as a power cut would. Inert unless `GATEHOUSE_FAILPOINT` names it,
+ * which only the crash tests set; then the process kills itself with SIGKILL when it gets there.
+ * The names are listed in `FAILPOINTS`, so that the crash test visits each.
+ */
+export const FAILPOINTS = [
+  'spool:before-rename', 'pool:before-rename', 'catalog:before-commit', 'catalog:after-commit',
+  'manifest:before-write', 'manifest:after-write', 'audit:before-append', 'audit:after-append',
+  'publish:before-build', 'publish:before-verify', 'publish:before-rename', 'publish:before-swap', 'publish:after-swap', 'publish:before-done',
+] as const
+export type Failpoint = typeof FAILPOINTS[number]
+
+let armed: string | undefined
+let countdown = 0
+
+/** Arms one point: `name`, or `name#3` for the third visit. Called once by `main.ts` with the environment's value. */
+export function armFailpoint(text: string | undefined): void {
+  const match = /^(.+?)(?:#(\d+))?$/.exec(text ?? '')
+  armed = match?.[1]
+  countdown = Number(match?.[2] ?? 1)
+}
+
+export function failpoint(name: Failpoint): void {
+  if (armed !== name || --countdown > 0) return
+  process.kill(process.pid, 'SIGKILL')
+}

@@ -1,0 +1,56 @@
+import type { Tx } from '../db/db.ts'
+
+/** The actions of the specification, "Audit log entry". */
+export const AUDIT_ACTIONS = [
+  'LOGIN', 'USER_CREATE', 'USER_UPDATE', 'USER_DELETE', 'USER_ROLE_CHANGE', 'PASSWORD_CHANGE', 'PASSWORD_RESET', 'UPLOAD', 'DELETE', 'IMPORT',
+  'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN', 'CLAMAV_UPDATE', 'SETTINGS_CHANGE', 'GPG_GENERATE', 'INIT_DISTS', 'IMPORT_GROUP_DELETE',
+  'BACKUP_CREATE', 'TOKEN_CREATE', 'TOKEN_REVOKE', 'SYNC_INDEX',
+] as const
+export type AuditAction = typeof AUDIT_ACTIONS[number]
+export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
+
+/** What is said about one act. Never a secret: not a password, not a token, not a key. */
+export interface AuditFact {
+  readonly action: AuditAction
+  readonly result: AuditResult
+  readonly user: string
+  readonly package?: string
+  readonly version?: string
+  readonly distribution?: string
+  readonly detail: string
+  /** Source address, for logins and everything else that comes over HTTP. */
+  readonly ip?: string
+}
+
+/** One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the very first. */
+export interface AuditEntry extends AuditFact {
+  readonly id: string
+  readonly timestamp: string
+  readonly prev: string
+}
+
+export interface AuditQuery {
+  readonly page: number
+  readonly perPage: number
+  readonly package?: string
+  readonly action?: string
+  readonly result?: string
+  readonly user?: string
+  readonly q?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** The append-only log. Facts wait in the table `audit_pending` inside the transaction they belong to, then become lines. */
+export interface Audit {
+  /** Owes the line inside `tx`: no line without its change, no change without its line. */
+  owe(tx: Tx, fact: AuditFact): Promise<void>
+  /** For acts that change no row: logins, refusals. */
+  record(fact: AuditFact): Promise<void>
+  /** Appends everything owed, in order; called by the outbox for the key `audit`. */
+  deliver(): Promise<void>
+  /** Newest first; streams the files, holds one page. */
+  search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  /** Walks the whole chain. */
+  integrity(): Promise<{ readonly ok: boolean; readonly files: number; readonly lines: number; readonly broken: readonly { file: string; line: number; why: string }[] }>
+}

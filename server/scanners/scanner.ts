@@ -1,0 +1,66 @@
+import type { Distribution } from '../core/distributions.ts'
+import type { Finding } from '../core/findings.ts'
+import type { PackageIdentity } from '../core/identity.ts'
+import type { Description } from '../core/manifest.ts'
+import type { InnerStream } from '../formats/format.ts'
+
+/** What an engine says of itself. Times are ISO 8601. */
+export interface EngineStatus {
+  readonly id: string
+  readonly ok: boolean
+  readonly version?: string
+  readonly signatures_version?: string
+  readonly signatures_at?: string
+  /** Why it is not ok, in one sentence. */
+  readonly error?: string
+}
+
+/** What a scanner is given: what the package is, and its bytes unpacked. */
+export interface ScanSubject {
+  readonly identity: PackageIdentity
+  readonly about: Description
+  readonly distribution: Distribution
+  readonly purl: string
+  inner(): AsyncIterable<InnerStream>
+}
+
+export type AntivirusAnswer =
+  | { readonly kind: 'clean' }
+  | { readonly kind: 'infected'; readonly signature: string; readonly where: string }
+  /** A limit was exceeded, so the rest was not looked at: a failed scan, never a clean one. */
+  | { readonly kind: 'unscannable'; readonly why: string; readonly where: string }
+
+/** `no_data`: nothing is loaded that covers this distribution. `stale`: what is loaded is too old to be believed. */
+export type CoverageAnswer = 'covered' | 'partial' | 'no_data' | 'stale'
+
+export interface VulnerabilityAnswer {
+  readonly coverage: CoverageAnswer
+  readonly said: string
+  readonly findings: readonly Finding[]
+}
+
+/** @throws EngineUnavailable from `scan` when it cannot answer */
+export interface AntivirusScanner {
+  readonly id: string
+  readonly kind: 'antivirus'
+  status(signal?: AbortSignal): Promise<EngineStatus>
+  scan(subject: ScanSubject, signal: AbortSignal): Promise<AntivirusAnswer>
+}
+
+/** @throws EngineUnavailable from `scan` when it cannot answer */
+export interface VulnerabilityScanner {
+  readonly id: string
+  readonly kind: 'vulnerability'
+  status(signal?: AbortSignal): Promise<EngineStatus>
+  scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
+}
+
+/** The engine did not answer: never read as clean. */
+export class EngineUnavailable extends Error {
+  readonly engine: string
+  constructor(engine: string, why: string, cause?: unknown) {
+    super(why, cause === undefined ? {} : { cause })
+    this.name = 'EngineUnavailable'
+    this.engine = engine
+  }
+}

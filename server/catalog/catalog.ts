@@ -1,8 +1,20 @@
-import type { PackageRef } from '../core/identity.ts'
-import type { Decision, Event, Manifest } from '../core/manifest.ts'
+import type { PackageRef, Sha256 } from '../core/identity.ts'
+import { printRef } from '../core/identity.ts'
+import type { Decision, Event, Manifest, State } from '../core/manifest.ts'
+import { isServed, transition } from '../core/manifest.ts'
+import { worst, type Finding } from '../core/findings.ts'
 import type { Report } from '../core/policy.ts'
-import type { Finding } from '../core/findings.ts'
+import { fail } from '../core/errors.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import type { Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import type { Audit, AuditFact } from '../record/audit.ts'
+import type { Events } from '../record/events.ts'
+import { deleteManifest, findManifest, insertManifest, lockManifest, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
 
 /** Who did it and from where, for the audit line. */
 export interface Actor { readonly name: string; readonly ip?: string }
@@ -21,7 +33,7 @@ export interface Changed {
   /** `already`: the same bytes were admitted before, nothing was changed. */
   readonly outcome: 'created' | 'already' | 'changed' | 'deleted'
   readonly manifest: Manifest
-  /** Resolves when the files on disk say what the database says; false after `timeoutMs`. */
+  /** Resolves true when the published tree says what the database says; false after `timeoutMs` or a failed publication. */
   settled(timeoutMs: number): Promise<boolean>
 }
 
@@ -33,4 +45,138 @@ export interface Catalog {
    */
   change(change: Change, actor: Actor): Promise<Changed>
   find(ref: PackageRef): Promise<Manifest | undefined>
+  /** Puts the bytes where the rows say they belong; called by the outbox for `blob:<sha256>`. */
+  settleBlob(digest: Sha256): Promise<void>
+}
+
+export interface CatalogDeps {
+  readonly db: Db
+  readonly outbox: Outbox
+  readonly pool: Pool
+  readonly audit: Audit
+  readonly events: Events
+  readonly clock: Clock
+}
+
+/** Contents follow the packages at their own pace: they are large and change with every package. */
+const CONTENTS_DELAY_MS = 30_000
+/** Uploads that arrive within this time share a publication even when none is running. */
+const COALESCE_MS = 25
+
+interface Written { readonly outcome: Changed['outcome']; readonly manifest: Manifest; readonly ask?: number }
+
+/** Owes everything that must follow from `before` becoming `after`, in the same transaction. */
+async function oweEffects(tx: Tx, outbox: Outbox, before: Manifest | undefined, after: Manifest | undefined): Promise<number | undefined> {
+  const { ref, blob } = (after ?? before) as Manifest
+  await outbox.owe(tx, `manifest:${JSON.stringify(ref)}`)
+  if (before !== undefined) await outbox.owe(tx, `blob:${blob.sha256}`)
+  await refreshArtifact(tx, ref)
+  const wasServed = before !== undefined && isServed(before.state)
+  if (!wasServed && !(after !== undefined && isServed(after.state))) return undefined
+  if (wasServed && after !== undefined && isServed(after.state)) return undefined
+  await markDirty(tx, ref.codename, ref.name)
+  await outbox.owe(tx, `contents:${ref.codename}`, { delayMs: CONTENTS_DELAY_MS })
+  return outbox.owe(tx, `publish:${ref.codename}`, { delayMs: COALESCE_MS })
+}
+
+const AUDIT_OF_EVENT: Record<Event, AuditFact['action']> = { approve: 'SECURITY_DECISION', reject: 'SECURITY_DECISION', quarantine: 'QUARANTINE', hold: 'RESCAN' }
+const RESULT_OF_STATE: Record<State, AuditFact['result']> = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: 'FAILURE' }
+
+function auditOf(change: Change, before: Manifest | undefined, after: Manifest | undefined, actor: Actor): AuditFact {
+  const { ref } = (after ?? before) as Manifest
+  const about = { user: actor.name, package: ref.name, version: ref.version, distribution: ref.codename, ...(actor.ip === undefined ? {} : { ip: actor.ip }) }
+  const moved = before === undefined || after === undefined || before.state === after.state ? '' : ` ${before.state} → ${after.state}.`
+  switch (change.kind) {
+    case 'admit': return {
+      ...about, action: change.manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT', result: RESULT_OF_STATE[change.manifest.state],
+      detail: `${change.manifest.filename}, SHA-256 ${change.manifest.blob.sha256}: ${change.manifest.state}.`,
+    }
+    case 'event': return { ...about, action: AUDIT_OF_EVENT[change.event], result: 'SUCCESS', detail: `${change.why}${moved}` }
+    case 'rescan': return { ...about, action: 'RESCAN', result: 'SUCCESS', detail: `${change.findings.length} findings.${moved}` }
+    case 'delete': return { ...about, action: 'DELETE', result: 'SUCCESS', detail: `${ref.arch}, was ${before?.state ?? ''}. ${change.why}`.trim() }
+  }
+}
+
+function apply(change: Exclude<Change, { kind: 'admit' | 'delete' }>, before: Manifest, now: string): Manifest {
+  const state = change.event === undefined ? before.state : transition(before.state, change.event)
+  if (change.kind === 'event') return { ...before, state, changed_at: now, ...(change.decision === undefined ? {} : { decision: change.decision }) }
+  const severity = worst(change.findings)
+  const { worst: _, ...rest } = before
+  return { ...rest, state, changed_at: now, reports: change.reports, findings: change.findings, ...(severity === undefined ? {} : { worst: severity }) }
+}
+
+function refuseOtherBytes(known: Manifest, incoming: Manifest): void {
+  if (known.blob.sha256 === incoming.blob.sha256) return
+  fail('duplicate_conflict', { ref: printRef(known.ref), incoming_sha256: incoming.blob.sha256, existing_sha256: known.blob.sha256 })
+}
+
+export function createCatalog({ db, outbox, pool, audit, events, clock }: CatalogDeps): Catalog {
+  // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
+  const blobLock = createKeyedLock()
+
+  async function commit(change: Change, actor: Actor, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
+    await audit.owe(tx, auditOf(change, before, after, actor))
+    const ask = await oweEffects(tx, outbox, before, after)
+    failpoint('catalog:before-commit')
+    return ask
+  }
+
+  async function admit(change: Change & { kind: 'admit' }, actor: Actor): Promise<Written> {
+    const { manifest, file } = change
+    return blobLock.run(manifest.blob.sha256, async () => {
+      const known = await findManifest(db, manifest.ref)
+      if (known !== undefined) {
+        refuseOtherBytes(known, manifest)
+        return { outcome: 'already', manifest: known }
+      }
+      if (manifest.state === 'published' || manifest.state === 'pending_review') await pool.add(file)
+      else if (await whereBlobBelongs(db, manifest.blob.sha256) !== 'pool') await pool.quarantine(file)
+      return db.tx<Written>(async tx => {
+        if (!await insertManifest(tx, manifest)) { // another upload of the same identity was faster
+          const other = await lockManifest(tx, manifest.ref)
+          if (other === undefined) throw new Error(`${printRef(manifest.ref)} came and went at the same moment`)
+          refuseOtherBytes(other, manifest)
+          return { outcome: 'already', manifest: other }
+        }
+        const ask = await commit(change, actor, undefined, manifest, tx)
+        return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
+      })
+    })
+  }
+
+  async function alter(change: Exclude<Change, { kind: 'admit' }>, actor: Actor): Promise<Written> {
+    const known = await findManifest(db, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
+    return blobLock.run(known.blob.sha256, () => db.tx<Written>(async tx => {
+      const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
+      const after = change.kind === 'delete' ? undefined : apply(change, before, isoNow(clock))
+      if (after === undefined) await deleteManifest(tx, change.ref)
+      else await updateManifest(tx, after)
+      // out of quarantine before the commit: an index must never name bytes that are not in the pool
+      if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
+      const ask = await commit(change, actor, before, after, tx)
+      return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, ...(ask === undefined ? {} : { ask }) }
+    }))
+  }
+
+  return {
+    find: ref => findManifest(db, ref),
+    async change(change, actor) {
+      const { outcome, manifest, ask } = await (change.kind === 'admit' ? admit(change, actor) : alter(change, actor))
+      if (outcome !== 'already') {
+        failpoint('catalog:after-commit')
+        outbox.nudge()
+        events.emit({ type: 'package.state', at: isoNow(clock), data: { ...manifest.ref, state: outcome === 'deleted' ? 'deleted' : manifest.state, by: actor.name } })
+      }
+      return {
+        outcome, manifest,
+        settled: timeoutMs => ask === undefined ? Promise.resolve(true) : outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs),
+      }
+    },
+    settleBlob: digest => blobLock.run(digest, async () => {
+      const place = await whereBlobBelongs(db, digest)
+      if (place === 'nowhere') await pool.remove(digest)
+      else if (place === 'quarantine') await pool.confine(digest)
+      else await pool.release(digest)
+    }),
+  }
 }

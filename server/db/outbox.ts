@@ -1,27 +1,189 @@
-import type { Db, Tx } from './db.ts'
-
-/** Delivers one kind of key. Must be idempotent: it may run again after a crash. */
-export type Deliver = (rest: string) => Promise<void>
+import type { Db, Queryable } from './db.ts'
 
 /**
- * What must still happen to files because of a committed decision. Equal keys coalesce.
- * Keys: `manifest:<ref>`, `publish:<codename>`, `contents:<codename>`, `audit`.
+ * Delivers what is owed under some keys of one kind; gets what stands behind the colon of each. Must be idempotent: it
+ * may run again after a crash. Where it throws, all of them stay owed.
+ */
+export type Deliver = (rests: readonly string[]) => Promise<void>
+
+export interface HandleOptions {
+  /** How many deliveries of this kind run at once; 1 unless said. */
+  readonly parallel?: number
+  /** How many keys one delivery takes; 1 unless said. */
+  readonly batch?: number
+}
+
+/**
+ * What must still happen to files because of a committed decision. Asks under equal keys coalesce into one delivery.
+ * Keys: `manifest:<ref>`, `blob:<sha256>`, `publish:<codename>`, `contents:<codename>`, `audit`.
  */
 export interface Outbox {
-  owe(tx: Tx, key: string, options?: { readonly delayMs?: number }): Promise<void>
-  /** Names the function for `<kind>` or `<kind>:<rest>`; call before `start`. */
-  handle(kind: string, deliver: Deliver, options?: { readonly parallel?: number }): void
+  /** @returns the ask's number, for `settled` */
+  owe(tx: Queryable, key: string, options?: { readonly delayMs?: number }): Promise<number>
+  /** Names the function for `<kind>` and `<kind>:<rest>`; call before `start`. */
+  handle(kind: string, deliver: Deliver, options?: HandleOptions): void
   /** Looks now instead of at the next tick; call after a commit that owed something. */
   nudge(): void
-  /** Resolves true when nothing is owed under the key, false after `timeoutMs`. */
-  settled(key: string, timeoutMs: number): Promise<boolean>
-  /** Delivers until nothing is owed, or throws the first error; used at start and by tests. */
+  /** Resolves true when this ask was delivered; false when its delivery failed (it stays owed) or after `timeoutMs`. */
+  settled(key: string, ask: number, timeoutMs: number): Promise<boolean>
+  /** Tries everything that is owed, due or not, until nothing is left or only failures are. */
   drain(): Promise<void>
   start(): void
   /** Finishes what is running, then stops. */
   stop(): Promise<void>
-  /** Rows that failed at least once, for the health report. */
+  /** What failed at least once, for the health report. */
   stuck(): Promise<readonly { readonly key: string; readonly tries: number; readonly last_error: string }[]>
 }
 
-export type OutboxDeps = { readonly db: Db; readonly onError: (key: string, error: unknown) => void }
+export interface OutboxDeps {
+  readonly db: Db
+  readonly onError: (key: string, error: unknown) => void
+  /** How often to look without being nudged; 1,000 ms unless said. */
+  readonly tickMs?: number
+}
+
+interface Owed { readonly key: string; readonly ids: number[]; readonly tries: number }
+interface Waiter { readonly ask: number; readonly tell: (delivered: boolean) => void }
+
+const LONGEST_BACKOFF_MS = 60_000
+const KEYS_AT_ONCE = 500
+
+const kindOf = (key: string): string => key.split(':', 1)[0] ?? key
+const restOf = (key: string): string => key.slice(kindOf(key).length + 1)
+
+async function readOwed(db: Db, dueOnly: boolean): Promise<Owed[]> {
+  return db.query<Owed>(`
+    select key, array_agg(id) as ids, max(tries) as tries from outbox group by key
+    having not $1 or min(not_before) <= clock_timestamp() order by min(id) limit ${KEYS_AT_ONCE}`, [dueOnly])
+}
+
+/** The loop that pays debts. One instance per database: the leader's. */
+export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbox {
+  const kinds = new Map<string, { deliver: Deliver; parallel: number; batch: number; running: number }>()
+  const inFlight = new Set<string>()
+  const retryAt = new Map<string, number>()
+  const waiters = new Map<string, Set<Waiter>>()
+  const deliveries = new Set<Promise<void>>()
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<void> | undefined
+  let lookAgain = false
+  let stopped = true
+
+  function tell(owed: Owed, delivered: boolean): void {
+    const ids = new Set(owed.ids)
+    for (const waiter of waiters.get(owed.key) ?? []) if (ids.has(waiter.ask)) waiter.tell(delivered)
+  }
+
+  async function deliverBatch(kind: { deliver: Deliver; running: number }, batch: readonly Owed[]): Promise<void> {
+    kind.running++
+    for (const { key } of batch) inFlight.add(key)
+    try {
+      await kind.deliver(batch.map(owed => restOf(owed.key)))
+      // exactly the asks that were read: one that came while delivering stays owed
+      await db.query('delete from outbox where id = any($1)', [batch.flatMap(owed => owed.ids)])
+      for (const owed of batch) {
+        retryAt.delete(owed.key)
+        tell(owed, true)
+      }
+    } catch (error) {
+      await failed(batch, error)
+    } finally {
+      kind.running--
+      for (const { key } of batch) inFlight.delete(key)
+    }
+  }
+
+  async function failed(batch: readonly Owed[], error: unknown): Promise<void> {
+    const said = error instanceof Error ? error.message : String(error)
+    for (const owed of batch) {
+      retryAt.set(owed.key, Date.now() + Math.min(LONGEST_BACKOFF_MS, 250 * 2 ** Math.min(owed.tries, 10)))
+      onError(owed.key, error)
+      tell(owed, false)
+    }
+    const ids = batch.flatMap(owed => owed.ids)
+    await db.query('update outbox set tries = tries + 1, last_error = $2 where id = any($1)', [ids, said.slice(0, 500)])
+      .catch((again: unknown) => onError('outbox', again)) // the database is gone: the rows stay as they are, and stay owed
+  }
+
+  function dispatch(rows: readonly Owed[], patient: boolean): void {
+    const ready = rows.filter(({ key }) => !inFlight.has(key) && (!patient || (retryAt.get(key) ?? 0) <= Date.now()))
+    for (const [name, kind] of kinds) {
+      const mine = ready.filter(({ key }) => kindOf(key) === name)
+      while (mine.length > 0 && kind.running < kind.parallel) {
+        const delivery = deliverBatch(kind, mine.splice(0, kind.batch)).then(nudge)
+        deliveries.add(delivery)
+        void delivery.finally(() => deliveries.delete(delivery))
+      }
+    }
+  }
+
+  async function look(): Promise<void> {
+    do {
+      lookAgain = false
+      try {
+        dispatch(await readOwed(db, true), true)
+      } catch (error) {
+        onError('outbox', error)
+      }
+    } while (lookAgain && !stopped)
+  }
+
+  function nudge(): void {
+    if (stopped) return
+    lookAgain = true
+    looking ??= look().finally(() => { looking = undefined })
+  }
+
+  async function drain(): Promise<void> {
+    const tried = new Map<string, number>()
+    for (;;) {
+      const rows = await readOwed(db, false)
+      const fresh = rows.filter(({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids))
+      if (fresh.length === 0 && deliveries.size === 0) return
+      for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
+      dispatch(fresh, false)
+      for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key) // no room yet: its turn comes in the next round
+      await Promise.race(deliveries)
+    }
+  }
+
+  return {
+    owe: async (tx, key, options = {}) => {
+      const row = await tx.first<{ id: number }>(
+        `insert into outbox (key, not_before) values ($1, clock_timestamp() + $2 * interval '1 millisecond') returning id`, [key, options.delayMs ?? 0])
+      return row?.id ?? 0
+    },
+    handle: (kind, deliver, options = {}) => {
+      kinds.set(kind, { deliver, parallel: options.parallel ?? 1, batch: options.batch ?? 1, running: 0 })
+    },
+    nudge,
+    settled: (key, ask, timeoutMs) => new Promise((resolve, reject) => {
+      const set = waiters.get(key) ?? new Set()
+      waiters.set(key, set)
+      const finish = (delivered: boolean): void => {
+        clearTimeout(deadline)
+        set.delete(waiter)
+        if (set.size === 0 && waiters.get(key) === set) waiters.delete(key)
+        resolve(delivered)
+      }
+      const waiter: Waiter = { ask, tell: finish }
+      const deadline = setTimeout(() => finish(false), timeoutMs)
+      set.add(waiter)
+      // it may have been delivered between the commit and this call
+      db.first('select 1 from outbox where id = $1', [ask]).then(row => { if (row === undefined) finish(true) }, reject)
+    }),
+    drain,
+    start: () => {
+      stopped = false
+      timer = setInterval(nudge, tickMs)
+      nudge()
+    },
+    stop: async () => {
+      stopped = true
+      clearInterval(timer)
+      await looking
+      await Promise.all(deliveries)
+    },
+    stuck: () => db.query('select key, max(tries) as tries, max(last_error) as last_error from outbox where tries > 0 group by key order by key limit 100'),
+  }
+}

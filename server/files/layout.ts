@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Codename, FormatId, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
@@ -50,11 +51,12 @@ export interface Layout {
 
 /**
  * A file name for anything a package may be called: what is not plain is percent-encoded, so `1:2.0~rc1/x` stays one
- * segment and two names never share one. At most 255 bytes for names up to 80 characters.
+ * segment and two names never share one. What would be longer than 120 bytes ends in its SHA-256 instead.
  */
 export function fileSegment(text: string): string {
   const plain = text.replace(/[^A-Za-z0-9+.~_-]/g, char => [...Buffer.from(char)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join(''))
-  return /^\.+$/.test(plain) ? plain.replaceAll('.', '%2e') : plain
+  if (plain.length > 120) return `${plain.slice(0, 50)}%${createHash('sha256').update(text).digest('hex')}`
+  return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain
 }
 
 export function createLayout(root: string): Layout {

@@ -4,13 +4,15 @@ import type { Migration } from '../migrate.ts'
 export const publication: Migration = {
   name: '0003-publication',
   up: `
+    -- one row per ask, so that transactions which owe the same thing never wait for one another
     create table outbox (
-      key        text collate "C" primary key,
-      asked      int not null default 1,
+      id         bigint generated always as identity primary key,
+      key        text collate "C" not null,
+      not_before timestamptz not null,
       tries      int not null default 0,
-      not_before timestamptz not null default now(),
       last_error text
     );
+    create index outbox_key on outbox (key);
     -- names whose index entries are to be written again; '' means all of them
     create table publish_dirty (
       seq      bigint generated always as identity primary key,

@@ -1,0 +1,88 @@
+import type { PackageRef } from '../core/identity.ts'
+import type { Manifest } from '../core/manifest.ts'
+import type { Queryable, Tx } from '../db/db.ts'
+import { getFormat } from '../formats/index.ts'
+
+/** The columns that identify a package, in the order `refParams` gives their values. */
+const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
+const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.name, ref.version, ref.arch]
+
+interface Row { readonly id: number; readonly manifest: Omit<Manifest, 'facts' | 'files'>; readonly facts: unknown; readonly files: string }
+
+const fromRow = (row: Row): Manifest => ({ ...row.manifest, facts: row.facts, files: row.files === '' ? [] : row.files.split('\n') })
+
+export async function findManifest(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
+  const row = await db.first<Row>(`select id, manifest, facts, files from package where ${REF}`, refParams(ref))
+  return row && fromRow(row)
+}
+
+/** Locks the package's row until the transaction ends. */
+export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
+  const row = await tx.first<Row>(`select id, manifest, facts, files from package where ${REF} for update`, refParams(ref))
+  return row && fromRow(row)
+}
+
+/** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
+function columns(manifest: Manifest): unknown[] {
+  const { facts, files, ...rest } = manifest
+  return [
+    getFormat(manifest.ref.format).versionKey(manifest.ref.version), manifest.blob.sha256, manifest.blob.size, manifest.about.summary, manifest.state,
+    manifest.worst ?? null, manifest.findings.length, manifest.reports.some(report => report.outcome === 'warned' || report.outcome === 'unavailable'),
+    manifest.by, manifest.from, manifest.at, manifest.changed_at, JSON.stringify(rest), JSON.stringify(facts), files.join('\n'),
+  ]
+}
+
+/** @returns false when the identity exists already in this distribution; nothing is written then */
+export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
+  const row = await tx.first<{ id: number }>(`
+    insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
+                         uploaded_by, origin, created_at, changed_at, manifest, facts, files)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    on conflict (format, codename, name, version, arch) do nothing returning id`, [...refParams(manifest.ref), ...columns(manifest)])
+  if (row === undefined) return false
+  const offers = manifest.about.provides
+  await tx.query('insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
+    [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)])
+  return true
+}
+
+/** Writes a manifest over the row of the same reference. Offers do not change: they are in the bytes. */
+export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
+  await tx.query(`
+    update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
+      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, files = $20
+    where ${REF}`, [...refParams(manifest.ref), ...columns(manifest)])
+}
+
+export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
+  await tx.query(`delete from package where ${REF}`, refParams(ref))
+}
+
+/** Brings the list row of one artifact name to what its packages say; removes it with the last of them. */
+export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
+  await tx.query(`
+    with mine as (select version, summary, sort_key, changed_at from package where format = $1 and name = $2),
+         newest as (select version, summary from mine order by sort_key desc limit 1),
+         gone as (delete from artifact where format = $1 and name = $2 and not exists (select 1 from mine))
+    insert into artifact (format, name, summary, versions, latest, updated_at)
+    select $1, $2, newest.summary, (select count(distinct version) from mine), newest.version, (select max(changed_at) from mine) from newest
+    on conflict (name, format) do update set summary = excluded.summary, versions = excluded.versions, latest = excluded.latest, updated_at = excluded.updated_at`,
+  [format, name])
+}
+
+/** The index entries of this name are to be written again. */
+export async function markDirty(tx: Queryable, codename: string, name: string): Promise<void> {
+  await tx.query('insert into publish_dirty (codename, name) values ($1, $2)', [codename, name])
+}
+
+/** Where the bytes must lie: in the pool while anything may serve them, in quarantine while only refused packages have them. */
+export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {
+  const rows = await db.query<{ kept: boolean }>(`select distinct state in ('published', 'pending_review') as kept from package where sha256 = $1`, [sha256])
+  if (rows.length === 0) return 'nowhere'
+  return rows.some(row => row.kept) ? 'pool' : 'quarantine'
+}
+
+/** Every reference in the index with what a rebuild compares; ordered, so that a walk can be merged with it. */
+export function listRefs(db: Queryable): Promise<(PackageRef & { readonly sha256: string; readonly state: string; readonly changed_at: Date })[]> {
+  return db.query('select format, codename, name, version, arch, sha256, state, changed_at from package')
+}

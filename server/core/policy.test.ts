@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import type { Finding, Severity } from './findings.ts'
+import { actionFor, decide, hardestAction, type CvePolicy, type Report } from './policy.ts'
+
+const policy: CvePolicy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', on_scanner_unavailable: 'hold' }
+const finding = (severity: Severity): Finding => ({ id: `CVE-${severity}`, package: 'p', severity, detected_by: ['test'] })
+const vulnerabilities = (...severities: Severity[]): Report =>
+  ({ step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings: severities.map(finding) })
+const ok: Report = { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: '' }
+const infected: Report = { step: 'antivirus', outcome: 'failed', verdict: 'infected', said: '', quarantine: true }
+const broken: Report = { step: 'provenance', outcome: 'failed', verdict: 'mismatch', said: '' }
+const silent: Report = { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: '' }
+
+describe('decide, at upload', () => {
+  test.each<[string, Report[], string]>([
+    ['nothing to report is published', [ok], 'published'],
+    ['a blocked severity is quarantined', [ok, vulnerabilities('critical')], 'quarantined'],
+    ['a reviewed severity waits', [ok, vulnerabilities('high')], 'pending_review'],
+    ['a warned severity is published', [vulnerabilities('medium')], 'published'],
+    ['an allowed severity is published', [vulnerabilities('low', 'negligible')], 'published'],
+    ['the hardest of several wins, in any order', [vulnerabilities('low', 'critical', 'high')], 'quarantined'],
+    ['malware is quarantined', [infected], 'quarantined'],
+    ['any other failure is rejected', [broken], 'rejected'],
+    ['malware outweighs a rejection', [broken, infected], 'quarantined'],
+    ['an engine that did not answer holds', [silent], 'pending_review'],
+    ['a block outweighs an engine that did not answer', [silent, vulnerabilities('critical')], 'quarantined'],
+  ])('%s', (_, reports, state) => {
+    expect(decide(reports, policy, 'native').state).toBe(state)
+  })
+
+  test('an engine that did not answer only warns where the setting says so', () => {
+    const verdict = decide([silent], { ...policy, on_scanner_unavailable: 'warn' }, 'native')
+    expect(verdict).toMatchObject({ state: 'published', warned: true, because: [silent] })
+  })
+
+  test('a clean package carries no warning and no reason', () => {
+    expect(decide([ok], policy, 'native')).toEqual({ state: 'published', because: [], warned: false })
+  })
+})
+
+describe('decide, later', () => {
+  test.each<[string, Report[], string]>([
+    ['a block is only held', [vulnerabilities('critical')], 'pending_review'],
+    ['a failure is only held', [infected], 'pending_review'],
+    ['a warning changes nothing', [vulnerabilities('medium')], 'published'],
+  ])('%s', (_, reports, state) => {
+    expect(decide(reports, policy, 'retro').state).toBe(state)
+  })
+})
+
+test('a severity nobody knows is treated as medium', () => {
+  expect(actionFor('unknown', policy)).toBe('warn')
+  expect(actionFor('unknown', { ...policy, medium: 'block' })).toBe('block')
+})
+
+test('a policy that is harder on high than on critical is obeyed', () => {
+  const odd: CvePolicy = { ...policy, critical: 'allow', high: 'block' }
+  expect(hardestAction([finding('critical'), finding('high')], odd)).toBe('block')
+})

@@ -1,4 +1,12 @@
-import type { Tx } from '../db/db.ts'
+import { join } from 'node:path'
+import type { Db, Tx } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Clock } from '../lib/clock.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import { walkChain, type ChainReport } from './audit-chain.ts'
+import { appendLines, auditFiles, lineHash, lineKey, loadTail, NO_LINE, type Tail } from './audit-file.ts'
+import { createAuditSearch } from './audit-search.ts'
 
 /** The actions of the specification, "Audit log entry". */
 export const AUDIT_ACTIONS = [
@@ -51,6 +59,133 @@ export interface Audit {
   deliver(): Promise<void>
   /** Newest first; streams the files, holds one page. */
   search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  /** Walks the whole chain. */
-  integrity(): Promise<{ readonly ok: boolean; readonly files: number; readonly lines: number; readonly broken: readonly { file: string; line: number; why: string }[] }>
+  /** Walks the whole chain: every changed, added or removed line shows, also a cut tail. Reads every file. */
+  integrity(): Promise<ChainReport>
+}
+
+export interface AuditDeps {
+  readonly db: Db
+  readonly layout: Pick<Layout, 'audit'>
+  readonly clock: Clock
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+}
+
+// A delivery is at most this many lines, so a crash between append and delete repeats at most this many.
+const BATCH = 500
+// Any number will do, it only has to be ours: two instances over one folder append in turn.
+const ADVISORY_LOCK = 7_201_842
+
+interface PendingRow { readonly id: number; readonly at: Date; readonly fact: AuditFact }
+interface HeadRow { readonly hash: string; readonly starts: string }
+
+const owed = (row: PendingRow): { id: string; timestamp: string } => ({ id: String(row.id), timestamp: row.at.toISOString() })
+
+/**
+ * One line. The order of the keys is part of the format: `audit-search.ts` relies on `timestamp` being first and on
+ * `prev` being last, and a line is searched as bytes.
+ */
+export function renderLine(row: PendingRow, prev: string): string {
+  const { action, result, user, package: name, version, distribution, detail, ip } = row.fact
+  const { id, timestamp } = owed(row)
+  return JSON.stringify({ timestamp, id, action, result, user, package: name, version, distribution, detail, ip, prev })
+}
+
+/**
+ * The rows that go into one file, in order. The file is the day of the first row's timestamp in UTC, but never one before the
+ * newest file: the chain runs through the files in the order of their names.
+ */
+export function nextFile(rows: readonly PendingRow[], newest: string | undefined): { readonly file: string; readonly rows: readonly PendingRow[] } {
+  const fileOf = (row: PendingRow): string => {
+    const own = `${row.at.toISOString().slice(0, 10)}.jsonl`
+    return newest !== undefined && newest > own ? newest : own
+  }
+  const file = rows[0] === undefined ? '' : fileOf(rows[0])
+  const other = rows.findIndex(row => fileOf(row) > file)
+  return { file, rows: other < 0 ? rows : rows.slice(0, other) }
+}
+
+/** The audit log over `audit_pending` and the files under `audit/`. */
+export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
+  const folder = layout.audit
+  const find = createAuditSearch(folder)
+  let known: Tail | undefined // what we last wrote; undefined: read the files first
+  let turn: Promise<unknown> = Promise.resolve()
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work)
+    turn = mine.catch(() => undefined) // the caller of `work` gets the error, the next in turn does not
+    return mine
+  }
+
+  async function owe(tx: Tx, fact: AuditFact): Promise<void> {
+    await tx.query('insert into audit_pending (at, fact) values ($1, $2)', [clock.now(), JSON.stringify(fact)])
+    await outbox.owe(tx, 'audit')
+  }
+
+  async function append(rows: readonly PendingRow[], tail: Tail): Promise<Tail> {
+    const { file, rows: mine } = nextFile(rows, tail.file)
+    let hash = tail.hash
+    let text = ''
+    for (const row of mine) {
+      const line = renderLine(row, hash)
+      hash = lineHash(line)
+      text += `${line}\n`
+    }
+    failpoint('audit:before-append')
+    await appendLines(folder, file, text)
+    failpoint('audit:after-append')
+    return { file, hash, recent: new Set(mine.map(row => lineKey(owed(row)))) }
+  }
+
+  /** Moves one batch from the table to the files. @returns false when nothing was pending */
+  async function deliverBatch(): Promise<boolean> {
+    const trusted = known
+    known = undefined // whatever goes wrong below, the files are read again
+    const moved = await db.tx(async tx => {
+      await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+      const rows = await tx.query<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
+      const head = await tx.first<HeadRow>('select hash, starts from audit_head')
+      // another instance wrote meanwhile, or this one crashed between append and delete
+      let tail = trusted !== undefined && trusted.hash === head?.hash ? trusted : await loadTail(folder, BATCH)
+      const missing = rows.filter(row => !tail.recent.has(lineKey(owed(row))))
+      const done = missing.length === 0 ? rows : rows.filter(row => !missing.includes(row))
+      if (missing.length > 0) {
+        const { rows: mine } = nextFile(missing, tail.file)
+        tail = await append(missing, tail)
+        done.push(...mine)
+      }
+      if (tail.hash !== head?.hash && tail.hash !== NO_LINE) {
+        await tx.query('insert into audit_head (hash) values ($1) on conflict (one) do update set hash = excluded.hash', [tail.hash])
+      }
+      if (done.length > 0) await tx.query('delete from audit_pending where id = any($1::bigint[])', [done.map(row => row.id)])
+      return { tail, any: rows.length > 0 }
+    })
+    known = moved.tail
+    return moved.any
+  }
+
+  async function deliver(): Promise<void> {
+    await inTurn(async () => { while (await deliverBatch()) { /* until nothing is pending */ } })
+  }
+
+  return {
+    owe,
+    deliver,
+    record: async fact => {
+      await db.tx(tx => owe(tx, fact))
+      outbox.nudge()
+    },
+    search: async query => {
+      // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is there
+      await deliver().catch(() => undefined)
+      return find(query)
+    },
+    integrity: async () => {
+      const seen = await inTurn(async () => {
+        const files = await auditFiles(folder)
+        return { files, head: await db.first<HeadRow>('select hash, starts from audit_head') }
+      })
+      return walkChain(seen.files.map(file => join(folder, file)), seen.head)
+    },
+  }
 }

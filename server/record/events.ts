@@ -1,3 +1,5 @@
+import type { Clock } from '../lib/clock.ts'
+
 /** What the live streams tell: small, without secrets, the same for every role. */
 export interface LiveEvent {
   readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload'
@@ -10,4 +12,57 @@ export interface Events {
   emit(event: LiveEvent): void
   /** Yields events after `lastId`, then new ones as they come; ends when the signal aborts. */
   follow(lastId: string | undefined, signal: AbortSignal): AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>
+}
+
+const KEPT = 1000
+
+/** Makes the list. Ids are `<start>-<n>`: after a restart an old id is not ours, and its client gets all that is kept. */
+export function createEvents({ clock, kept = KEPT }: { readonly clock: Clock; readonly kept?: number }): Events {
+  const life = clock.now().getTime().toString(36)
+  const ring: LiveEvent[] = [] // ring[n % kept] is event n
+  let next = 0
+  const waiting = new Set<() => void>()
+
+  /** The number of the first event that the client has not seen and that is still kept. */
+  function cursorAfter(lastId: string | undefined): number {
+    const oldest = Math.max(0, next - kept)
+    if (lastId === undefined) return next
+    const [start, n] = lastId.split('-')
+    const seen = start === life && n !== undefined && /^\d{1,15}$/.test(n) ? Number(n) : -1
+    return seen >= next ? next : Math.max(oldest, seen + 1)
+  }
+
+  return {
+    emit: event => {
+      ring[next % kept] = event
+      next++
+      for (const wake of waiting) wake()
+      waiting.clear()
+    },
+    follow: async function* (lastId, signal) {
+      let wake: (() => void) | undefined
+      const leave = (): void => wake?.()
+      signal.addEventListener('abort', leave, { once: true })
+      try {
+        let cursor = cursorAfter(lastId)
+        while (!signal.aborted) {
+          // a client slower than the ring loses the oldest; nobody's queue grows
+          cursor = Math.max(cursor, next - kept)
+          const event = cursor < next ? ring[cursor % kept] : undefined
+          if (event === undefined) {
+            await new Promise<void>(resolve => {
+              wake = resolve
+              waiting.add(resolve)
+            })
+            continue
+          }
+          yield { id: `${life}-${cursor}`, event }
+          cursor++
+        }
+      } finally {
+        signal.removeEventListener('abort', leave)
+        if (wake !== undefined) waiting.delete(wake)
+      }
+    },
+  }
 }

@@ -33,6 +33,12 @@ export const publication: Migration = {
       at   timestamptz not null default clock_timestamp(),
       fact jsonb not null
     );
+    -- the newest line of the audit files and what the oldest one names as its predecessor: without it a cut tail would not show
+    create table audit_head (
+      one       boolean primary key default true check (one),
+      hash      text not null,
+      starts    text not null default repeat('0', 64)
+    );
     -- distributions an admin has set up
     create table distribution (
       codename    text collate "C" primary key,

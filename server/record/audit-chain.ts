@@ -1,0 +1,66 @@
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { lineHash, NO_LINE, parseLine } from './audit-file.ts'
+
+/** What a walk along the chain found. `broken` names at most 100 places, the first ones. */
+export interface ChainReport {
+  readonly ok: boolean
+  readonly files: number
+  readonly lines: number
+  readonly broken: readonly { readonly file: string; readonly line: number; readonly why: string }[]
+}
+
+const MOST_NAMED = 100
+const NEWLINE = 0x0a
+// the end of a line as `renderLine` writes it; cheaper than parsing a million lines
+const PREV = /"prev":"([0-9a-f]{64})"\}$/
+
+/** Yields whole lines as bytes, without their newline; the last one also when its newline is missing. */
+async function* lineBytes(path: string): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
+  let rest = Buffer.alloc(0)
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let start = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      yield { bytes: bytes.subarray(start, end), whole: true }
+      start = end + 1
+    }
+    rest = Buffer.from(bytes.subarray(start))
+  }
+  if (rest.length > 0) yield { bytes: rest, whole: false }
+}
+
+/**
+ * Walks the files in order and names every line whose `prev` is not the hash of the line before it.
+ * A removed file shows at the first line after it, a cut tail by comparing with `head`.
+ * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent: not compared
+ */
+export async function walkChain(paths: readonly string[], head: { readonly hash: string; readonly starts: string } | undefined): Promise<ChainReport> {
+  const broken: { file: string; line: number; why: string }[] = []
+  const name = (file: string, line: number, why: string): void => { if (broken.length < MOST_NAMED) broken.push({ file, line, why }) }
+  let expected = head?.starts ?? NO_LINE
+  let lines = 0
+  let afterHead: number | undefined = head === undefined || head.hash === NO_LINE ? 0 : undefined
+  let last = { file: '', line: 0 }
+
+  for (const path of paths) {
+    const file = basename(path)
+    let line = 0
+    for await (const { bytes, whole } of lineBytes(path)) {
+      line++
+      lines++
+      const text = bytes.toString('latin1') // only ASCII is looked at
+      const prev = PREV.exec(text)?.[1]
+      if (!whole) name(file, line, 'the line has no end: it was written in part, or cut')
+      else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined)) name(file, line, 'the line is not an audit entry')
+      else if (prev !== expected) name(file, line, lines === 1 ? 'the lines before this one are missing' : 'the line before it was changed, or lines between them were removed or added')
+      expected = lineHash(bytes)
+      if (afterHead !== undefined) afterHead++
+      if (expected === head?.hash) afterHead = 0
+      last = { file, line }
+    }
+  }
+  if (afterHead === undefined) name(last.file, last.line + 1, 'the newest lines are missing or changed: the last line is not the one that was written last')
+  else if (afterHead > 0 && head !== undefined) name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
+  return { ok: broken.length === 0, files: paths.length, lines, broken }
+}

@@ -1,0 +1,155 @@
+import { hash } from 'node:crypto'
+import { mkdir, open, readdir, truncate, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fsyncFolder } from '../lib/atomic.ts'
+import type { AuditEntry } from './audit.ts'
+
+/** What the very first line names as its predecessor. */
+export const NO_LINE = '0'.repeat(64)
+
+const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.jsonl$/
+const CHUNK = 1 << 20
+const NEWLINE = 0x0a
+
+/** SHA-256 of a line's bytes, without its newline, in hex. */
+export function lineHash(line: string | Uint8Array): string {
+  return hash('sha256', line, 'hex')
+}
+
+/** The file names under `audit/`, oldest first; none when the folder is not there yet. Other files are not ours and are left alone. */
+export async function auditFiles(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter(name => FILE_NAME.test(name)).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Reads `length` bytes at `position`, however many calls that takes; shorter only at the end of the file. */
+export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+/**
+ * Yields the file's whole lines in blocks, newest block first; each block is whole lines in file order, every one ending in a newline.
+ * Bytes past `size`, and a last line without newline, are not looked at. Holds one block.
+ */
+export async function* blocksBackwards(handle: FileHandle, size: number, blockBytes = CHUNK): AsyncGenerator<Buffer> {
+  let carried: Buffer[] = [] // the end of a line that begins further left
+  let end = size
+  let torn = true
+  while (end > 0) {
+    const start = Math.max(0, end - blockBytes)
+    let bytes = await readAt(handle, start, end - start)
+    end = start
+    if (torn) {
+      bytes = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1)
+      torn = bytes.length === 0
+      if (torn) continue
+    }
+    const cut = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
+    // no newline to the left: the whole block is the middle of one long line
+    if (start > 0 && cut === 0) {
+      carried.unshift(bytes)
+      continue
+    }
+    const block = carried.length === 0 ? bytes.subarray(cut) : Buffer.concat([bytes.subarray(cut), ...carried])
+    carried = cut === 0 ? [] : [Buffer.from(bytes.subarray(0, cut))]
+    if (block.length > 0) yield block
+  }
+}
+
+/** The end of the chain as it lies on disk. */
+export interface Tail {
+  /** The newest file, or undefined before the first line. */
+  readonly file: string | undefined
+  readonly hash: string
+  /** `id timestamp` of the last lines, as many as were asked for or more. */
+  readonly recent: ReadonlySet<string>
+}
+
+/** What makes a pending row and a line the same: the id alone would repeat after a database was restored or made anew. */
+export function lineKey(entry: { readonly id: string; readonly timestamp: string }): string {
+  return `${entry.id} ${entry.timestamp}`
+}
+
+/** Parses one line; undefined when it is not one of ours. */
+export function parseLine(text: string): AuditEntry | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && 'timestamp' in value && 'prev' in value ? value as AuditEntry : undefined
+  } catch {
+    return undefined // what is no JSON is named by `integrity`, a reader goes on
+  }
+}
+
+/** Ends a line that lost its newline, or cuts one that was written in part. The row it came from is still pending then. */
+async function repairEnd(path: string): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    const { size } = await handle.stat()
+    let end = size
+    let rest = Buffer.alloc(0)
+    while (end > 0) {
+      const start = Math.max(0, end - CHUNK)
+      const bytes = await readAt(handle, start, end - start)
+      const newline = bytes.lastIndexOf(NEWLINE)
+      rest = Buffer.concat([bytes.subarray(newline + 1), rest])
+      end = start + newline + 1
+      if (newline >= 0) break
+    }
+    if (rest.length === 0) return
+    if (parseLine(rest.toString()) !== undefined) await handle.write('\n', size)
+    else await truncate(path, end)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Repairs the newest file's end and reads the last `lines` lines, over file borders. Writes only to repair. */
+export async function loadTail(folder: string, lines: number): Promise<Tail> {
+  const files = await auditFiles(folder)
+  const recent = new Set<string>()
+  let last: Buffer | undefined // bytes, not text: what is no UTF-8 has a hash too
+  const newest = files.at(-1)
+  if (newest !== undefined) await repairEnd(join(folder, newest))
+  for (const file of files.toReversed()) {
+    const handle = await open(join(folder, file), 'r')
+    try {
+      for await (const block of blocksBackwards(handle, (await handle.stat()).size)) {
+        last ??= Buffer.from(block.subarray(block.lastIndexOf(NEWLINE, -2) + 1, -1))
+        for (const text of block.toString().split('\n')) {
+          const entry = parseLine(text)
+          if (entry !== undefined) recent.add(lineKey(entry))
+        }
+        if (recent.size >= lines) return { file: newest, hash: last === undefined ? NO_LINE : lineHash(last), recent }
+      }
+    } finally {
+      await handle.close()
+    }
+  }
+  return { file: newest, hash: last === undefined ? NO_LINE : lineHash(last), recent }
+}
+
+/** Appends whole lines by one write and makes them durable; a new file's name too. */
+export async function appendLines(folder: string, file: string, text: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const handle = await open(join(folder, file), 'a', 0o640)
+  try {
+    const isNew = (await handle.stat()).size === 0
+    await handle.writeFile(text)
+    await handle.sync()
+    if (isNew) await fsyncFolder(folder)
+  } finally {
+    await handle.close()
+  }
+}

@@ -54,3 +54,39 @@ export function getDistribution(codename: string): Distribution {
   return byCodename.get(codename)
     ?? fail('unknown_distribution', { codename: codename.slice(0, 80), known: DISTRIBUTIONS.map(d => d.codename).join(', ') })
 }
+
+/** How a client is told of this repository. `line` is what its package manager reads, `setup` the shell commands around it. */
+export interface ClientSetup { readonly manager: string; readonly line: string; readonly setup: readonly string[] }
+
+// Source of the addresses: the contract, "Addresses of the trees"
+const CLIENTS: Record<FormatId, (distribution: Distribution, url: string) => ClientSetup> = {
+  deb: ({ codename, component }, url) => {
+    const line = `deb [signed-by=/etc/apt/keyrings/gatehouse.asc] ${url}/repos ${codename} ${component}`
+    return {
+      manager: 'apt', line, setup: [
+        'sudo install -d -m 0755 /etc/apt/keyrings',
+        `curl -fsSL ${url}/repos/gpg.key | sudo tee /etc/apt/keyrings/gatehouse.asc > /dev/null`,
+        `echo "${line}" | sudo tee /etc/apt/sources.list.d/gatehouse.list > /dev/null`,
+        'sudo apt-get update',
+      ],
+    }
+  },
+  rpm: ({ codename }, url) => {
+    const line = `baseurl=${url}/repos/${codename}/$basearch/`
+    return {
+      manager: 'dnf', line, setup: [
+        `sudo rpm --import ${url}/repos/gpg.key`,
+        `printf '[gatehouse]\\nname=Gatehouse\\n${line}\\nenabled=1\\ngpgcheck=0\\nrepo_gpgcheck=1\\ngpgkey=${url}/repos/gpg.key\\n' | sudo tee /etc/yum.repos.d/gatehouse.repo > /dev/null`,
+      ],
+    }
+  },
+  apk: ({ codename, component }, url) => {
+    const line = `${url}/apk/${codename}/${component}`
+    return { manager: 'apk', line, setup: [`echo "${line}" | sudo tee -a /etc/apk/repositories > /dev/null`, 'sudo apk update'] }
+  },
+}
+
+/** @param url where clients reach this server, without a slash at the end */
+export function clientSetup(distribution: Distribution, url: string): ClientSetup {
+  return CLIENTS[distribution.format](distribution, url)
+}

@@ -43,6 +43,7 @@ export const ERRORS = {
   wrong_format: [422, '{codename} takes {takes}, this is {is}. Choose a distribution that takes {is}: {others}.'],
   wrong_arch: [422, '{codename} takes the architectures {takes}, this package is built for {is}.'],
   format_not_active: [422, '{format} packages are switched off here. Set REPO_FORMAT to {how} and start again.'],
+  not_publishable: [422, 'The tree of {codename} is not written by this release. Choose one of: {publishable}.'],
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
   missing_field: [422, 'The form field {field} is missing.'],
   bad_package: [422, '{filename} is refused: {why}.'],

@@ -1,0 +1,62 @@
+import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
+import { SEVERITIES } from '../core/findings.ts'
+import { STATES, type State } from '../core/manifest.ts'
+import { STEP_NAMES } from '../core/policy.ts'
+import { PACKAGE_ORDERS, type PackageOrder, type Page } from './search.ts'
+import type { PackageDetail, PackageItem } from './view.ts'
+
+const Text = Type.String()
+const OrNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
+const Names = Type.Array(Text)
+const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] })
+const Time = Type.String({ format: 'date-time' })
+
+/** The states as a query value. */
+export const StateQuery = Type.Unsafe<State>(Type.String({ enum: [...STATES] }))
+export const OrderQuery = Type.Unsafe<PackageOrder>(Type.String({ enum: [...PACKAGE_ORDERS] }))
+
+/** What a search takes: at most 200 characters, looked for as they are. */
+export const Term = Type.String({ maxLength: 200 })
+
+/** `page` and `per_page` of a list query; spread into its object. */
+export function pagingQuery(most: number) {
+  return {
+    page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: most })),
+  }
+}
+
+/** The schema of a page, typed by what its items are. */
+export function pageSchema<T>(item: TSchema): TUnsafe<Page<T>> {
+  return Type.Unsafe<Page<T>>(Type.Object({
+    items: Type.Array(item), total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer(),
+  }))
+}
+
+const Finding = Type.Object({
+  id: Text, package: Text, severity: Type.String({ enum: [...SEVERITIES] }), detected_by: Names, fixed_version: OrNull(Text),
+})
+
+const Validation = Type.Object({
+  passed: Type.Boolean(), cve_status: CveStatus, deps_missing: Names,
+  steps: Type.Array(Type.Object({
+    name: Type.String({ enum: [...STEP_NAMES] }), passed: Type.Boolean(), verdict: Text, message: Text, detail: Text, warning: Type.Boolean(),
+  })),
+})
+
+/** One row of a package list. */
+export const PackageItemSchema = Type.Unsafe<PackageItem>(Type.Object({
+  name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), cve_status: CveStatus,
+  severity: OrNull(Text), findings: Type.Integer(), warned: Type.Boolean(), filename: OrNull(Text), size: Type.Integer(), sha256: Text, summary: Text,
+  uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
+}))
+
+/** Everything about one package. */
+export const PackageDetailSchema = Type.Unsafe<PackageDetail>(Type.Object({
+  name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), manifest_status: Text,
+  cve_status: CveStatus, severity: OrNull(Text), filename: Text, size: Type.Integer(), sha256: Text, sha512: Text, sha1: Text, md5: Text,
+  summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text), section: OrNull(Text),
+  license: OrNull(Text), installed_size: OrNull(Type.Integer()), depends: Names, provides: Names, conflicts: Names,
+  pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),
+  validation: Validation, cves: Type.Array(Finding), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
+}))

@@ -1,0 +1,55 @@
+import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/search.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { isServed, type State } from '../../core/manifest.ts'
+import { printAlternatives, type Alternatives } from '../../core/relation.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Format } from '../../formats/format.ts'
+import { refuseMissing } from './artifacts.ts'
+import { listOffers, type Offer } from './store.ts'
+
+/** `blocked`: only packages that are held, quarantined or rejected would satisfy it. */
+export interface Dependency {
+  readonly need: string
+  readonly status: 'satisfied' | 'blocked' | 'missing'
+  readonly by: { readonly name: string; readonly version: string; readonly status: State } | null
+}
+
+export interface Dependencies {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly all_satisfied: boolean
+  readonly missing: readonly string[]
+  /** True when the package itself or something it needs is stopped by the gate. */
+  readonly install_blocked: boolean
+  readonly dependencies: readonly Dependency[]
+}
+
+function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Format, 'satisfies'>): Dependency {
+  const fits = offers.filter(offer => need.some(relation =>
+    relation.name === offer.provides && format.satisfies({ name: offer.provides, ...(offer.provided_version === null ? {} : { version: offer.provided_version }) }, relation)))
+  const best = fits.find(offer => isServed(offer.state)) ?? fits[0]
+  const status = best === undefined ? 'missing' : isServed(best.state) ? 'satisfied' : 'blocked'
+  return { need: printAlternatives(need), status, by: best === undefined ? null : { name: best.name, version: best.version, status: best.state } }
+}
+
+/**
+ * Looks each need up among what this repository offers in the same distribution. What the distribution's own archive has
+ * is not known here, so `missing` means: not here.
+ * @throws package_not_found, version_not_found
+ */
+export async function resolveDependencies(db: Queryable, formats: (id: FormatId) => Pick<Format, 'satisfies'>, filter: NameFilter): Promise<Dependencies> {
+  const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? await refuseMissing(db, filter)
+  const { ref, about } = manifest
+  const names = [...new Set(about.depends.flat().map(relation => relation.name))]
+  const offers = await listOffers(db, { format: ref.format, codename: ref.codename, names })
+  const dependencies = about.depends.map(need => answer(need, offers, formats(ref.format)))
+  return {
+    name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename,
+    all_satisfied: dependencies.every(({ status }) => status === 'satisfied'),
+    missing: dependencies.filter(({ status }) => status === 'missing').map(({ need }) => need),
+    install_blocked: !isServed(manifest.state) || dependencies.some(({ status }) => status === 'blocked'),
+    dependencies,
+  }
+}

@@ -1,0 +1,86 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
+import { packageDetail, packageItem } from '../../catalog/view.ts'
+import type { Principal } from '../../core/access.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { isRefusal } from '../../core/errors.ts'
+import type { Db } from '../../db/db.ts'
+import type { Format } from '../../formats/format.ts'
+import type { Audit } from '../../record/audit.ts'
+import { getArtifact, listArtifacts, refuseMissing } from './artifacts.ts'
+import type { artifacts } from './contract.ts'
+import { resolveDependencies } from './dependencies.ts'
+import { installCommands } from './install.ts'
+import { listRefs } from './store.ts'
+
+export interface ArtifactDeps {
+  readonly db: Db
+  readonly catalog: Pick<Catalog, 'change'>
+  readonly audit: Pick<Audit, 'record'>
+  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'installCommand'>
+  /** Makes the index say what the manifests on disk say. */
+  readonly rebuild: () => Promise<{ readonly manifests: number; readonly added: number; readonly changed: number; readonly removed: number; readonly broken: readonly unknown[] }>
+  /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
+  readonly repoUrl: (raw: RawRequest) => string
+}
+
+const PER_PAGE = 50
+const FOLLOW_MS = 30_000
+// how many deletions of one request are under way at once; each is a transaction
+const AT_ONCE = 4
+
+const pagingOf = (query: { readonly page?: number; readonly per_page?: number }) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
+
+/** Deletes everything the filter means through the one door. What somebody else deletes meanwhile is no error. */
+async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { who, raw }: { readonly who: Principal; readonly raw: RawRequest }) {
+  const refs = await listRefs(db, filter)
+  if (refs.length === 0) await refuseMissing(db, filter)
+  const deleted: { name: string; version: string; arch: string; distribution: string; format: string }[] = []
+  const following: Promise<boolean>[] = []
+  const waiting = [...refs]
+  const worker = async (): Promise<void> => {
+    for (let ref = waiting.shift(); ref !== undefined; ref = waiting.shift()) {
+      try {
+        const changed = await catalog.change({ kind: 'delete', ref, why: '' }, { name: who.name, ip: raw.clientIp })
+        following.push(changed.settled(FOLLOW_MS))
+        deleted.push({ name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format })
+      } catch (error) {
+        if (!isRefusal(error, 'version_not_found')) throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return { status: 'deleted' as const, deleted, published: (await Promise.all(following)).every(Boolean) }
+}
+
+export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
+  'GET /packages/': async ({ db }, { query }) => {
+    const state = query.state ?? query.status
+    // "packages from the pool": what is blocked lies in quarantine, not in the pool
+    const states = state === undefined ? ['published', 'pending_review'] as const : [state]
+    const page = await searchPackages(db, { q: query.q ?? query.search, distribution: query.distribution, format: query.format, states, sort: query.sort }, pagingOf(query))
+    return { ...page, items: page.items.map(packageItem) }
+  },
+  'GET /artifacts/': ({ db }, { query }) =>
+    listArtifacts(db, { q: query.search ?? query.q, format: query.format, distribution: query.distribution, state: query.state ?? query.status }, pagingOf(query)),
+  'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
+  'GET /artifacts/{name}/dependencies': ({ db, formats }, { params, query }) => resolveDependencies(db, formats, { ...query, name: params.name }),
+  'GET /artifacts/{name}/install': ({ db, formats, repoUrl }, { params, query, raw }) => installCommands({ db, formats }, { ...query, name: params.name }, repoUrl(raw)),
+  'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
+    const filter = { ...query, ...params }
+    const [manifest, ...others] = await manifestsOf(db, filter, 100)
+    if (manifest === undefined) return refuseMissing(db, filter)
+    return { ...packageDetail(manifest), variants: others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })) }
+  },
+  'DELETE /artifacts/{name}': (deps, { params, query, ...from }) => deleteAll(deps, { ...query, name: params.name }, from),
+  'DELETE /artifacts/{name}/{version}': (deps, { params, query, ...from }) => deleteAll(deps, { ...query, ...params }, from),
+  'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, raw }) => {
+    const { broken, manifests, added, changed, removed } = await rebuild()
+    await audit.record({
+      action: 'SYNC_INDEX', result: broken.length === 0 ? 'SUCCESS' : 'WARNING', user: who.name, ip: raw.clientIp,
+      detail: `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${broken.length} unreadable.`,
+    })
+    return { status: 'ok', manifests, added, changed, removed, unreadable: broken.length }
+  },
+}

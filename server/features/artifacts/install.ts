@@ -1,0 +1,36 @@
+import { manifestsOf, type NameFilter } from '../../catalog/search.ts'
+import { clientSetup, getDistribution } from '../../core/distributions.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { isServed } from '../../core/manifest.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Format } from '../../formats/format.ts'
+import { refuseMissing } from './artifacts.ts'
+
+export interface Install {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+  /** False while the package is held, quarantined or rejected: the commands would not find it. */
+  readonly installable: boolean
+  readonly command: string
+  /** Once per client. */
+  readonly setup: readonly string[]
+  readonly client_line: string
+  /** By package manager: everything, in order. */
+  readonly commands: Readonly<Record<string, readonly string[]>>
+}
+
+/** @param repoUrl where clients reach this server, without a slash at the end. @throws package_not_found, version_not_found */
+export async function installCommands(
+  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> }, filter: NameFilter, repoUrl: string,
+): Promise<Install> {
+  const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? await refuseMissing(deps.db, filter)
+  const { manager, line, setup } = clientSetup(getDistribution(ref.codename), repoUrl)
+  const command = deps.formats(ref.format).installCommand(ref)
+  return {
+    name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, installable: isServed(state),
+    command, setup, client_line: line, commands: { [manager]: [...setup, command] },
+  }
+}

@@ -1,0 +1,125 @@
+import { clientSetup, DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
+import { fail } from '../../core/errors.ts'
+import type { Db } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Keyring } from '../../signing/signer.ts'
+import { listDistributionRows, markWhollyDirty, saveDistribution } from './store.ts'
+
+/** A distribution as the list shows it. */
+export interface DistributionCard {
+  readonly codename: string
+  readonly format: string
+  readonly label: string
+  readonly component: string
+  readonly architectures: readonly string[]
+  readonly description: string
+  /** An admin has set it up, or it was published because of an upload. */
+  readonly initialized: boolean
+  /** REPO_FORMAT lets its packages in. */
+  readonly active: boolean
+  /** This release writes its tree. */
+  readonly publishable: boolean
+  /** What its index names. */
+  readonly packages: number
+  readonly pending: number
+  readonly quarantined: number
+  readonly generation: number | null
+  readonly published_at: string | null
+  readonly client_line: string
+}
+
+export interface Initialized {
+  /** `pending`: the trees under `pending` were not published within 30 seconds; they will be. */
+  readonly status: 'ok' | 'pending'
+  readonly message: string
+  readonly initialized: readonly string[]
+  readonly pending: readonly string[]
+  readonly key_generated: boolean
+  readonly fingerprint: string
+  readonly distributions: readonly DistributionCard[]
+}
+
+export interface DistributionDeps {
+  readonly db: Db
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge' | 'settled'>
+  readonly audit: Pick<Audit, 'owe'>
+  readonly keyring: Pick<Keyring, 'keys' | 'generate'>
+  /** The key that a first init makes, from the settings. */
+  readonly newKey: () => Parameters<Keyring['generate']>[0]
+  readonly isActive: (distribution: Distribution) => boolean
+  /** True where a tree can be written. */
+  readonly isPublishable: (distribution: Distribution) => boolean
+  /** What REPO_FORMAT would have to be for a distribution that is not active. */
+  readonly formatSetting: (distribution: Distribution) => string
+}
+
+const SETTLE_MS = 30_000
+
+export async function listDistributions({ db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, repoUrl: string): Promise<DistributionCard[]> {
+  const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
+  return DISTRIBUTIONS.map(distribution => {
+    const { codename, format, label, component, archs } = distribution
+    const row = rows.get(codename)
+    return {
+      codename, format, label, component, architectures: archs, description: row?.description ?? '',
+      initialized: row !== undefined && (row.initialized || row.generation !== null), active: isActive(distribution), publishable: isPublishable(distribution),
+      packages: row?.published ?? 0, pending: row?.pending ?? 0, quarantined: row?.quarantined ?? 0,
+      generation: row?.generation ?? null, published_at: row?.published_at?.toISOString() ?? null,
+      client_line: clientSetup(distribution, repoUrl).line,
+    }
+  })
+}
+
+/** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
+function chosen(deps: DistributionDeps, codename: string | undefined): readonly Distribution[] {
+  if (codename === undefined) return DISTRIBUTIONS.filter(distribution => deps.isActive(distribution) && deps.isPublishable(distribution))
+  const distribution = getDistribution(codename)
+  if (!deps.isActive(distribution)) fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
+  if (!deps.isPublishable(distribution)) {
+    fail('not_publishable', { codename, publishable: DISTRIBUTIONS.filter(other => deps.isPublishable(other)).map(other => other.codename).join(', ') })
+  }
+  return [distribution]
+}
+
+/** Sets distributions up, again and again without harm. One at a time, so that two first calls make one key. */
+export function createInit(deps: DistributionDeps): (wish: {
+  readonly codename: string | undefined; readonly description: string | undefined; readonly by: string; readonly ip: string; readonly repoUrl: string
+}) => Promise<Initialized> {
+  const { db, outbox, audit, keyring } = deps
+  let making: Promise<string> | undefined
+
+  async function ensureKey(): Promise<{ readonly fingerprint: string; readonly generated: boolean }> {
+    const known = (await keyring.keys()).find(key => key.role === 'current')
+    if (known !== undefined) return { fingerprint: known.fingerprint, generated: false }
+    making ??= keyring.generate(deps.newKey()).then(key => key.fingerprint).finally(() => { making = undefined })
+    return { fingerprint: await making, generated: true }
+  }
+
+  return async ({ codename, description, by, ip, repoUrl }) => {
+    const wanted = chosen(deps, codename)
+    const key = await ensureKey()
+    const names = wanted.map(distribution => distribution.codename)
+    const asks = await db.tx(async tx => {
+      const owed: { codename: string; ask: number }[] = []
+      for (const name of names) {
+        await saveDistribution(tx, name, description)
+        await markWhollyDirty(tx, name)
+        owed.push({ codename: name, ask: await outbox.owe(tx, `publish:${name}`) })
+      }
+      const made = key.generated ? ` Made the signing key ${key.fingerprint}.` : ''
+      await audit.owe(tx, { action: 'INIT_DISTS', result: 'SUCCESS', user: by, ip, detail: `${names.join(', ')}.${made}`, ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}) })
+      return owed
+    })
+    outbox.nudge()
+    const done = await Promise.all(asks.map(async ({ codename: name, ask }) => ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
+    const pending = done.filter(one => !one.settled).map(one => one.name)
+    const cards = await listDistributions(deps, repoUrl)
+    return {
+      status: pending.length === 0 ? 'ok' : 'pending',
+      message: `${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.${pending.length === 0 ? '' : ` Not yet published: ${pending.join(', ')}.`}${key.generated ? ' A signing key was made.' : ''}`,
+      initialized: names, pending, key_generated: key.generated, fingerprint: key.fingerprint,
+      distributions: cards.filter(card => (names as readonly string[]).includes(card.codename)),
+    }
+  }
+}

@@ -4,6 +4,9 @@ import pg from 'pg'
 
 // PostgreSQL's int8 (OID 20) arrives as text by default; every bigint here is a count, a size or a sequence below 2^53
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+const INT8_ARRAY = 1016 as never // the typings know scalar types only
+const parseInt8Array = pg.types.getTypeParser(INT8_ARRAY) as (text: string) => (string | null)[]
+pg.types.setTypeParser(INT8_ARRAY, (text: string) => parseInt8Array(text).map(Number))
 
 /** Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them; `timestamptz` as Date, `int8` as number. */
 export interface Queryable {

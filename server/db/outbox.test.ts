@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDb } from '../../test/support/postgres.ts'
+import type { Db } from './db.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+
+let db: Db
+let close: () => Promise<void>
+beforeAll(async () => { ({ db, close } = await createTestDb()) })
+afterAll(() => close())
+beforeEach(() => db.query('truncate outbox'))
+
+const owed = async (): Promise<string[]> => (await db.query<{ key: string }>('select key from outbox order by id')).map(row => row.key)
+
+async function withOutbox(work: (outbox: Outbox, errors: string[]) => Promise<void>): Promise<void> {
+  const errors: string[] = []
+  const outbox = createOutbox({ db, onError: key => errors.push(key), tickMs: 20 })
+  try {
+    await work(outbox, errors)
+  } finally {
+    await outbox.stop()
+  }
+}
+
+describe('the outbox', () => {
+  test('asks under one key share one delivery, and all who asked are told', () => withOutbox(async outbox => {
+    const delivered: string[] = []
+    outbox.handle('publish', async rests => { delivered.push(...rests) })
+    const asks = await Promise.all([1, 2, 3].map(() => db.tx(tx => outbox.owe(tx, 'publish:jammy'))))
+    const told = Promise.all(asks.map(ask => outbox.settled('publish:jammy', ask, 5_000)))
+    outbox.start()
+    expect(await told).toEqual([true, true, true])
+    expect(delivered).toEqual(['jammy'])
+    expect(await owed()).toEqual([])
+  }))
+
+  test('an ask that comes while its key is being delivered is delivered again', () => withOutbox(async outbox => {
+    const started = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let runs = 0
+    outbox.handle('publish', async () => { runs++; started.resolve(); await gate.promise })
+    await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+    outbox.start()
+    await started.promise
+    const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+    const settled = outbox.settled('publish:jammy', late, 5_000)
+    gate.resolve()
+    expect(await settled).toBe(true)
+    expect(runs).toBe(2)
+  }))
+
+  test('what a rolled-back transaction owed is never delivered', () => withOutbox(async outbox => {
+    outbox.handle('publish', async () => { throw new Error('must not run') })
+    await expect(db.tx(async tx => { await outbox.owe(tx, 'publish:jammy'); throw new Error('rolled back') })).rejects.toThrow('rolled back')
+    await outbox.drain()
+    expect(await owed()).toEqual([])
+  }))
+
+  test('a failed delivery stays owed, is told, is listed, and is tried again', () => withOutbox(async (outbox, errors) => {
+    let broken = true
+    outbox.handle('publish', async () => { if (broken) throw new Error('disk is full') })
+    const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+    const first = outbox.settled('publish:jammy', ask, 5_000)
+    outbox.start()
+    expect(await first).toBe(false)
+    expect(errors).toEqual(['publish:jammy'])
+    await expect.poll(() => outbox.stuck()).toEqual([{ key: 'publish:jammy', tries: 1, last_error: 'disk is full' }])
+    broken = false
+    await expect.poll(owed, { timeout: 5_000 }).toEqual([])
+  }))
+
+  test('kinds that take batches get several keys at once, and no more than said', () => withOutbox(async outbox => {
+    const batches: number[] = []
+    outbox.handle('manifest', async rests => { batches.push(rests.length) }, { batch: 4, parallel: 2 })
+    await db.tx(async tx => { for (let n = 0; n < 10; n++) await outbox.owe(tx, `manifest:${n}`) })
+    await outbox.drain()
+    expect(batches.reduce((sum, n) => sum + n)).toBe(10)
+    expect(Math.max(...batches)).toBe(4)
+  }))
+
+  test('draining tries what is not due yet, and ends although a key keeps failing', () => withOutbox(async (outbox, errors) => {
+    const delivered: string[] = []
+    outbox.handle('contents', async rests => { delivered.push(...rests) })
+    outbox.handle('publish', async () => { throw new Error('no key') })
+    await db.tx(async tx => { await outbox.owe(tx, 'contents:jammy', { delayMs: 60_000 }); await outbox.owe(tx, 'publish:jammy') })
+    await outbox.drain()
+    expect(delivered).toEqual(['jammy'])
+    expect(errors).toEqual(['publish:jammy'])
+    expect(await owed()).toEqual(['publish:jammy'])
+  }))
+
+  test('waiting ends with false after its time', () => withOutbox(async outbox => {
+    const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+    expect(await outbox.settled('publish:jammy', ask, 10)).toBe(false)
+  }))
+
+  test('a key with a colon, a slash and a quote in it arrives as it was owed', () => withOutbox(async outbox => {
+    const seen: string[] = []
+    outbox.handle('manifest', async rests => { seen.push(...rests) })
+    const ref = JSON.stringify({ name: 'a"b', version: '1:2.0~rc1+b1/x' })
+    await db.tx(tx => outbox.owe(tx, `manifest:${ref}`))
+    await outbox.drain()
+    expect(seen).toEqual([ref])
+  }))
+})

@@ -15,10 +15,14 @@ const NEWLINE = 0x0a
 // the end of a line as `renderLine` writes it; cheaper than parsing a million lines
 const PREV = /"prev":"([0-9a-f]{64})"\}$/
 
+/** A file, and how much of it is looked at. */
+export interface FileSoFar { readonly path: string; readonly size: number }
+
 /** Yields whole lines as bytes, without their newline; the last one also when its newline is missing. */
-async function* lineBytes(path: string): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
+async function* lineBytes({ path, size }: FileSoFar): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
+  if (size === 0) return
   let rest = Buffer.alloc(0)
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of createReadStream(path, { end: size - 1, highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let start = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
@@ -35,7 +39,7 @@ async function* lineBytes(path: string): AsyncGenerator<{ readonly bytes: Buffer
  * A removed file shows at the first line after it, a cut tail by comparing with `head`.
  * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent: not compared
  */
-export async function walkChain(paths: readonly string[], head: { readonly hash: string; readonly starts: string } | undefined): Promise<ChainReport> {
+export async function walkChain(files: readonly FileSoFar[], head: { readonly hash: string; readonly starts: string } | undefined): Promise<ChainReport> {
   const broken: { file: string; line: number; why: string }[] = []
   const name = (file: string, line: number, why: string): void => { if (broken.length < MOST_NAMED) broken.push({ file, line, why }) }
   let expected = head?.starts ?? NO_LINE
@@ -43,10 +47,10 @@ export async function walkChain(paths: readonly string[], head: { readonly hash:
   let afterHead: number | undefined = head === undefined || head.hash === NO_LINE ? 0 : undefined
   let last = { file: '', line: 0 }
 
-  for (const path of paths) {
-    const file = basename(path)
+  for (const one of files) {
+    const file = basename(one.path)
     let line = 0
-    for await (const { bytes, whole } of lineBytes(path)) {
+    for await (const { bytes, whole } of lineBytes(one)) {
       line++
       lines++
       const text = bytes.toString('latin1') // only ASCII is looked at
@@ -62,5 +66,5 @@ export async function walkChain(paths: readonly string[], head: { readonly hash:
   }
   if (afterHead === undefined) name(last.file, last.line + 1, 'the newest lines are missing or changed: the last line is not the one that was written last')
   else if (afterHead > 0 && head !== undefined) name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
-  return { ok: broken.length === 0, files: paths.length, lines, broken }
+  return { ok: broken.length === 0, files: files.length, lines, broken }
 }

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AuditEntry, AuditQuery } from './audit.ts'
+import type { AuditAction, AuditEntry, AuditQuery } from './audit.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**
@@ -11,11 +11,13 @@ const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
 
 const BLOCK = 4 << 20
+const RECENT_BLOCK = 64 << 10
 
 /** A query made ready: what a line's bytes must hold, and what only its parsed entry can tell. */
 interface Plan {
   /** Must all be in the line; exact, because a quote inside a JSON string is always escaped. The first drives the search. */
   readonly needles: readonly string[]
+  readonly actions: ReadonlySet<string> | undefined
   /** Lower case; must be in the lower-cased line. Not exact: the hit may be in another field. */
   readonly lowered: string | undefined
   readonly from: string | undefined
@@ -31,6 +33,7 @@ function plan(query: AuditQuery): Plan {
   const plain = q !== undefined && /^[\x20-\x7e]+$/.test(q) ? JSON.stringify(q).slice(1, -1) : undefined
   return {
     needles: [...exact('package'), ...exact('user'), ...exact('action'), ...exact('result')],
+    actions: query.actions === undefined ? undefined : new Set(query.actions),
     lowered: plain,
     from: query.from,
     to: query.to,
@@ -38,7 +41,14 @@ function plan(query: AuditQuery): Plan {
   }
 }
 
-const isUnfiltered = (p: Plan): boolean => p.needles.length === 0 && p.check === undefined && p.from === undefined && p.to === undefined
+/** True when finding the first needle is all there is to check. */
+const isExact = (p: Plan): boolean => p.needles.length <= 1 && p.actions === undefined && p.check === undefined && p.from === undefined && p.to === undefined
+const isUnfiltered = (p: Plan): boolean => p.needles.length === 0 && isExact(p)
+
+function actionOf(line: string): string {
+  const at = line.indexOf('"action":"') + 10
+  return line.slice(at, line.indexOf('"', at))
+}
 
 /** The bounds of the matching lines in a block of whole lines, in file order, as pairs in one flat list. */
 function matches(block: string, p: Plan): number[] {
@@ -56,9 +66,10 @@ function matches(block: string, p: Plan): number[] {
   return found
 
   function isMatch(start: number, end: number): boolean {
-    if (others.length === 0 && p.lowered === undefined && p.check === undefined && p.from === undefined && p.to === undefined) return true
+    if (isExact(p)) return true
     const line = block.slice(start, end)
     if (!others.every(other => line.includes(other))) return false
+    if (p.actions !== undefined && !p.actions.has(actionOf(line))) return false
     if (p.from !== undefined || p.to !== undefined) {
       const timestamp = line.startsWith('{"timestamp":"') ? line.slice(14, 38) : ''
       if ((p.from !== undefined && timestamp < p.from) || (p.to !== undefined && timestamp > p.to)) return false
@@ -70,59 +81,99 @@ function matches(block: string, p: Plan): number[] {
   }
 }
 
+/** The page so far. `total` counts every match seen, also those before and after the page. */
+interface Collected { readonly items: AuditEntry[]; total: number; readonly skip: number }
+
+/** Adds a block's matches to the page, newest first. */
+function collect(block: string, { p, page, until }: { readonly p: Plan; readonly page: Collected; readonly until: number }): void {
+  const found = matches(block, p)
+  const inBlock = found.length / 2
+  for (let i = Math.max(0, page.skip - page.total); i < Math.min(inBlock, until - page.total); i++) {
+    const at = found.length - 2 - 2 * i
+    const entry = parseLine(asText(block.slice(found[at], found[at + 1])))
+    if (entry !== undefined) page.items.push(entry)
+  }
+  page.total += inBlock
+}
+
 function countLines(block: Buffer): number {
   let lines = 0
   for (let at = block.indexOf(10); at >= 0; at = block.indexOf(10, at + 1)) lines++
   return lines
 }
 
+// counts of this many (file, filter) pairs are remembered: ninety days of twenty filters
+const REMEMBERED = 2_000
+
+export interface AuditSearch {
+  search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  recent(actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+}
+
 /**
  * Searches the files of the audit log, newest line first. Streams: one block of a file and one page are in memory.
  * A line that is no audit entry counts in `total` where its bytes match, and is left out of `items`.
  */
-export function createAuditSearch(folder: string): (query: AuditQuery) => Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }> {
-  // whole lines of a file of a given size; files only grow, and shrinking by hand changes the size
+export function createAuditSearch(folder: string): AuditSearch {
+  // how many lines of a file of this size match; files only grow, and a cut by hand changes the size
   const counted = new Map<string, { readonly size: number; readonly lines: number }>()
 
-  return async query => {
-    const p = plan(query)
-    const skip = (query.page - 1) * query.perPage
-    const until = skip + query.perPage
-    const items: AuditEntry[] = []
-    let total = 0
+  function remember(key: string, size: number, lines: number): void {
+    counted.delete(key)
+    counted.set(key, { size, lines })
+    const oldest = counted.size > REMEMBERED ? counted.keys().next().value : undefined
+    if (oldest !== undefined) counted.delete(oldest)
+  }
 
-    for (const file of (await auditFiles(folder)).reverse()) {
-      // an entry is never in a file before its day
-      if (p.from !== undefined && file.slice(0, 10) < p.from.slice(0, 10)) break
-      const handle = await open(join(folder, file), 'r')
-      try {
-        const { size } = await handle.stat()
-        const known = counted.get(file)
-        if (isUnfiltered(p) && known?.size === size && (total + known.lines <= skip || total >= until)) {
-          total += known.lines
-          continue
-        }
-        const before = total
-        for await (const bytes of blocksBackwards(handle, size, BLOCK)) {
-          if (isUnfiltered(p) && total >= until) {
-            total += countLines(bytes)
-            continue
-          }
-          const block = bytes.toString('latin1')
-          const found = matches(block, p)
-          const inBlock = found.length / 2
-          for (let i = Math.max(0, skip - total); i < Math.min(inBlock, until - total); i++) {
-            const at = found.length - 2 - 2 * i
-            const entry = parseLine(asText(block.slice(found[at], found[at + 1])))
-            if (entry !== undefined) items.push(entry)
-          }
-          total += inBlock
-        }
-        if (isUnfiltered(p)) counted.set(file, { size, lines: total - before })
-      } finally {
-        await handle.close()
+  /** Walks blocks from the newest, hands over each block's matches, stops when told. */
+  async function inFile(file: string, { p, page, until, key }: { p: Plan; page: Collected; until: number; key: string }): Promise<void> {
+    const handle = await open(join(folder, file), 'r')
+    try {
+      const { size } = await handle.stat()
+      const known = counted.get(`${file} ${key}`)
+      if (known?.size === size && (page.total + known.lines <= page.skip || page.total >= until)) {
+        page.total += known.lines
+        return
       }
+      const before = page.total
+      for await (const bytes of blocksBackwards(handle, size, BLOCK)) {
+        if (isUnfiltered(p) && page.total >= until) page.total += countLines(bytes)
+        else collect(bytes.toString('latin1'), { p, page, until })
+      }
+      remember(`${file} ${key}`, size, page.total - before)
+    } finally {
+      await handle.close()
     }
-    return { items, total }
+  }
+
+  return {
+    search: async query => {
+      const p = plan(query)
+      const { page: number, perPage, ...filter } = query
+      const page: Collected = { items: [], total: 0, skip: (number - 1) * perPage }
+      const key = JSON.stringify(filter)
+      for (const file of (await auditFiles(folder)).reverse()) {
+        // an entry is never in a file before its day
+        if (p.from !== undefined && file.slice(0, 10) < p.from.slice(0, 10)) break
+        await inFile(file, { p, page, until: page.skip + perPage, key })
+      }
+      return { items: page.items, total: page.total }
+    },
+    recent: async (actions, limit) => {
+      const p = plan({ page: 1, perPage: limit, actions })
+      const page: Collected = { items: [], total: 0, skip: 0 }
+      for (const file of (await auditFiles(folder)).reverse()) {
+        const handle = await open(join(folder, file), 'r')
+        try {
+          for await (const bytes of blocksBackwards(handle, (await handle.stat()).size, RECENT_BLOCK)) {
+            collect(bytes.toString('latin1'), { p, page, until: limit })
+            if (page.total >= limit) return page.items
+          }
+        } finally {
+          await handle.close()
+        }
+      }
+      return page.items
+    },
   }
 }

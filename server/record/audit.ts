@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
@@ -42,6 +43,8 @@ export interface AuditQuery {
   readonly perPage: number
   readonly package?: string
   readonly action?: string
+  /** Any of these. */
+  readonly actions?: readonly AuditAction[]
   readonly result?: string
   readonly user?: string
   readonly q?: string
@@ -59,6 +62,8 @@ export interface Audit {
   deliver(): Promise<void>
   /** Newest first; streams the files, holds one page. */
   search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  /** The newest entries with one of these actions, at most `limit`; reads no further than it must. */
+  recent(actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut tail. Reads every file. */
   integrity(): Promise<ChainReport>
 }
@@ -107,7 +112,7 @@ export function nextFile(rows: readonly PendingRow[], newest: string | undefined
 /** The audit log over `audit_pending` and the files under `audit/`. */
 export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
   const folder = layout.audit
-  const find = createAuditSearch(folder)
+  const files = createAuditSearch(folder)
   let known: Tail | undefined // what we last wrote; undefined: read the files first
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -178,14 +183,21 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     search: async query => {
       // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is there
       await deliver().catch(() => undefined)
-      return find(query)
+      return files.search(query)
+    },
+    recent: async (actions, limit) => {
+      await deliver().catch(() => undefined) // as above
+      return files.recent(actions, limit)
     },
     integrity: async () => {
-      const seen = await inTurn(async () => {
-        const files = await auditFiles(folder)
-        return { files, head: await db.first<HeadRow>('select hash, starts from audit_head') }
+      // what is written while we walk is not part of this walk
+      const seen = await db.tx(async tx => {
+        await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+        const paths = (await auditFiles(folder)).map(name => join(folder, name))
+        const files = await Promise.all(paths.map(async path => ({ path, size: (await stat(path)).size })))
+        return { files, head: await tx.first<HeadRow>('select hash, starts from audit_head') }
       })
-      return walkChain(seen.files.map(file => join(folder, file)), seen.head)
+      return walkChain(seen.files, seen.head)
     },
   }
 }

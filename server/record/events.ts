@@ -10,7 +10,7 @@ export interface LiveEvent {
 /** The in-process list behind `GET /dashboard/events`: the last 1,000 events, numbered, so that a client can resume. */
 export interface Events {
   emit(event: LiveEvent): void
-  /** Yields events after `lastId`, then new ones as they come; ends when the signal aborts. */
+  /** Yields events after `lastId`, then new ones as they come; ends when the signal aborts. `new` counts from the call. */
   follow(lastId: string | undefined, signal: AbortSignal): AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>
 }
 
@@ -32,6 +32,32 @@ export function createEvents({ clock, kept = KEPT }: { readonly clock: Clock; re
     return seen >= next ? next : Math.max(oldest, seen + 1)
   }
 
+  async function* from(start: number, signal: AbortSignal): AsyncGenerator<{ readonly id: string; readonly event: LiveEvent }> {
+    let wake: (() => void) | undefined
+    const leave = (): void => wake?.()
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      let cursor = start
+      while (!signal.aborted) {
+        // a client slower than the ring loses the oldest; nobody's queue grows
+        cursor = Math.max(cursor, next - kept)
+        const event = cursor < next ? ring[cursor % kept] : undefined
+        if (event === undefined) {
+          await new Promise<void>(resolve => {
+            wake = resolve
+            waiting.add(resolve)
+          })
+          continue
+        }
+        yield { id: `${life}-${cursor}`, event }
+        cursor++
+      }
+    } finally {
+      signal.removeEventListener('abort', leave)
+      if (wake !== undefined) waiting.delete(wake)
+    }
+  }
+
   return {
     emit: event => {
       ring[next % kept] = event
@@ -39,30 +65,6 @@ export function createEvents({ clock, kept = KEPT }: { readonly clock: Clock; re
       for (const wake of waiting) wake()
       waiting.clear()
     },
-    follow: async function* (lastId, signal) {
-      let wake: (() => void) | undefined
-      const leave = (): void => wake?.()
-      signal.addEventListener('abort', leave, { once: true })
-      try {
-        let cursor = cursorAfter(lastId)
-        while (!signal.aborted) {
-          // a client slower than the ring loses the oldest; nobody's queue grows
-          cursor = Math.max(cursor, next - kept)
-          const event = cursor < next ? ring[cursor % kept] : undefined
-          if (event === undefined) {
-            await new Promise<void>(resolve => {
-              wake = resolve
-              waiting.add(resolve)
-            })
-            continue
-          }
-          yield { id: `${life}-${cursor}`, event }
-          cursor++
-        }
-      } finally {
-        signal.removeEventListener('abort', leave)
-        if (wake !== undefined) waiting.delete(wake)
-      }
-    },
+    follow: (lastId, signal) => from(cursorAfter(lastId), signal),
   }
 }

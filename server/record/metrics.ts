@@ -14,7 +14,7 @@ export interface Metrics {
 }
 
 const GAUGES = {
-  svc_packages_total: 'Packages known to the index, in every state.',
+  svc_packages_total: 'Packages in the pool: published ones and those that wait for a decision.',
   svc_pending_review_total: 'Packages that wait for a decision.',
   svc_quarantine_total: 'Packages in quarantine.',
   svc_clamav_last_update: 'When the antivirus signatures were made, in seconds since 1970.',

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { cached } from './cached.ts'
+
+function counted(ms: number) {
+  let now = 1_000_000
+  let asked = 0
+  let next: () => Promise<number> = async () => ++asked
+  const ask = cached({ clock: { now: () => new Date(now) }, ms, read: () => next() })
+  return { ask, wait: (by: number) => { now += by }, answerWith: (read: () => Promise<number>) => { next = read } }
+}
+
+test('the source is asked once while the answer is fresh, and again afterwards', async () => {
+  const { ask, wait } = counted(100)
+  expect([await ask(), await ask()]).toEqual([1, 1])
+  wait(99)
+  expect(await ask()).toBe(1)
+  wait(1)
+  expect(await ask()).toBe(2)
+})
+
+test('callers who come while the answer is on its way share it', async () => {
+  const { ask } = counted(100)
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
+})
+
+test('a failure is told to those who waited and asked again by the next', async () => {
+  const { ask, answerWith } = counted(100)
+  answerWith(() => Promise.reject(new Error('gone')))
+  expect((await Promise.allSettled([ask(), ask()])).map(one => one.status)).toEqual(['rejected', 'rejected'])
+  answerWith(async () => 7)
+  expect(await ask()).toBe(7)
+})
+
+test('a clock that was set back does not keep an answer', async () => {
+  const { ask, wait } = counted(100)
+  await ask()
+  wait(-50)
+  expect(await ask()).toBe(2)
+})

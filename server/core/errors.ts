@@ -49,6 +49,7 @@ export const ERRORS = {
   bad_package: [422, '{filename} is refused: {why}.'],
   upload_too_large: [413, 'The file is larger than {limit_mb} MB. An admin can raise validation.max_upload_size_mb.'],
   upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],
+  storage_full: [507, 'There is no room left on the disk for this file. Nothing was kept. An admin has to free space under /repos.'],
   digest_mismatch: [422, 'The file has SHA-256 {actual}, the sender said {expected}. Nothing was kept; send it again.'],
   duplicate_conflict: [409, '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.'],
   package_not_found: [404, 'There is no package {name}.'],

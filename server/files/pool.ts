@@ -1,4 +1,12 @@
+import type { Dirent } from 'node:fs'
+import { access, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { Sha256 } from '../core/identity.ts'
+import { fsyncFolder } from '../lib/atomic.ts'
+import type { Clock } from '../lib/clock.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import type { Layout } from './layout.ts'
 import type { SpooledFile } from './spool.ts'
 
 /** Content-addressed bytes: `pool/` may be linked into a tree, `quarantine/` never is. All calls are idempotent. */
@@ -18,4 +26,131 @@ export interface Pool {
   locate(digest: Sha256): Promise<string>
   /** Deletes every blob that `isNeeded` denies and that is older than an hour. */
   sweep(isNeeded: (digest: Sha256) => Promise<boolean>): Promise<{ readonly removed: number }>
+}
+
+export interface PoolDeps {
+  readonly layout: Pick<Layout, 'pool' | 'quarantine' | 'blob' | 'quarantined'>
+  readonly clock: Clock
+}
+
+// what nobody needs yet may be on its way to a row: an upload is committed within minutes of its last byte
+const SPARED_MS = 60 * 60 * 1000
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function fsyncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Renames durably; makes the folder. `from` and `to` are on one file system. */
+async function move(from: string, to: string): Promise<void> {
+  const folder = dirname(to)
+  const made = await mkdir(folder, { recursive: true, mode: 0o755 })
+  await rename(from, to)
+  await fsyncFolder(folder)
+  // a new folder is itself an entry of its parent
+  for (let above = dirname(folder); made !== undefined && above.length >= dirname(made).length; above = dirname(above)) await fsyncFolder(above)
+}
+
+/** Makes the pool. Bytes are made durable (file, then folder) before any call returns. */
+export function createPool({ layout, clock }: PoolDeps): Pool {
+  // between the look and the move nobody may tidy the same bytes away
+  const lock = createKeyedLock()
+
+  /** True when the blob lies there whole; then it also counts as new for `sweep`. */
+  async function refresh(path: string, size: number): Promise<boolean> {
+    if (await sizeOf(path) !== size) return false // absent, or torn by a disk that lied about its fsync: the whole file replaces it
+    const now = clock.now()
+    await utimes(path, now, now)
+    return true
+  }
+
+  async function place({ path, blob, discard }: SpooledFile, to: string): Promise<void> {
+    if (await refresh(to, blob.size)) return discard()
+    await fsyncFile(path)
+    failpoint('pool:before-rename')
+    await move(path, to)
+  }
+
+  /** Moves between the two areas. Fine when it is over there already, or in neither. */
+  async function shift(from: string, to: string): Promise<void> {
+    const size = await sizeOf(from)
+    if (size === undefined) return
+    if (await refresh(to, size)) await rm(from, { force: true })
+    else await move(from, to)
+  }
+
+  async function* blobs(): AsyncGenerator<{ readonly path: string; readonly digest: Sha256 }> {
+    for (const folder of [layout.pool, layout.quarantine]) {
+      for await (const path of walk(folder)) {
+        const name = basename(path)
+        if (/^[0-9a-f]{64}$/.test(name)) yield { path, digest: name as Sha256 }
+      }
+    }
+  }
+
+  return {
+    add: file => lock.run(file.blob.sha256, async () => {
+      await place(file, layout.blob(file.blob.sha256))
+      await rm(layout.quarantined(file.blob.sha256), { force: true })
+    }),
+    quarantine: file => lock.run(file.blob.sha256, async () => {
+      if (await refresh(layout.blob(file.blob.sha256), file.blob.size)) return file.discard()
+      await place(file, layout.quarantined(file.blob.sha256))
+    }),
+    release: digest => lock.run(digest, () => shift(layout.quarantined(digest), layout.blob(digest))),
+    confine: digest => lock.run(digest, () => shift(layout.blob(digest), layout.quarantined(digest))),
+    remove: digest => lock.run(digest, async () => {
+      await rm(layout.blob(digest), { force: true })
+      await rm(layout.quarantined(digest), { force: true })
+    }),
+    async has(digest) {
+      if (await sizeOf(layout.blob(digest)) !== undefined) return 'pool'
+      return await sizeOf(layout.quarantined(digest)) === undefined ? 'nowhere' : 'quarantine'
+    },
+    async locate(digest) {
+      if (await sizeOf(layout.blob(digest)) !== undefined) return layout.blob(digest)
+      await access(layout.quarantined(digest))
+      return layout.quarantined(digest)
+    },
+    async sweep(isNeeded) {
+      let removed = 0
+      for await (const { path, digest } of blobs()) {
+        removed += await lock.run(digest, async () => {
+          const age = clock.now().getTime() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity)
+          if (age < SPARED_MS || await isNeeded(digest)) return 0
+          await rm(path, { force: true })
+          return 1
+        })
+      }
+      return { removed }
+    },
+  }
+}
+
+async function* walk(folder: string): AsyncGenerator<string> {
+  let entries: Dirent[]
+  try {
+    entries = await readdir(folder, { withFileTypes: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) yield* walk(path)
+    else yield path
+  }
 }

@@ -1,4 +1,12 @@
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Blob } from '../core/identity.ts'
+import { sha256 } from '../core/identity.ts'
+import { fail } from '../core/errors.ts'
+import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import type { Layout } from './layout.ts'
 
 /** A body that has arrived whole and lies under `incoming/`, with its digests. Whoever holds it must `discard` or move it. */
 export interface SpooledFile {
@@ -10,4 +18,160 @@ export interface SpooledFile {
   readonly head: Uint8Array
   /** Removes the file; harmless when it was moved into the pool. */
   discard(): Promise<void>
+}
+
+export interface ReceiveOptions {
+  readonly filename: string
+  readonly limitBytes: number
+  /** Aborted when the sender goes away. */
+  readonly signal: AbortSignal
+  /** Looks at the first 512 bytes as soon as they are here, and throws to refuse the rest. */
+  readonly check?: (head: Uint8Array) => void
+}
+
+/** Takes bodies in: `incoming/<id>.part` while they arrive, `incoming/<id>` once they are whole. */
+export interface Spool {
+  /**
+   * Writes the stream to disk and digests it in the same pass; holds about 0.5 MiB of it in memory.
+   * On every throw nothing is left on disk.
+   * @throws upload_too_large, upload_incomplete, storage_full, and what `check` throws
+   */
+  receive(stream: AsyncIterable<Buffer>, options: ReceiveOptions): Promise<SpooledFile>
+  /** Empties `incoming/`: what lies there at a start belongs to nobody. */
+  sweep(): Promise<{ readonly removed: number }>
+}
+
+export interface SpoolDeps {
+  readonly layout: Pick<Layout, 'incoming'>
+  readonly random: (bytes: number) => Buffer
+  readonly threads: DigestThreads
+}
+
+const HEAD = 512
+// up to here one write and digests on this thread are cheaper than waking another one (0.8 ms of this thread at most)
+const SMALL = 256 * 1024
+// large bodies are written in pieces of this size: a write per 64 KB chunk costs three times the system calls
+const BATCH = 512 * 1024
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** Says in our words why a body could not be taken in. */
+function explain(error: unknown, signal: AbortSignal): unknown {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  if (NO_ROOM.has(code)) return refusal(() => fail('storage_full', {}, error))
+  const cut = signal.aborted || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'ABORT_ERR'
+  return cut ? refusal(() => fail('upload_incomplete', {}, error)) : error
+}
+
+function refusal(refuse: () => never): unknown {
+  try {
+    return refuse()
+  } catch (error) {
+    return error
+  }
+}
+
+function headOf(chunks: readonly Buffer[]): Uint8Array {
+  const first = chunks[0]
+  return Uint8Array.from(first !== undefined && first.length >= HEAD ? first.subarray(0, HEAD) : Buffer.concat(chunks).subarray(0, HEAD))
+}
+
+/** `size` counts everything up to and with these chunks. */
+interface Batch { readonly chunks: Buffer[]; readonly head: Uint8Array; readonly size: number }
+
+/** Counts, cuts into batches, and asks `check` once. */
+async function* batches(stream: AsyncIterable<Buffer>, { limitBytes, signal, check }: ReceiveOptions): AsyncGenerator<Batch> {
+  let chunks: Buffer[] = []
+  let size = 0
+  let waiting = 0
+  let head: Uint8Array | undefined
+  for await (const chunk of stream) {
+    signal.throwIfAborted()
+    size += chunk.length
+    waiting += chunk.length
+    if (size > limitBytes) fail('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
+    chunks.push(chunk)
+    if (head === undefined && size >= HEAD) {
+      head = headOf(chunks)
+      check?.(head)
+    }
+    if (head !== undefined && waiting >= (size === waiting ? SMALL : BATCH)) {
+      yield { chunks, head, size }
+      chunks = []
+      waiting = 0
+    }
+  }
+  signal.throwIfAborted()
+  if (head === undefined) {
+    head = headOf(chunks)
+    check?.(head)
+  }
+  if (chunks.length > 0 || size === 0) yield { chunks, head, size }
+}
+
+async function writeAll(handle: FileHandle, chunks: Buffer[], position: number): Promise<void> {
+  const wanted = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  const { bytesWritten } = await handle.writev(chunks, position)
+  if (bytesWritten === wanted) return
+  // a disk that is nearly full takes a part; the next write says so
+  const rest = Buffer.concat(chunks).subarray(bytesWritten)
+  await writeAll(handle, [rest], position + bytesWritten)
+}
+
+/** Makes the spool over `incoming/`. */
+export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
+  const folder = layout.incoming
+
+  async function write(part: string, handle: FileHandle, incoming: AsyncGenerator<Batch>): Promise<{ readonly digests: Digests; readonly head: Uint8Array; readonly size: number }> {
+    const first = await incoming.next()
+    if (first.done === true) throw new Error('a body has at least one batch')
+    const { chunks, head } = first.value
+    let { size } = first.value
+    await writeAll(handle, chunks, 0)
+    let next = await incoming.next()
+    if (next.done === true) return { digests: digestBytes(chunks), head, size }
+    const following = threads.follow(part)
+    try {
+      for (; next.done !== true; next = await incoming.next()) {
+        await writeAll(handle, next.value.chunks, size)
+        size = next.value.size
+        following.grown(size)
+      }
+      return { digests: await following.finish(size), head, size }
+    } catch (error) {
+      following.abandon()
+      throw error
+    }
+  }
+
+  return {
+    async receive(stream, options) {
+      const id = random(12).toString('hex')
+      const path = join(folder, id)
+      const part = `${path}.part`
+      const incoming = batches(stream, options)
+      let handle: FileHandle | undefined
+      try {
+        handle = await open(part, 'wx', 0o640)
+        const { digests, head, size } = await write(part, handle, incoming)
+        await handle.close()
+        handle = undefined
+        failpoint('spool:before-rename')
+        await rename(part, path)
+        const blob: Blob = { ...digests, sha256: sha256(digests.sha256), size }
+        return { path, filename: options.filename, blob, head, discard: () => rm(path, { force: true }) }
+      } catch (error) {
+        await handle?.close().catch(() => undefined)
+        await rm(part, { force: true })
+        throw explain(error, options.signal)
+      } finally {
+        await incoming.return(undefined)
+      }
+    },
+    async sweep() {
+      await mkdir(folder, { recursive: true, mode: 0o750 })
+      const entries = await readdir(folder)
+      for (const entry of entries) await rm(join(folder, entry), { recursive: true, force: true })
+      return { removed: entries.length }
+    },
+  }
 }

@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fail } from '../core/errors.ts'
+import { createDigestThreads } from '../lib/digest.ts'
+import { createLayout } from './layout.ts'
+import { createSpool, type ReceiveOptions } from './spool.ts'
+
+const threads = createDigestThreads({ threads: 1 })
+afterAll(() => threads.close())
+
+let root: string
+beforeEach(async () => { root = await mkdtemp(join(tmpdir(), 'spool-')) })
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function makeSpool() {
+  const layout = createLayout(root)
+  const spool = createSpool({ layout, random: randomBytes, threads })
+  await spool.sweep()
+  const options: ReceiveOptions = { filename: 'a.deb', limitBytes: 64 << 20, signal: new AbortController().signal }
+  return { spool, options, left: () => readdir(layout.incoming) }
+}
+
+function chunked(bytes: Buffer, size: number): AsyncIterable<Buffer> {
+  return (async function* () {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  })()
+}
+
+const hex = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
+
+describe('a body that arrives whole', () => {
+  test.each([
+    [0, 100], [1, 1], [511, 7], [512, 512], [513, 100], [100_000, 65_536], [256 * 1024, 65_536], [256 * 1024 + 1, 65_536], [700_000, 1 << 20], [5_000_001, 65_536], [5_000_001, 3_000_000],
+  ])('of %i bytes in chunks of %i has its bytes, its head and its four digests', async (size, chunk) => {
+    const { spool, options, left } = await makeSpool()
+    const bytes = randomBytes(size)
+    const file = await spool.receive(chunked(bytes, chunk), options)
+    expect(file.blob).toEqual({ size, md5: hex('md5', bytes), sha1: hex('sha1', bytes), sha256: hex('sha256', bytes), sha512: hex('sha512', bytes) })
+    expect(Buffer.from(file.head)).toEqual(bytes.subarray(0, 512))
+    expect((await readFile(file.path)).equals(bytes)).toBe(true)
+    expect(await left()).toHaveLength(1)
+    await file.discard()
+    await file.discard()
+    expect(await left()).toEqual([])
+  })
+
+  test('of exactly the limit is taken', async () => {
+    const { spool, options } = await makeSpool()
+    expect((await spool.receive(chunked(Buffer.alloc(1000), 10), { ...options, limitBytes: 1000 })).blob.size).toBe(1000)
+  })
+
+  test('many at once do not mix', async () => {
+    const { spool, options } = await makeSpool()
+    const bodies = Array.from({ length: 12 }, (_, i) => randomBytes(600_000 + i))
+    const files = await Promise.all(bodies.map(body => spool.receive(chunked(body, 50_000), options)))
+    expect(files.map(file => file.blob.sha512)).toEqual(bodies.map(body => hex('sha512', body)))
+  })
+})
+
+describe('a body that is refused leaves nothing', () => {
+  test.each([[1001, 1000], [3_000_000, 2_999_999]])('%i bytes over a limit of %i', async (size, limitBytes) => {
+    const { spool, options, left } = await makeSpool()
+    await expect(spool.receive(chunked(randomBytes(size), 50_000), { ...options, limitBytes })).rejects.toMatchObject({ code: 'upload_too_large' })
+    expect(await left()).toEqual([])
+  })
+
+  test.each([100, 3_000_000])('a sender that goes away after %i bytes', async size => {
+    const { spool, options, left } = await makeSpool()
+    const gone = new AbortController()
+    const body = (async function* () {
+      yield* chunked(randomBytes(size), 50_000)
+      gone.abort()
+      yield Buffer.alloc(1)
+    })()
+    await expect(spool.receive(body, { ...options, signal: gone.signal })).rejects.toMatchObject({ code: 'upload_incomplete' })
+    expect(await left()).toEqual([])
+  })
+
+  test('a stream that breaks', async () => {
+    const { spool, options, left } = await makeSpool()
+    const stream = new Readable({ read() {} })
+    stream.push(randomBytes(2_000_000))
+    const received = spool.receive(stream, options)
+    stream.destroy()
+    await expect(received).rejects.toMatchObject({ code: 'upload_incomplete' })
+    expect(await left()).toEqual([])
+  })
+
+  test('first bytes that are refused stop the rest', async () => {
+    const { spool, options, left } = await makeSpool()
+    let sent = 0
+    const endless = (async function* () { for (;;) yield Buffer.alloc(sent += 100) })()
+    const check = (): void => fail('unknown_format', { filename: 'a', formats: 'b' })
+    await expect(spool.receive(endless, { ...options, check })).rejects.toMatchObject({ code: 'unknown_format' })
+    expect(sent).toBeLessThan(2000)
+    expect(await left()).toEqual([])
+  })
+
+  test('what a check sees of a body shorter than 512 bytes is the whole body', async () => {
+    const { spool, options } = await makeSpool()
+    const seen: number[] = []
+    await spool.receive(chunked(Buffer.alloc(30), 7), { ...options, check: head => { seen.push(head.length) } })
+    expect(seen).toEqual([30])
+  })
+})
+
+test('a start empties incoming/', async () => {
+  const { spool, left } = await makeSpool()
+  await writeFile(join(createLayout(root).incoming, 'a.part'), 'x')
+  await writeFile(join(createLayout(root).incoming, 'b'), 'x')
+  expect(await spool.sweep()).toEqual({ removed: 2 })
+  expect(await left()).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { Worker } from 'node:worker_threads'
+
+/** What a thread's function is given: Node's `require`, since it runs outside any module. */
+export type Require = NodeJS.Require
+/** Runs in the thread: called once, returns what is called for each message. `answer` may be called at most once a job. */
+export type ThreadBody<In, Out> = (require: Require) => (job: number, message: In, answer: (out: Out) => void) => void
+
+/** Work that one thread does: messages arrive in order, one answer comes back. */
+export interface Job<In, Out> {
+  send(message: In): void
+  /** Rejects when the thread's function threw or the thread died. */
+  readonly answer: Promise<Out>
+}
+
+/** A few threads that all run one function. They start at the first job and never keep the process alive. */
+export interface Workers<In, Out> {
+  job(): Job<In, Out>
+  close(): Promise<void>
+}
+
+interface Waiting<Out> { readonly resolve: (out: Out) => void; readonly reject: (error: Error) => void }
+interface Thread<Out> { readonly worker: Worker; readonly waiting: Map<number, Waiting<Out>> }
+type Reply<Out> = { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string }
+
+// the body travels as text, so a bundle needs no second entry; it may use nothing but its parameters
+function sourceOf(body: ThreadBody<never, never>): string {
+  return `const { parentPort } = require('node:worker_threads')
+const handle = (${body.toString()})(require)
+parentPort.on('message', ({ job, message }) => {
+  try { handle(job, message, out => parentPort.postMessage({ job, out })) } catch (error) { parentPort.postMessage({ job, error: String(error && error.message || error) }) }
+})`
+}
+
+/**
+ * Makes the threads of `size` for `body`. A thread that dies fails its jobs and is replaced at the next one.
+ * @param body must be closed: it is sent to the thread as source text and sees only its parameters
+ */
+export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBody<In, Out>; readonly size: number }): Workers<In, Out> {
+  const threads = new Set<Thread<Out>>()
+  let next = 0
+
+  function start(): Thread<Out> {
+    const worker = new Worker(sourceOf(body as ThreadBody<never, never>), { eval: true })
+    const thread: Thread<Out> = { worker, waiting: new Map() }
+    const lose = (why: string): void => {
+      threads.delete(thread)
+      for (const { reject } of thread.waiting.values()) reject(new Error(why))
+      thread.waiting.clear()
+    }
+    worker.on('message', (reply: Reply<Out>) => {
+      const waiting = thread.waiting.get(reply.job)
+      thread.waiting.delete(reply.job)
+      if (thread.waiting.size === 0) worker.unref()
+      if ('error' in reply) waiting?.reject(new Error(reply.error))
+      else waiting?.resolve(reply.out)
+    })
+    worker.on('error', error => lose(error.message))
+    worker.on('exit', code => lose(`the thread ended with ${code}`))
+    worker.unref()
+    threads.add(thread)
+    return thread
+  }
+
+  function leastBusy(): Thread<Out> {
+    const idlest = [...threads].sort((a, b) => a.waiting.size - b.waiting.size)[0]
+    return idlest !== undefined && (idlest.waiting.size === 0 || threads.size >= size) ? idlest : start()
+  }
+
+  return {
+    job() {
+      const { worker, waiting } = leastBusy()
+      const job = next++
+      const answer = new Promise<Out>((resolve, reject) => waiting.set(job, { resolve, reject }))
+      answer.catch(() => undefined) // a job may be given up before anybody waits for its answer
+      worker.ref()
+      return { answer, send: message => worker.postMessage({ job, message }) }
+    },
+    close: async () => { await Promise.all([...threads].map(({ worker }) => worker.terminate())) },
+  }
+}

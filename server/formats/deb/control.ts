@@ -1,0 +1,170 @@
+import { isUtf8 } from 'node:buffer'
+import type { PackageIdentity } from '../../core/identity.ts'
+import type { Description } from '../../core/manifest.ts'
+import { malformed, printBytes, quote } from '../../lib/limited.ts'
+import { parseConflicts, parseProvides, parseRelations } from './relation.ts'
+import { complainVersion } from './version.ts'
+
+/** The largest control file; Debian's own longest has about 100 KiB. */
+export const MAX_CONTROL = 512 * 1024
+const MAX_FIELD = 256 * 1024
+const MAX_FIELDS = 200
+
+/** A field as it was written: the first line trimmed, continuation lines with their leading blank. */
+interface Field { readonly name: string; readonly first: string; readonly more: string[] }
+/** Field by lower-case name, in their order. */
+type Paragraph = ReadonlyMap<string, Field>
+
+/** Set by whoever makes the index, so a package may not; dpkg and apt read the last one that is there. */
+const INDEX_FIELDS = new Set(['filename', 'msdos-filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'description-md5', 'conffiles'])
+/** Belong to dpkg's status file; `Revision` would change the version behind our back. */
+const REFUSED_FIELDS = new Set(['status', 'config-version', 'triggers-pending', 'triggers-awaited', 'revision', 'package-revision', 'package_revision'])
+
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) malformed('the control file is not UTF-8, as policy 5.1 wants it')
+  const text = bytes.toString('utf8').replaceAll('\r\n', '\n')
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+  const odd = /[\u0000-\u0008\u000b-\u001f\u007f]/.exec(text)
+  if (odd !== null) malformed(`the control file holds the control character ${quote(odd[0])}`)
+  if (!text.endsWith('\n')) malformed('the control file does not end with a newline: it is cut off')
+  return text
+}
+
+/** A field name is printable ASCII without a colon, and begins neither with # nor with -. Source: policy 5.1. */
+const FIELD = /^([!"$-,.-9;-~][!-9;-~]*)[ \t]*:(.*)$/
+
+function addLine(line: string, lineNumber: number, fields: Map<string, Field>, last: Field | undefined): Field {
+  if (line.startsWith(' ') || line.startsWith('\t')) {
+    if (last === undefined) return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
+    // a blank line inside a field would end the paragraph for whoever reads the index
+    if (line.trim() === '') malformed(`line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`)
+    last.more.push(line.trimEnd())
+    return last
+  }
+  const match = FIELD.exec(line)
+  if (match === null) return malformed(`line ${lineNumber} of the control file is ${quote(line)}; a field name and a colon are needed`)
+  const field = { name: match[1] ?? '', first: (match[2] ?? '').trim(), more: [] }
+  const key = field.name.toLowerCase()
+  if (fields.has(key)) malformed(`the control file has the field ${field.name} twice`)
+  if (REFUSED_FIELDS.has(key)) malformed(`the control file has the field ${field.name}, which a package may not set`)
+  if (fields.size === MAX_FIELDS) malformed(`the control file has more than ${MAX_FIELDS} fields`)
+  fields.set(key, field)
+  return field
+}
+
+const lengthOf = (field: Field): number => field.more.reduce((sum, line) => sum + line.length + 1, field.first.length)
+
+/**
+ * The one paragraph of a control file.
+ * @throws Malformed for what dpkg refuses, and for what could break an index that carries it
+ * Source: deb-control(5), policy 5.1.
+ */
+export function parseControl(bytes: Buffer): Paragraph {
+  const fields = new Map<string, Field>()
+  let last: Field | undefined
+  let ended = false
+  const lines = decode(bytes).split('\n')
+  lines.pop()
+  for (const [index, line] of lines.entries()) {
+    if (line === '') {
+      ended = fields.size > 0
+      continue
+    }
+    if (ended) malformed(`the control file has a second paragraph at line ${index + 1}; a package has one`)
+    last = addLine(line, index + 1, fields, last)
+  }
+  for (const field of fields.values()) {
+    if (lengthOf(field) > MAX_FIELD) malformed(`the field ${field.name} of the control file has more than ${printBytes(MAX_FIELD)}`)
+  }
+  return fields
+}
+
+/** The whole value, with its continuation lines; empty when the field is not there. */
+function valueOf(paragraph: Paragraph, key: string): string {
+  const field = paragraph.get(key)
+  return field === undefined ? '' : [field.first, ...field.more].join('\n').trim()
+}
+
+/**
+ * The paragraph as an index carries it: `Package` first, then the others in their order, without empty fields and without
+ * those that belong to the index.
+ */
+export function printControl(paragraph: Paragraph): string {
+  const lines: string[] = [`Package: ${valueOf(paragraph, 'package')}`]
+  for (const [key, { name, first, more }] of paragraph) {
+    if (key === 'package' || INDEX_FIELDS.has(key) || (first === '' && more.length === 0)) continue
+    lines.push(first === '' ? `${name}:` : `${name}: ${first}`, ...more)
+  }
+  return lines.join('\n')
+}
+
+const MAX_NAME = 128
+/** Name, version, architecture, two underscores and `.deb` make one file name; 255 bytes is the most a file system takes. */
+const MAX_FILE_NAME = 240
+const NAME = /^[a-z0-9][a-z0-9+.-]+$/
+
+/** Why a name, version or architecture is refused, or undefined. Source: policy 5.6.7, 5.6.8, 5.6.12. */
+export function complain({ name, version, arch }: PackageIdentity): string | undefined {
+  if (name.length > MAX_NAME) return `the package name has ${name.length} characters, at most ${MAX_NAME} are allowed`
+  if (!NAME.test(name)) {
+    return `the package name ${quote(name)} is not allowed: policy 5.6.7 wants two or more of a-z 0-9 + - . and a letter or digit first`
+  }
+  const why = complainVersion(version)
+  if (why !== undefined) return `the version ${quote(version)} is not allowed: ${why}`
+  if (arch.length > 32 || !/^[a-z0-9][a-z0-9-]*$/.test(arch) || arch === 'source' || /(^|-)any($|-)/.test(arch)) {
+    return `the architecture ${quote(arch)} is not allowed: a binary package is built for one, such as amd64, or for all`
+  }
+  if (name.length + version.replaceAll(':', '%3a').length + arch.length > MAX_FILE_NAME) return 'name, version and architecture together are too long for a file name'
+  return undefined
+}
+
+/** @throws Malformed when a field is missing or `complain` has something to say */
+export function identityOf(paragraph: Paragraph): PackageIdentity {
+  for (const name of ['Package', 'Version', 'Architecture']) {
+    if (valueOf(paragraph, name.toLowerCase()) === '') malformed(`the control file has no field ${name}, or it is empty; deb-control(5) requires it`)
+  }
+  const identity = { format: 'deb', name: valueOf(paragraph, 'package'), version: valueOf(paragraph, 'version'), arch: valueOf(paragraph, 'architecture') } as const
+  const why = complain(identity)
+  if (why !== undefined) malformed(why)
+  return identity
+}
+
+/** `Source: name (version)`; what is not said is the binary's own. */
+function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: string; source_version: string } {
+  const value = valueOf(paragraph, 'source')
+  if (value === '') return { source: identity.name, source_version: identity.version }
+  const match = /^([a-z0-9][a-z0-9+.-]+)(?:\s*\(([^()\s]+)\))?$/.exec(value)
+  const source = match?.[1]
+  if (source === undefined || source.length > MAX_NAME) return malformed(`the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`)
+  const version = match?.[2] ?? identity.version
+  const why = complainVersion(version)
+  if (why !== undefined) malformed(`the field Source names the version ${quote(version)}: ${why}`)
+  return { source, source_version: version }
+}
+
+/** Continuation lines as a person reads them: without the leading blank, and `.` for an empty line. */
+function unfold(lines: readonly string[]): string {
+  return lines.map(line => line.slice(1)).map(line => line === '.' ? '' : line).join('\n')
+}
+
+const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
+
+/** What the rest of the server knows of a package. @throws Malformed for relations that dpkg would not read */
+export function describe(paragraph: Paragraph, identity: PackageIdentity): Description {
+  const multiArch = valueOf(paragraph, 'multi-arch')
+  if (multiArch !== '' && !MULTI_ARCH.includes(multiArch)) malformed(`the field Multi-Arch is ${quote(multiArch)}; it may be ${MULTI_ARCH.join(', ')}`)
+  for (const name of ['Recommends', 'Suggests', 'Enhances', 'Replaces']) parseRelations(valueOf(paragraph, name.toLowerCase()), name)
+  const description = paragraph.get('description')
+  const kib = /^\d{1,12}$/.exec(valueOf(paragraph, 'installed-size'))
+  const optional = { homepage: valueOf(paragraph, 'homepage'), maintainer: valueOf(paragraph, 'maintainer'), section: valueOf(paragraph, 'section'), license: valueOf(paragraph, 'license') }
+  return {
+    summary: description?.first ?? '',
+    description: unfold(description?.more ?? []),
+    ...sourceOf(paragraph, identity),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== '')),
+    ...(kib === null ? {} : { installed_size: Number(kib[0]) * 1024 }),
+    depends: [...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'), ...parseRelations(valueOf(paragraph, 'depends'), 'Depends')],
+    provides: parseProvides(valueOf(paragraph, 'provides')),
+    conflicts: [...parseConflicts(valueOf(paragraph, 'conflicts'), 'Conflicts'), ...parseConflicts(valueOf(paragraph, 'breaks'), 'Breaks')],
+  }
+}

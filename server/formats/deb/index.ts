@@ -1,0 +1,39 @@
+import { relPath } from '../../core/identity.ts'
+import type { PackageIdentity, RelPath } from '../../core/identity.ts'
+import type { Format } from '../format.ts'
+import { AR_MAGIC } from '../../lib/ar.ts'
+import { complain } from './control.ts'
+import type { DebFacts } from './facts.ts'
+import { inner } from './inner.ts'
+import { inspect } from './inspect.ts'
+import { satisfies } from './relation.ts'
+import { compareVersions, versionKey } from './version.ts'
+
+const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
+
+/** `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share one. */
+function poolName({ name, version, arch }: PackageIdentity, source: string): RelPath {
+  const prefix = source.startsWith('lib') && source.length > 3 ? source.slice(0, 4) : source.slice(0, 1)
+  return relPath(`${prefix}/${source}/${name}_${version.replaceAll(':', '%3a')}_${arch}.deb`)
+}
+
+// the purl specification leaves a colon as it is
+const encode = (text: string): string => encodeURIComponent(text).replaceAll('%3A', ':')
+
+/** Debian binary packages. */
+export const deb: Format<DebFacts> = {
+  id: 'deb',
+  label: 'Debian package (.deb)',
+  endings: ['.deb'],
+  recognises: head => HEAD.equals(head.subarray(0, HEAD.length)),
+  inspect,
+  inner,
+  compareVersions,
+  versionKey,
+  satisfies,
+  poolName,
+  purl: ({ name, version, arch }, distribution) =>
+    `pkg:deb/${distribution.scanner.split(':')[0] ?? ''}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${encode(distribution.codename)}`,
+  installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
+  complain,
+}

@@ -1,0 +1,41 @@
+import type { InnerStream } from '../format.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import { limited } from '../../lib/limited.ts'
+import { unpack } from '../../lib/decompress.ts'
+import type { Packed } from '../../lib/decompress.ts'
+import type { DebMembers } from './members.ts'
+import { openDeb, refuse } from './members.ts'
+import { CONTROL_BYTES, DATA_BYTES } from './inspect.ts'
+
+/** Opens the file anew for each stream, so that one may be read late, twice or never. */
+async function* read(file: SpooledFile, pick: (deb: DebMembers) => Packed | undefined, limitBytes: number): AsyncGenerator<Buffer> {
+  try {
+    const deb = await openDeb(file.path)
+    try {
+      const packed = pick(deb)
+      if (packed !== undefined) yield* limited(unpack(packed), limitBytes, packed.what)
+    } finally {
+      await deb.close()
+    }
+  } catch (error) {
+    refuse(file.filename, error)
+  }
+}
+
+/**
+ * control.tar and data.tar as plain tar, then, as they are, the members that dpkg skips: whatever is in the file is seen.
+ * Every byte that dpkg would unpack is there, since a stream with something behind its end is refused while it is read.
+ */
+export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
+  let skipped: readonly string[] = []
+  try {
+    const deb = await openDeb(file.path)
+    skipped = deb.skipped.map(({ what }) => what)
+    await deb.close()
+  } catch (error) {
+    refuse(file.filename, error)
+  }
+  yield { name: 'control.tar', open: () => read(file, deb => deb.control, CONTROL_BYTES) }
+  yield { name: 'data.tar', open: () => read(file, deb => deb.data, DATA_BYTES) }
+  for (const [index, name] of skipped.entries()) yield { name, open: () => read(file, deb => deb.skipped[index], CONTROL_BYTES) }
+}

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream'
+import type { EmbeddedSignature, Inspection } from '../format.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import { createDeadline, limited, malformed, quote } from '../../lib/limited.ts'
+import type { Deadline } from '../../lib/limited.ts'
+import { createTarReader } from '../../lib/tar.ts'
+import type { TarEntry } from '../../lib/tar.ts'
+import { unpack } from '../../lib/decompress.ts'
+import type { Packed } from '../../lib/decompress.ts'
+import { MAX_CONTROL, describe, identityOf, parseControl, printControl } from './control.ts'
+import type { DebFacts } from './facts.ts'
+import type { DebMembers } from './members.ts'
+import { openDeb, refuse } from './members.ts'
+import { cleanName, createPayload } from './payload.ts'
+
+/** The budgets of `Format.inspect`. */
+export const CONTROL_BYTES = 32 * 2 ** 20
+export const DATA_BYTES = 8 * 2 ** 30
+const CONTROL_ENTRIES = 1000
+const DATA_ENTRIES = 300_000
+const SECONDS = 60
+
+interface Walk {
+  readonly packed: Packed
+  readonly limitBytes: number
+  readonly maxEntries: number
+  readonly deadline: Deadline
+  keep?(entry: TarEntry): number | undefined
+  see(entry: TarEntry): void
+}
+
+/** Unpacks one inner tar once, from beginning to end, and shows each entry. */
+async function walk({ packed, limitBytes, maxEntries, deadline, keep, see }: Walk): Promise<void> {
+  const tar = createTarReader({ what: packed.what, maxEntries, ...(keep === undefined ? {} : { keep }) })
+  for await (const chunk of limited(unpack(packed), limitBytes, packed.what)) {
+    for (const entry of tar.push(chunk)) see(entry)
+    deadline.check()
+  }
+  tar.end()
+}
+
+/** The bytes of the file `control`. Beside it stand maintainer scripts and lists: plain files, in no folder. */
+async function readControl(packed: Packed, deadline: Deadline): Promise<Buffer> {
+  let control: Buffer | undefined
+  await walk({
+    packed, deadline, limitBytes: CONTROL_BYTES, maxEntries: CONTROL_ENTRIES,
+    keep: entry => entry.type === 'file' && cleanName(entry.name, packed.what) === 'control' ? MAX_CONTROL : undefined,
+    see(entry) {
+      const path = cleanName(entry.name, packed.what)
+      if (path === '' && entry.type === 'directory') return
+      if (entry.type !== 'file') malformed(`${packed.what}: ${quote(path)} is a ${entry.type}; only plain files are allowed there`)
+      if (path.includes('/')) malformed(`${packed.what}: ${quote(path)} stands in a folder; dpkg knows none there`)
+      if (path !== 'control') return
+      if (control !== undefined) malformed(`${packed.what} has two files named control`)
+      control = entry.body
+    },
+  })
+  return control ?? malformed(`${packed.what} has no file named control`)
+}
+
+/** Who signs with debsigs, in the order in which a signature is preferred; dpkg-sig's `_gpgbuilder` is another thing. */
+const SIGNATURES = ['_gpgorigin', '_gpgmaint', '_gpgarchive']
+
+async function readSignature(deb: DebMembers, path: string): Promise<EmbeddedSignature | undefined> {
+  const member = SIGNATURES.flatMap(name => deb.skipped.filter(({ what }) => what === name))[0]
+  if (member === undefined) return undefined
+  const chunks: Buffer[] = []
+  for await (const chunk of member.chunks()) chunks.push(chunk)
+  return { kind: 'openpgp', signature: Buffer.concat(chunks), signed: () => Readable.from(signedBytes(path)) }
+}
+
+/** debsigs signs the three members joined. */
+async function* signedBytes(path: string): AsyncGenerator<Buffer> {
+  const deb = await openDeb(path)
+  try {
+    for (const member of deb.signed) yield* member.chunks()
+  } finally {
+    await deb.close()
+  }
+}
+
+async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise<Inspection<DebFacts>> {
+  const deadline = createDeadline(signal, SECONDS)
+  deadline.check()
+  const paragraph = parseControl(await readControl(deb.control, deadline))
+  const identity = identityOf(paragraph)
+  const about = describe(paragraph, identity)
+  const payload = createPayload(deb.data.what)
+  await walk({ packed: deb.data, deadline, limitBytes: DATA_BYTES, maxEntries: DATA_ENTRIES, see: entry => payload.add(entry) })
+  const signature = await readSignature(deb, path)
+  return { identity, about, facts: { control: printControl(paragraph) }, files: payload.files(), ...(signature === undefined ? {} : { signature }) }
+}
+
+/**
+ * Identity, relations, index paragraph and file list of a .deb, in one pass: nothing of the payload is kept.
+ * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
+ */
+export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<DebFacts>> {
+  try {
+    const deb = await openDeb(file.path)
+    try {
+      return await look(deb, file.path, signal)
+    } finally {
+      await deb.close()
+    }
+  } catch (error) {
+    return refuse(file.filename, error)
+  }
+}

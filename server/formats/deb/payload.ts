@@ -1,0 +1,78 @@
+import type { TarEntry } from '../../lib/tar.ts'
+import { malformed, quote } from '../../lib/limited.ts'
+
+// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/**
+ * Where an entry of an inner archive leads, relative to the root: without `./` before it and `/` behind it; '' is the root.
+ * @throws Malformed for absolute names, `..` and control characters (a newline would break dpkg's own file lists)
+ */
+export function cleanName(name: string, what: string): string {
+  // most names are plain: look before taking them apart
+  if (CONTROL.test(name)) malformed(`${what}: the name ${quote(name)} holds a control character`)
+  if (name.startsWith('/')) malformed(`${what}: the name ${quote(name)} is absolute; names must be relative to the root`)
+  const segments = name.split('/').filter(segment => segment !== '' && segment !== '.')
+  if (segments.includes('..')) malformed(`${what}: the name ${quote(name)} leads out of its folder with ..`)
+  if (segments.length === 0 && !/^(\.?\/)*\.?$/.test(name)) malformed(`${what} has an entry without a name`)
+  return segments.join('/')
+}
+
+/** True when a relative link target, seen from the folder of `path`, goes above the root. */
+function escapes(path: string, target: string): boolean {
+  let depth = path.split('/').length - 1
+  for (const segment of target.split('/')) {
+    if (segment === '..') depth -= 1
+    else if (segment !== '' && segment !== '.') depth += 1
+    if (depth < 0) return true
+  }
+  return false
+}
+
+/** Collects what a client would install, and refuses what would be installed elsewhere. */
+export interface Payload {
+  /** @throws Malformed */
+  add(entry: TarEntry): void
+  /** Everything but directories, in archive order, each once. */
+  files(): string[]
+}
+
+export function createPayload(what: string): Payload {
+  const kinds = new Map<string, TarEntry['type']>()
+  let hasLinks = false
+
+  const addLink = (path: string, entry: TarEntry): void => {
+    if (entry.link === '') malformed(`${what}: the ${entry.type} ${quote(path)} has no target`)
+    if (CONTROL.test(entry.link)) malformed(`${what}: the target of ${quote(path)} holds a control character`)
+    if (entry.type === 'symlink') {
+      hasLinks = true
+      if (!entry.link.startsWith('/') && escapes(path, entry.link)) malformed(`${what}: the symlink ${quote(path)} leads above the root, to ${quote(entry.link)}`)
+    } else {
+      const kind = kinds.get(cleanName(entry.link, `${what}, hard link ${quote(path)}`))
+      if (kind !== 'file' && kind !== 'hardlink') malformed(`${what}: the hard link ${quote(path)} leads to ${quote(entry.link)}, which is no file before it in the package`)
+    }
+  }
+
+  const mustNotGoThroughLink = (path: string): void => {
+    for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
+      if (kinds.get(path.slice(0, slash)) === 'symlink') malformed(`${what}: ${quote(path)} would be written through the symlink ${quote(path.slice(0, slash))} of the same package`)
+    }
+  }
+
+  return {
+    add(entry) {
+      const path = cleanName(entry.name, what)
+      if (path === '') {
+        if (entry.type !== 'directory') malformed(`${what}: the root is a ${entry.type}`)
+        return
+      }
+      if (hasLinks) mustNotGoThroughLink(path)
+      const before = kinds.get(path)
+      const again = before === entry.type && (before === 'file' || before === 'directory')
+      if (before !== undefined && !again) malformed(`${what} has ${quote(path)} twice, as ${before} and as ${entry.type}`)
+      if (entry.type === 'hardlink' || entry.type === 'symlink') addLink(path, entry)
+      if (before === undefined) kinds.set(path, entry.type)
+    },
+    files: () => [...kinds].flatMap(([path, kind]) => kind === 'directory' ? [] : [path]),
+  }
+}

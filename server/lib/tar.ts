@@ -1,0 +1,225 @@
+import { isUtf8 } from 'node:buffer'
+import { malformed, printBytes, quote } from './limited.ts'
+
+const BLOCK = 512
+/** The longest name or link target, as PATH_MAX. */
+const MAX_NAME = 4096
+/** The most that one pax header may hold. */
+const MAX_PAX = 64 * 1024
+
+export type TarType = 'file' | 'hardlink' | 'symlink' | 'char' | 'block' | 'directory' | 'fifo'
+
+const TYPES: Readonly<Record<string, TarType>> = {
+  '\0': 'file', '0': 'file', '1': 'hardlink', '2': 'symlink', '3': 'char', '4': 'block', '5': 'directory', '6': 'fifo',
+}
+
+export interface TarEntry {
+  /** As the archive writes it, long names and pax paths applied; not yet checked for where it leads. */
+  readonly name: string
+  readonly type: TarType
+  readonly size: number
+  /** The target of a link, else empty. */
+  readonly link: string
+  /** Present when it was asked for. */
+  readonly body?: Buffer
+}
+
+/** Takes a tar apart chunk by chunk and keeps nothing of it but what is asked for. */
+export interface TarReader {
+  /** The entries that became complete (or, without a body, began) in this chunk. @throws Malformed */
+  push(chunk: Buffer): TarEntry[]
+  /** @throws Malformed unless the archive ended with its end mark */
+  end(): void
+}
+
+interface TarOptions {
+  /** What messages call it: `data.tar`. */
+  readonly what: string
+  readonly maxEntries: number
+  /** The most bytes to keep of this entry's body, which is refused when longer; undefined: do not keep it. */
+  keep?(entry: TarEntry): number | undefined
+}
+
+function octal(field: Buffer, what: string): number {
+  // base-256 sizes begin at 8 GiB, which is past every budget; below that they are written to be read differently
+  const text = field.toString('latin1').replace(/^ +/, '')
+  const digits = /^([0-7]*)(?:[ \0]|$)/.exec(text)
+  if (digits === null) return malformed(`${what} is ${quote(text.replace(/\0.*$/s, ''))}, which is not an octal number`)
+  return digits[1] === '' ? 0 : parseInt(digits[1] ?? '', 8)
+}
+
+function sumIsRight(header: Buffer, what: string): boolean {
+  let sum = 256
+  for (let i = 0; i < 148; i++) sum += header[i] ?? 0
+  for (let i = 156; i < BLOCK; i++) sum += header[i] ?? 0
+  return sum === octal(header.subarray(148, 156), `${what}: a header checksum`)
+}
+
+function text(bytes: Buffer, what: string): string {
+  const zero = bytes.indexOf(0)
+  const used = zero === -1 ? bytes : bytes.subarray(0, zero)
+  if (!isUtf8(used)) malformed(`${what}: the name ${quote(used.toString('latin1'))} is not UTF-8`)
+  return used.toString('utf8')
+}
+
+/** The records of a pax header. Source: POSIX.1-2017, pax, "pax Header Block". */
+function paxRecords(body: Buffer, what: string): Map<string, string> {
+  const records = new Map<string, string>()
+  for (let at = 0; at < body.length;) {
+    const space = body.indexOf(0x20, at)
+    const length = space === -1 ? NaN : Number(body.toString('latin1', at, space))
+    const record = body.subarray(space + 1, at + length - 1)
+    const equals = record.indexOf(0x3d)
+    if (!Number.isSafeInteger(length) || length < 5 || at + length > body.length || equals < 1 || body[at + length - 1] !== 0x0a) {
+      malformed(`${what} holds a damaged pax header`)
+    }
+    records.set(text(record.subarray(0, equals), what), text(record.subarray(equals + 1), what))
+    at += length
+  }
+  return records
+}
+
+function isZero(bytes: Buffer): boolean {
+  for (const byte of bytes) if (byte !== 0) return false
+  return true
+}
+
+/** What headers before an entry say about it. */
+interface Ahead { name?: string; link?: string; size?: number }
+
+function readPax(body: Buffer, type: string, what: string): Ahead {
+  const records = paxRecords(body, what)
+  for (const key of records.keys()) {
+    if (key.startsWith('GNU.sparse.')) malformed(`${what} holds a sparse file, which dpkg refuses`)
+    if (type === 'g' && ['path', 'linkpath', 'size'].includes(key)) malformed(`${what} holds a global pax header that sets ${key} for every file`)
+  }
+  const size = records.get('size')
+  return {
+    ...(records.has('path') ? { name: records.get('path') ?? '' } : {}),
+    ...(records.has('linkpath') ? { link: records.get('linkpath') ?? '' } : {}),
+    ...(size === undefined ? {} : { size: Number(size) }),
+  }
+}
+
+/** The entry of one header block, with what the headers before it said. */
+function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
+  const flag = String.fromCharCode(header[156] ?? 0)
+  const magic = header.toString('latin1', 257, 265)
+  const posix = magic === 'ustar\x0000'
+  if (!posix && magic !== 'ustar  \0' && magic.startsWith('ustar')) malformed(`${what} holds a header of an unknown kind, ${quote(magic)}`)
+  const prefix = posix && header[345] !== 0 ? `${text(header.subarray(345, 500), what)}/` : ''
+  const name = ahead.name ?? prefix + text(header.subarray(0, 100), what)
+  if (name.length > MAX_NAME) malformed(`${what} holds a name of more than ${MAX_NAME} characters`)
+  const size = octal(header.subarray(124, 136), `${what}: the size of ${quote(name)}`)
+  if (ahead.size !== undefined && ahead.size !== size) malformed(`${what} gives ${quote(name)} two different sizes, in its header and in a pax header`)
+  // before POSIX a directory was a file whose name ends in a slash
+  const type = flag === '\0' && name.endsWith('/') ? 'directory' : TYPES[flag]
+  if (type === undefined) return malformed(`${what}: ${quote(name)} is of the type ${quote(flag)}, which dpkg does not unpack`)
+  if (type !== 'file' && size !== 0) malformed(`${what}: ${quote(name)} is a ${type} and says it has ${size} bytes`)
+  const linked = type === 'hardlink' || type === 'symlink'
+  return { name, type, size, link: linked ? ahead.link ?? text(header.subarray(157, 257), what) : '' }
+}
+
+/**
+ * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary sizes, sizes of links, sparse files,
+ * anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg unpacks.
+ */
+export function createTarReader(options: TarOptions): TarReader {
+  const { what } = options
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let skip = 0
+  let ended = false
+  let entries = 0
+  let ahead: Ahead = {}
+  /** What the body being collected is for. */
+  let collecting: { size: number; done(body: Buffer): TarEntry | undefined } | undefined
+
+  /** The next `size` bytes once they are all there; takes from `chunk` at `at`. */
+  const collect = (chunk: Buffer, at: number, size: number): { whole?: Buffer; next: number } => {
+    const piece = chunk.subarray(at, at + size - heldBytes)
+    if (heldBytes === 0 && piece.length === size) return { whole: piece, next: at + size }
+    held.push(piece)
+    heldBytes += piece.length
+    if (heldBytes < size) return { next: at + piece.length }
+    const whole = Buffer.concat(held)
+    held = []
+    heldBytes = 0
+    return { whole, next: at + piece.length }
+  }
+
+  const startExtension = (type: string, size: number): void => {
+    const most = type === 'L' || type === 'K' ? MAX_NAME + 1 : MAX_PAX
+    if (size > most) malformed(`${what} holds a ${type === 'L' || type === 'K' ? 'GNU long name' : 'pax header'} of ${size} bytes, at most ${printBytes(most)} are allowed`)
+    collecting = {
+      size,
+      done(body) {
+        if (type === 'L') ahead.name = text(body, what)
+        else if (type === 'K') ahead.link = text(body, what)
+        else ahead = { ...ahead, ...readPax(body, type, what) }
+        return undefined
+      },
+    }
+  }
+
+  const header = (block: Buffer): TarEntry | undefined => {
+    if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
+    const flag = String.fromCharCode(block[156] ?? 0)
+    entries += 1
+    if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
+    if ('LKxg'.includes(flag)) {
+      startExtension(flag, octal(block.subarray(124, 136), `${what}: the size of a header`))
+      return undefined
+    }
+    const entry = readEntry(block, ahead, what)
+    ahead = {}
+    const most = options.keep?.(entry)
+    if (most === undefined) {
+      skip = Math.ceil(entry.size / BLOCK) * BLOCK
+      return entry
+    }
+    if (entry.size > most) malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
+    collecting = { size: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
+    return undefined
+  }
+
+  /** One step from `at`: a header, a body that is kept, or bytes passed by. */
+  const step = (chunk: Buffer, at: number, found: TarEntry[]): number => {
+    if (ended) {
+      if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its end mark, where a scanner does not look`)
+      return chunk.length
+    }
+    if (skip > 0) {
+      const passed = Math.min(skip, chunk.length - at)
+      skip -= passed
+      return at + passed
+    }
+    const { whole, next } = collect(chunk, at, collecting?.size ?? BLOCK)
+    if (whole === undefined) return next
+    if (collecting !== undefined) {
+      const { size, done } = collecting
+      collecting = undefined
+      skip = (BLOCK - size % BLOCK) % BLOCK
+      const entry = done(whole)
+      if (entry !== undefined) found.push(entry)
+    } else if (whole[0] === 0 && isZero(whole)) {
+      if (ahead.name !== undefined || ahead.link !== undefined) malformed(`${what} ends after a long name, without the file it is for`)
+      ended = true
+    } else {
+      const entry = header(whole)
+      if (entry !== undefined) found.push(entry)
+    }
+    return next
+  }
+
+  return {
+    push(chunk) {
+      const found: TarEntry[] = []
+      for (let at = 0; at < chunk.length;) at = step(chunk, at, found)
+      return found
+    },
+    end() {
+      if (!ended) malformed(`${what} stops without an end mark: it is cut off`)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { open } from 'node:fs/promises'
+import { malformed } from './limited.ts'
+
+/** Bytes read at once; a smaller file is one read. */
+const CHUNK = 256 * 1024
+
+/** A file read by position, never whole: the first 256 KiB are kept, so that headers and small files cost one read. */
+export interface FileWindow {
+  readonly size: number
+  /** Exactly `length` bytes. @throws Malformed when the file ends before */
+  read(offset: number, length: number): Promise<Buffer>
+  /** `length` bytes from `offset`, in chunks of at most 256 KiB; ask for the next to have it read. */
+  stream(offset: number, length: number): AsyncGenerator<Buffer>
+  close(): Promise<void>
+}
+
+export async function openWindow(path: string): Promise<FileWindow> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const fromDisk = async (offset: number, length: number): Promise<Buffer> => {
+      const buffer = Buffer.allocUnsafe(length)
+      for (let done = 0; done < length;) {
+        const { bytesRead } = await handle.read(buffer, done, length - done, offset + done)
+        if (bytesRead === 0) malformed(`the file ends at byte ${offset + done}`)
+        done += bytesRead
+      }
+      return buffer
+    }
+    const head = await fromDisk(0, Math.min(size, CHUNK))
+    const read = async (offset: number, length: number): Promise<Buffer> => {
+      if (offset + length > size) malformed(`it ends at byte ${size}, in the middle of something that goes on to byte ${offset + length}`)
+      return offset + length <= head.length ? head.subarray(offset, offset + length) : fromDisk(offset, length)
+    }
+    return {
+      size,
+      read,
+      async* stream(offset, length) {
+        for (let at = offset; at < offset + length; at += CHUNK) yield await read(at, Math.min(CHUNK, offset + length - at))
+      },
+      close: () => handle.close(),
+    }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}

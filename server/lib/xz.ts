@@ -1,0 +1,135 @@
+import { malformed, printBytes } from './limited.ts'
+
+/** The largest dictionary that is decoded: that of `xz -9`. A header may ask for 4 GiB, and gets them allocated. */
+const MAX_DICTIONARY = 64 * 2 ** 20
+const LZMA2 = 0x21
+const MAGIC = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])
+/** Bytes of the check behind each block, by check id; `undefined` ids are not in use. */
+const CHECK_SIZE: Readonly<Record<number, number>> = { 0: 0, 1: 4, 4: 8, 10: 32 }
+
+/**
+ * Reads along an xz stream without decoding it: LZMA2 says before each chunk how much it unpacks to, so a bomb is known
+ * before a byte of it is decoded, and so is the memory a decoder would take.
+ */
+export interface XzWatch {
+  /** @throws Malformed */
+  push(chunk: Uint8Array): void
+  /** @throws Malformed unless the stream ended */
+  end(): void
+  /** Bytes that what has been pushed unpacks to. */
+  readonly unpackedBytes: number
+}
+
+function vli(bytes: Uint8Array, from: number): { value: number; next: number } {
+  let value = 0
+  for (let i = 0; i < 9; i++) {
+    const byte = bytes[from + i] ?? malformed('an xz block header ends in the middle of a number')
+    value += (byte & 0x7f) * 2 ** (7 * i)
+    if ((byte & 0x80) === 0) return { value, next: from + i + 1 }
+  }
+  return malformed('an xz stream has a number of more than 63 bits')
+}
+
+/** Checks the filters of one block. Source: the .xz file format 1.2.1, 3.1 and 5.3.1. */
+function checkBlockHeader(header: Uint8Array): void {
+  const flags = header[1] ?? 0
+  let at = 2
+  if (flags & 0x40) at = vli(header, at).next
+  if (flags & 0x80) at = vli(header, at).next
+  const filters = (flags & 3) + 1
+  for (let i = 1; i <= filters; i++) {
+    const id = vli(header, at)
+    const size = vli(header, id.next)
+    if (i === filters) {
+      if (id.value !== LZMA2 || size.value !== 1) malformed('an xz block does not end in the LZMA2 filter')
+      const bits = (header[size.next] ?? 0) & 0x3f
+      const dictionary = (2 | (bits & 1)) * 2 ** ((bits >> 1) + 11)
+      if (dictionary > MAX_DICTIONARY) malformed(`an xz block needs a dictionary of ${printBytes(dictionary)}; at most ${printBytes(MAX_DICTIONARY)} (xz -9) are allowed`)
+    }
+    at = size.next + size.value
+  }
+}
+
+/** One stream only, without padding or anything else behind it: dpkg decodes the first and never looks at the rest. */
+export function createXzWatch(): XzWatch {
+  const steps = walk()
+  let unpackedBytes = 0
+  let held = Buffer.alloc(0)
+  let skip = 0
+  // what the walk asks for: the next `want` bytes
+  let want = steps.next(held).value ?? 0
+  let ended = false
+
+  /** The grammar as a coroutine: yields how many bytes it needs to see, is given them; `skip` passes bytes by. */
+  function* walk(): Generator<number, void, Uint8Array> {
+    const byte = function* (): Generator<number, number, Uint8Array> { return (yield 1)[0] ?? 0 }
+    const start = yield 12
+    if (!MAGIC.equals(start.subarray(0, 6))) malformed('it does not begin as an xz stream does')
+    const check = CHECK_SIZE[start[7] ?? 255] ?? malformed('an xz stream uses an unknown integrity check')
+    for (;;) {
+      const size = yield* byte()
+      if (size === 0) break
+      const rest = yield (size + 1) * 4 - 1
+      checkBlockHeader(Buffer.concat([Buffer.from([size]), rest]))
+      let packed = (size + 1) * 4
+      for (let control = yield* byte(); ; control = yield* byte()) {
+        packed += 1
+        if (control === 0) break
+        if (control > 2 && control < 0x80) malformed('an xz block holds a damaged LZMA2 chunk')
+        const head = yield control < 0x80 ? 2 : control < 0xc0 ? 4 : 5
+        const low = (head[0] ?? 0) << 8 | (head[1] ?? 0)
+        const lzma = control >= 0x80
+        unpackedBytes += (lzma ? (control & 0x1f) << 16 : 0) + low + 1
+        skip = lzma ? ((head[2] ?? 0) << 8 | (head[3] ?? 0)) + 1 : low + 1
+        packed += head.length + skip
+      }
+      skip = (4 - packed % 4) % 4 + check
+    }
+    let index = 1
+    const number = function* (): Generator<number, number, Uint8Array> {
+      let value = 0
+      for (let i = 0; i < 9; i++) {
+        const next = yield* byte()
+        index += 1
+        value += (next & 0x7f) * 2 ** (7 * i)
+        if ((next & 0x80) === 0) return value
+      }
+      return malformed('an xz stream has a number of more than 63 bits')
+    }
+    for (let records = yield* number(); records > 0; records--) {
+      yield* number()
+      yield* number()
+    }
+    skip = (4 - index % 4) % 4 + 4 + 12
+  }
+
+  return {
+    get unpackedBytes() { return unpackedBytes },
+    push(chunk) {
+      let at = 0
+      while (at < chunk.length) {
+        if (skip > 0) {
+          const passed = Math.min(skip, chunk.length - at)
+          skip -= passed
+          at += passed
+          continue
+        }
+        if (ended) malformed('something follows the end of the xz stream, where dpkg never looks')
+        const piece = chunk.subarray(at, at + want - held.length)
+        at += piece.length
+        if (held.length + piece.length < want) {
+          held = Buffer.concat([held, piece])
+          return
+        }
+        const whole = held.length === 0 ? piece : Buffer.concat([held, piece])
+        held = Buffer.alloc(0)
+        const step = steps.next(whole)
+        if (step.done === true) ended = true
+        want = step.done === true ? 1 : step.value
+      }
+    },
+    end() {
+      if (!ended || skip > 0) malformed('the xz stream ends too early')
+    },
+  }
+}

@@ -1,0 +1,211 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
+import { isRefusal } from '../core/errors.ts'
+import { sha256, type Codename, type PackageRef } from '../core/identity.ts'
+import type { Manifest, State } from '../core/manifest.ts'
+import { createOutbox, type Outbox } from '../db/outbox.ts'
+import { createLayout, type Layout } from '../files/layout.ts'
+import { createManifests, type Manifests } from '../files/manifests.ts'
+import { createPool, type Pool } from '../files/pool.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createAudit } from '../record/audit.ts'
+import { createEvents } from '../record/events.ts'
+import { createCatalog, type Catalog } from './catalog.ts'
+import { createRebuild } from './rebuild.ts'
+
+let testDb: TestDb
+let root: string
+let layout: Layout
+let outbox: Outbox
+let pool: Pool
+let manifests: Manifests
+let catalog: Catalog
+const published: string[] = []
+
+beforeAll(async () => { testDb = await createTestDb() })
+afterAll(() => testDb.close())
+beforeEach(async () => {
+  const { db } = testDb
+  await db.query('truncate package, artifact, outbox, publish_dirty, audit_pending, package_offer cascade')
+  root = await mkdtemp(join(tmpdir(), 'gh-catalog-'))
+  layout = createLayout(root)
+  await mkdir(layout.incoming, { recursive: true })
+  published.length = 0
+  outbox = createOutbox({ db, onError: (key, error) => { throw new Error(key, { cause: error }) } })
+  pool = createPool({ layout, clock: systemClock })
+  manifests = createManifests(layout)
+  const audit = createAudit({ db, layout, clock: systemClock, outbox })
+  catalog = createCatalog({ db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock })
+  outbox.handle('manifest', async rests => {
+    for (const rest of rests) {
+      const ref = JSON.parse(rest) as PackageRef
+      const manifest = await catalog.find(ref)
+      await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
+    }
+  }, { batch: 16 })
+  outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) })
+  outbox.handle('publish', async rests => { published.push(...rests) })
+  outbox.handle('contents', async () => undefined)
+  outbox.handle('audit', () => audit.deliver())
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function spooled(bytes: string): Promise<SpooledFile> {
+  const path = join(layout.incoming, randomBytes(6).toString('hex'))
+  await writeFile(path, bytes)
+  const hex = (algorithm: string): string => createHash(algorithm).update(bytes).digest('hex')
+  const blob = { sha256: sha256(hex('sha256')), md5: hex('md5'), sha1: hex('sha1'), sha512: hex('sha512'), size: bytes.length }
+  return { path, filename: 'hello.deb', blob, head: Buffer.from(bytes), discard: () => rm(path, { force: true }) }
+}
+
+function manifestOf(file: SpooledFile, version: string, state: State, codename = 'jammy'): Manifest {
+  const ref = { format: 'deb', name: 'hello', version, arch: 'amd64', codename: codename as Codename } as const
+  return {
+    schema: 1, ref, blob: file.blob, filename: file.filename, state, reports: [], findings: [], facts: { control: `Package: hello\nVersion: ${version}` },
+    files: ['usr/bin/hello'], by: 'ann', from: 'upload', at: '2026-01-01T00:00:00.000Z', changed_at: '2026-01-01T00:00:00.000Z',
+    about: { summary: 'greets', description: '', source: 'hello', source_version: version, depends: [], provides: [{ name: 'hello', version }, { name: 'greeter' }], conflicts: [] },
+  }
+}
+
+async function admit(bytes: string, version: string, state: State, codename?: string): Promise<Awaited<ReturnType<Catalog['change']>>> {
+  const file = await spooled(bytes)
+  return catalog.change({ kind: 'admit', manifest: manifestOf(file, version, state, codename), file }, { name: 'ann' })
+}
+
+const ref = (version: string, codename = 'jammy'): PackageRef => ({ format: 'deb', name: 'hello', version, arch: 'amd64', codename: codename as Codename })
+const codeOf = async (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no refusal', (error: unknown) => isRefusal(error) ? error.code : String(error))
+const latest = async (): Promise<unknown> => (await testDb.db.first('select versions, latest from artifact'))
+
+describe('admission', () => {
+  test('a published package is in the pool, has its manifest on disk, and its distribution is published', async () => {
+    const { outcome, manifest } = await admit('one', '1.0', 'published')
+    expect(outcome).toBe('created')
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+    expect(await manifests.read(ref('1.0'))).toEqual(manifest)
+    expect(published).toEqual(['jammy'])
+    expect(await latest()).toEqual({ versions: 1, latest: '1.0' })
+  })
+
+  test('a held package is in the pool and nothing is published', async () => {
+    const { manifest } = await admit('one', '1.0', 'pending_review')
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+    expect(published).toEqual([])
+  })
+
+  test('a quarantined package never enters the pool', async () => {
+    const { manifest } = await admit('evil', '1.0', 'quarantined')
+    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(published).toEqual([])
+  })
+
+  test('the same bytes again change nothing', async () => {
+    await admit('one', '1.0', 'published')
+    const again = await admit('one', '1.0', 'pending_review')
+    expect(again.outcome).toBe('already')
+    expect(again.manifest.state).toBe('published')
+    expect(await testDb.db.query('select 1 from package')).toHaveLength(1)
+  })
+
+  test('other bytes under the same identity are refused and leave everything as it was', async () => {
+    await admit('one', '1.0', 'published')
+    expect(await codeOf(admit('two', '1.0', 'published'))).toBe('duplicate_conflict')
+    expect((await catalog.find(ref('1.0')))?.blob.sha256).toBe(createHash('sha256').update('one').digest('hex'))
+  })
+
+  test('ten uploads of one identity at once: one is created, the others are told the truth', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => codeOf(admit(`bytes ${n % 2}`, '1.0', 'published'))))
+    expect(await testDb.db.query('select 1 from package')).toHaveLength(1)
+    expect(outcomes.filter(outcome => outcome === 'duplicate_conflict')).toHaveLength(5)
+    expect(outcomes.filter(outcome => outcome === 'no refusal')).toHaveLength(5)
+  })
+
+  test('the newest version of an artifact is the newest by the order of its format', async () => {
+    for (const version of ['1.9', '1.10', '1.10~rc1']) await admit(version, version, 'published')
+    expect(await latest()).toEqual({ versions: 3, latest: '1.10' })
+  })
+})
+
+describe('what happens later', () => {
+  test('quarantine takes one version in one distribution and confines bytes nobody else serves', async () => {
+    const { manifest } = await admit('one', '1.0', 'published')
+    await admit('one', '1.0', 'published', 'noble')
+    await admit('two', '2.0', 'published')
+    await catalog.change({ kind: 'event', ref: ref('1.0'), event: 'quarantine', why: 'A customer called.' }, { name: 'max' })
+    await outbox.drain()
+    expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
+    expect((await catalog.find(ref('1.0', 'noble')))?.state).toBe('published')
+    expect((await catalog.find(ref('2.0')))?.state).toBe('published')
+    expect(await pool.has(manifest.blob.sha256)).toBe('pool') // noble still serves it
+    await catalog.change({ kind: 'event', ref: ref('1.0', 'noble'), event: 'quarantine', why: '' }, { name: 'max' })
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    await catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: 'It was a false alarm.' }, { name: 'max' })
+    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+  })
+
+  test('deleting one version leaves the other; deleting the last removes the artifact, the manifest and the bytes', async () => {
+    const first = await admit('one', '1.0', 'published')
+    await admit('two', '2.0', 'published')
+    await catalog.change({ kind: 'delete', ref: ref('2.0'), why: '' }, { name: 'max' })
+    await outbox.drain()
+    expect(await latest()).toEqual({ versions: 1, latest: '1.0' })
+    await catalog.change({ kind: 'delete', ref: ref('1.0'), why: '' }, { name: 'max' })
+    await outbox.drain()
+    expect(await latest()).toBeUndefined()
+    expect(await manifests.read(ref('1.0'))).toBeUndefined()
+    expect(await pool.has(first.manifest.blob.sha256)).toBe('nowhere')
+  })
+
+  test('what is not there and what is not possible is refused', async () => {
+    expect(await codeOf(catalog.change({ kind: 'delete', ref: ref('9'), why: '' }, { name: 'max' }))).toBe('version_not_found')
+    await admit('one', '1.0', 'published')
+    expect(await codeOf(catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' }))).toBe('not_possible')
+    expect((await catalog.find(ref('1.0')))?.state).toBe('published')
+  })
+})
+
+describe('rebuilding from the manifests', () => {
+  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests })()
+
+  test('changes nothing on a healthy service', async () => {
+    await admit('one', '1.0', 'published')
+    expect(await rebuild()).toEqual({ manifests: 1, added: 0, changed: 0, removed: 0, broken: [] })
+  })
+
+  test('brings back what the database lost, puts right what it has wrong, and drops what has no manifest', async () => {
+    await admit('one', '1.0', 'published')
+    await admit('two', '2.0', 'pending_review')
+    await admit('three', '3.0', 'published')
+    await outbox.drain()
+    const before = await catalog.find(ref('1.0'))
+    await testDb.db.query(`delete from package where version = '1.0'`)
+    await testDb.db.query(`update package set state = 'published' where version = '2.0'`)
+    await manifests.remove(ref('3.0'))
+    published.length = 0
+    expect(await rebuild()).toEqual({ manifests: 2, added: 1, changed: 1, removed: 1, broken: [] })
+    expect(await catalog.find(ref('1.0'))).toEqual(before)
+    expect((await catalog.find(ref('2.0')))?.state).toBe('pending_review')
+    expect(await catalog.find(ref('3.0'))).toBeUndefined()
+    expect(await latest()).toEqual({ versions: 2, latest: '2.0' })
+    await outbox.drain()
+    expect(published).toEqual(['jammy'])
+  })
+
+  test('a damaged manifest is named and deletes nothing', async () => {
+    await admit('one', '1.0', 'published')
+    await outbox.drain()
+    await writeFile(layout.manifest(ref('1.0')), (await readFile(layout.manifest(ref('1.0')), 'utf8')).slice(0, 40))
+    const done = await rebuild()
+    expect(done).toMatchObject({ manifests: 0, removed: 0, broken: [{ path: 'deb/jammy/hello/1.0_amd64.json' }] })
+    expect(await catalog.find(ref('1.0'))).toBeDefined()
+  })
+})

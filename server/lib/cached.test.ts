@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { cached } from './cached.ts'
+import { cached, tenthOfTheTime, type Freshness } from './cached.ts'
 
-function counted(ms: number) {
+function counted(ms: Freshness) {
   let now = 1_000_000
   let asked = 0
   let next: () => Promise<number> = async () => ++asked
@@ -35,5 +35,16 @@ test('a clock that was set back does not keep an answer', async () => {
   const { ask, wait } = counted(100)
   await ask()
   wait(-50)
+  expect(await ask()).toBe(2)
+})
+
+test('an answer that was dear to get is kept longer', async () => {
+  const { ask, wait, answerWith } = counted(tenthOfTheTime)
+  answerWith(async () => { wait(300); return 1 })
+  await ask()
+  answerWith(async () => 2)
+  wait(2_999)
+  expect(await ask()).toBe(1)
+  wait(1)
   expect(await ask()).toBe(2)
 })

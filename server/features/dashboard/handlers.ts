@@ -1,0 +1,34 @@
+import { pageOf } from '../../catalog/search.ts'
+import type { Handlers, StreamEvent } from '../../core/contract.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { Events } from '../../record/events.ts'
+import type { dashboard } from './contract.ts'
+import type { Dashboard } from './dashboard.ts'
+
+export interface DashboardRouteDeps {
+  readonly dashboard: Dashboard
+  readonly events: Pick<Events, 'follow'>
+  readonly clock: Clock
+}
+
+/** `hello` carries no id, so that a client which is cut off right after it still resumes from what it saw last. */
+async function* live({ events, clock }: DashboardRouteDeps, lastId: string | undefined, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+  const following = events.follow(lastId, signal) // from here on nothing is missed
+  yield { event: 'hello', data: { at: isoNow(clock), resumed: lastId !== undefined } }
+  for await (const { id, event } of following) yield { id, event: event.type, data: event }
+}
+
+export const dashboardHandlers: Handlers<typeof dashboard, DashboardRouteDeps> = {
+  'GET /dashboard/summary': ({ dashboard: board }) => board.summary(),
+  'GET /dashboard/stats': ({ dashboard: board }) => board.stats(),
+  'GET /dashboard/history': async ({ dashboard: board }, { query }) => {
+    const paging = { page: query.page ?? 1, perPage: query.per_page ?? 50 }
+    const { items, total } = await board.history({ ...paging, ...(query.package ? { package: query.package } : {}) })
+    return pageOf(items, total, paging)
+  },
+  'GET /dashboard/events': (deps, { query, raw }) => {
+    const header = raw.headers['last-event-id']
+    const lastId = query.last_event_id ?? (typeof header === 'string' ? header : undefined)
+    return live(deps, lastId === undefined || lastId === '' ? undefined : lastId, raw.signal)
+  },
+}

@@ -1,0 +1,32 @@
+import type { Queryable } from '../../db/db.ts'
+import { cached, tenthOfTheTime } from '../../lib/cached.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Metrics } from '../../record/metrics.ts'
+import { countByState } from './store.ts'
+
+export interface GaugeDeps {
+  readonly metrics: Pick<Metrics, 'gauge'>
+  readonly db: Queryable
+  readonly clock: Clock
+  /** When the antivirus signatures were made; undefined when the engine does not say. */
+  readonly signaturesAt: () => Promise<Date | undefined>
+  /** When the vulnerability data was made; undefined when there is none. */
+  readonly vulnerabilityDataAt: () => Promise<Date | undefined>
+}
+
+/** Registers the five gauges. They read the database, so they are right after a restart too; one query a scrape. */
+export function registerGauges({ metrics, db, clock, signaturesAt, vulnerabilityDataAt }: GaugeDeps): void {
+  const states = cached({ clock, ms: tenthOfTheTime, read: () => countByState(db) })
+  metrics.gauge('svc_packages_total', async () => {
+    const { published, pending_review } = await states()
+    return published + pending_review
+  })
+  metrics.gauge('svc_pending_review_total', async () => (await states()).pending_review)
+  metrics.gauge('svc_quarantine_total', async () => (await states()).quarantined)
+  // no value rather than 0: an alert on old signatures must not take "unknown" for 1970 nor for new
+  metrics.gauge('svc_clamav_last_update', async () => ((await signaturesAt())?.getTime() ?? Number.NaN) / 1000)
+  metrics.gauge('svc_grype_db_age_seconds', async () => {
+    const at = await vulnerabilityDataAt()
+    return at === undefined ? Number.NaN : Math.max(0, (clock.now().getTime() - at.getTime()) / 1000)
+  })
+}

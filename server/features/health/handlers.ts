@@ -1,0 +1,41 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { WithStatus, type Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { Metrics } from '../../record/metrics.ts'
+import type { health } from './contract.ts'
+import type { Health } from './health.ts'
+
+export interface HealthRouteDeps {
+  readonly health: Pick<Health, 'report' | 'ready'>
+  readonly metrics: Pick<Metrics, 'text'>
+  readonly clock: Clock
+  /** Where it is set, `/metrics` is answered only to those who send it. */
+  readonly metricsToken: string | undefined
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** @throws not_authenticated, bad_credential */
+function checkToken(expected: string | undefined, authorization: string | undefined): void {
+  if (expected === undefined || expected === '') return
+  const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (sent === undefined) fail('not_authenticated', {})
+  if (!timingSafeEqual(digest(sent), digest(expected))) fail('bad_credential', {})
+}
+
+export const healthHandlers: Handlers<typeof health, HealthRouteDeps> = {
+  'GET /health': async deps => {
+    const report = await deps.health.report()
+    return report.status === 'unhealthy' ? new WithStatus(503, report) : report
+  },
+  'GET /health/live': ({ clock }) => ({ alive: true, status: 'ok', timestamp: isoNow(clock) }),
+  'GET /health/ready': async deps => {
+    const report = await deps.health.ready()
+    return report.ready ? report : new WithStatus(503, report)
+  },
+  'GET /metrics': async ({ metrics, metricsToken }, { raw }) => {
+    checkToken(metricsToken, raw.headers.authorization)
+    return { body: Buffer.from(await metrics.text()), type: 'text/plain; version=0.0.4; charset=utf-8' }
+  },
+}

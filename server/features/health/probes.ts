@@ -1,0 +1,53 @@
+import { constants } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+
+/** What every probe says at least. */
+export interface Probe { readonly ok: boolean; readonly error?: string }
+
+export interface DiskProbe extends Probe { readonly path: string; readonly free_gb?: number; readonly total_gb?: number; readonly used_pct?: number }
+
+/** Below this a folder counts as full: one more manifest or database page may not fit. */
+const LEAST_FREE_BYTES = 16 * 1024 * 1024
+const GB = 1024 ** 3
+const rounded = (value: number): number => Math.round(value * 100) / 100
+
+/** What may be said to anybody: the error's code, never its message, which may hold an address or a path. */
+export function publicReason(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed'
+}
+
+/** Runs a probe for at most `ms`; what it throws, and its silence, become `ok: false`. The probe itself is not stopped. */
+export async function within<T extends Probe>(ms: number, probe: () => Promise<T>): Promise<T | (Probe & { readonly ok: false })> {
+  const { promise: late, resolve } = Promise.withResolvers<Probe & { readonly ok: false }>()
+  const timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${ms} ms` }), ms)
+  try {
+    return await Promise.race([probe(), late])
+  } catch (error) {
+    return { ok: false, error: publicReason(error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Free and total space around a folder, as `df` counts it for those who are not root. */
+export async function space(path: string): Promise<{ readonly freeBytes: number; readonly free_gb: number; readonly total_gb: number; readonly used_pct: number }> {
+  const { bsize, blocks, bfree, bavail } = await statfs(path)
+  const used = blocks - bfree
+  return {
+    freeBytes: bavail * bsize, free_gb: rounded(bavail * bsize / GB), total_gb: rounded(blocks * bsize / GB),
+    used_pct: used + bavail === 0 ? 0 : Math.round(used / (used + bavail) * 1000) / 10,
+  }
+}
+
+/** A folder that must be there, writable and not full. Writes nothing. */
+export async function probeFolder(path: string): Promise<DiskProbe> {
+  try {
+    if (!(await stat(path)).isDirectory()) return { ok: false, path, error: 'ENOTDIR' }
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    const { freeBytes, ...sizes } = await space(path)
+    return freeBytes < LEAST_FREE_BYTES ? { ok: false, path, ...sizes, error: 'the disk is full' } : { ok: true, path, ...sizes }
+  } catch (error) {
+    return { ok: false, path, error: publicReason(error) }
+  }
+}

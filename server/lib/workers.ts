@@ -23,7 +23,7 @@ interface Thread<Out> { readonly worker: Worker; readonly waiting: Map<number, W
 type Reply<Out> = { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string }
 
 // the body travels as text, so a bundle needs no second entry; it may use nothing but its parameters
-function sourceOf(body: ThreadBody<never, never>): string {
+function sourceOf(body: { toString(): string }): string {
   return `const { parentPort } = require('node:worker_threads')
 const handle = (${body.toString()})(require)
 parentPort.on('message', ({ job, message }) => {
@@ -40,7 +40,7 @@ export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBo
   let next = 0
 
   function start(): Thread<Out> {
-    const worker = new Worker(sourceOf(body as ThreadBody<never, never>), { eval: true })
+    const worker = new Worker(sourceOf(body), { eval: true })
     const thread: Thread<Out> = { worker, waiting: new Map() }
     const lose = (why: string): void => {
       threads.delete(thread)

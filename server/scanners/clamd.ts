@@ -1,0 +1,137 @@
+import { gzipSync } from 'node:zlib'
+import type { Clock } from '../lib/clock.ts'
+import { askClamd, streamToClamd, type ClamdAddress, type Deadlines } from './clamd-socket.ts'
+import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
+import { EngineUnavailable } from './scanner.ts'
+
+export interface ClamdDeps {
+  /** Undefined when neither CLAMD_SOCKET nor CLAMD_HOST is set. */
+  readonly address: ClamdAddress | undefined
+  readonly clock: Clock
+  readonly deadlines?: Deadlines
+  /** How many streams clamd is given at once; below its MaxThreads. */
+  readonly atOnce?: number
+}
+
+const ID = 'clamav'
+const DEADLINES: Deadlines = { connectMs: 5_000, idleMs: 180_000 }
+const STATUS_DEADLINES: Deadlines = { connectMs: 2_000, idleMs: 5_000 }
+// Debian's MaxFileSize. Above it a clamd without AlertExceedsMax says OK to what it has not looked at
+const UNTOLD_BYTES = 25 * 1024 * 1024
+const TOLD_FOR_MS = 10 * 60 * 1000
+// more levels than MaxRecursion may have (its hard limit is 100)
+const LEVELS = 120
+
+/** What clamd's line about one stream means. @throws EngineUnavailable for everything that is not an answer about it */
+export function readAnswer(text: string, where: string): AntivirusAnswer {
+  if (text === 'stream: OK') return { kind: 'clean' }
+  if (text === 'INSTREAM size limit exceeded. ERROR') {
+    return { kind: 'unscannable', where, why: 'it is larger than the StreamMaxLength of clamd' }
+  }
+  const found = /^stream: ([\x21-\x7e]{1,200}) FOUND$/.exec(text)?.[1]
+  if (found === undefined) throw new EngineUnavailable(ID, `it answered ${JSON.stringify(text.slice(0, 120))}`)
+  const limit = /^Heuristics\.Limits\.Exceeded(?:\.(\w+))?/.exec(found)
+  if (limit !== null) return { kind: 'unscannable', where, why: `it exceeds the ${limit[1] ?? 'limits'} of clamd, so the rest was not looked at` }
+  if (found.startsWith('Heuristics.Encrypted.')) return { kind: 'unscannable', where, why: `a part of it is encrypted (${found})` }
+  return { kind: 'infected', signature: found, where }
+}
+
+/** `ClamAV 1.4.6/27777/Mon Nov 16 08:25:13 2026`, or without the last two while no official database is loaded. */
+export function readVersion(text: string): Pick<EngineStatus, 'version' | 'signatures_version' | 'signatures_at'> | undefined {
+  const [, version, signatures, date] = /^ClamAV ([^/]+)(?:\/(\d+)(?:\/(.+))?)?$/.exec(text) ?? []
+  if (version === undefined) return undefined
+  const at = date === undefined ? NaN : Date.parse(date)
+  return {
+    version,
+    ...(signatures === undefined || signatures === '0' ? {} : { signatures_version: signatures }),
+    ...(Number.isNaN(at) ? {} : { signatures_at: new Date(at).toISOString() }),
+  }
+}
+
+/** At most `n` at once; the others wait in the order of asking. */
+function createTurns(n: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = n
+  const waiting: (() => void)[] = []
+  return async work => {
+    if (free > 0) free--
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
+}
+
+/** Nested deeper than any clamd follows: one that tells of its limits answers `Heuristics.Limits.Exceeded.MaxRecursion`. */
+function deepArchive(): Buffer {
+  let bytes = Buffer.from('limits')
+  for (let level = 0; level < LEVELS; level++) bytes = gzipSync(bytes)
+  return bytes
+}
+
+/**
+ * The antivirus step's engine: a running clamd, over its socket. It is given the inner archives, never the package:
+ * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them.
+ */
+export function createClamd({ address, clock, deadlines = DEADLINES, atOnce = 4 }: ClamdDeps): AntivirusScanner {
+  const inTurn = createTurns(atOnce)
+  let told: { readonly limits: Promise<boolean>; readonly until: number } | undefined
+
+  function reach(): ClamdAddress {
+    if (address === undefined) throw new EngineUnavailable(ID, 'no antivirus engine is configured. Set CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT')
+    return address
+  }
+
+  async function probeLimits(): Promise<boolean> {
+    const bytes = deepArchive()
+    const { text } = await streamToClamd(reach(), (async function* () { yield bytes })(), deadlines)
+    return text.includes('Heuristics.Limits.Exceeded')
+  }
+
+  /** Whether this clamd says when it stopped looking (AlertExceedsMax). Asked at most every ten minutes, and only for large streams. */
+  function tellsLimits(): Promise<boolean> {
+    const now = clock.now().getTime()
+    if (told === undefined || told.until < now) {
+      const limits = probeLimits()
+      told = { limits, until: now + TOLD_FOR_MS }
+      limits.catch(() => { told = undefined })
+    }
+    return told.limits
+  }
+
+  async function scanOne(where: string, chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<AntivirusAnswer> {
+    const { text, sentBytes, complete } = await streamToClamd(reach(), chunks, { ...deadlines, signal })
+    const answer = readAnswer(text, where)
+    if (answer.kind === 'clean' && !complete) throw new EngineUnavailable(ID, 'it answered OK before everything was sent')
+    if (answer.kind !== 'clean' || sentBytes <= UNTOLD_BYTES || await tellsLimits()) return answer
+    return { kind: 'unscannable', where, why: `it is ${Math.ceil(sentBytes / 1e6)} MB, and this clamd does not say what it left out. Set AlertExceedsMax yes in clamd.conf` }
+  }
+
+  return {
+    id: ID,
+    kind: 'antivirus',
+    async status(signal) {
+      try {
+        const text = await askClamd(reach(), 'VERSION', { ...STATUS_DEADLINES, ...(signal === undefined ? {} : { signal }) })
+        const version = readVersion(text)
+        if (version === undefined) return { id: ID, ok: false, error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.` }
+        return { id: ID, ok: true, ...version }
+      } catch (error) {
+        if (!(error instanceof EngineUnavailable)) throw error
+        return { id: ID, ok: false, error: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` }
+      }
+    },
+    async scan(subject, signal) {
+      let worst: AntivirusAnswer | undefined
+      for await (const inner of subject.inner()) {
+        const answer = await inTurn(() => scanOne(inner.name, inner.open(), signal))
+        if (answer.kind === 'infected') return answer
+        if (worst === undefined || worst.kind === 'clean') worst = answer
+      }
+      return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be looked at' }
+    },
+  }
+}

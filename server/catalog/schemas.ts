@@ -11,9 +11,14 @@ const Names = Type.Array(Text)
 const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] })
 const Time = Type.String({ format: 'date-time' })
 
+// TypeBox checks literals; a string's `enum` is only shown
+function oneOf(words: readonly string[]): TSchema {
+  return Type.Union(words.map(word => Type.Literal(word)))
+}
+
 /** The states as a query value. */
-export const StateQuery = Type.Unsafe<State>(Type.String({ enum: [...STATES] }))
-export const OrderQuery = Type.Unsafe<PackageOrder>(Type.String({ enum: [...PACKAGE_ORDERS] }))
+export const StateQuery = Type.Unsafe<State>(oneOf(STATES))
+export const OrderQuery = Type.Unsafe<PackageOrder>(oneOf(PACKAGE_ORDERS))
 
 /** What a search takes: at most 200 characters, looked for as they are. */
 export const Term = Type.String({ maxLength: 200 })

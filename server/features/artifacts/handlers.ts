@@ -43,7 +43,7 @@ async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { wh
     for (let ref = waiting.shift(); ref !== undefined; ref = waiting.shift()) {
       try {
         const changed = await catalog.change({ kind: 'delete', ref, why: '' }, { name: who.name, ip: raw.clientIp })
-        following.push(changed.settled(FOLLOW_MS))
+        following.push(changed.settled(FOLLOW_MS).catch(() => false)) // it is deleted; the tree follows when the database answers again
         deleted.push({ name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format })
       } catch (error) {
         if (!isRefusal(error, 'version_not_found')) throw error

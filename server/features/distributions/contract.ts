@@ -31,10 +31,10 @@ export const distributions = contract({
     summary: 'Sets up one distribution, or every APT one, and publishes its tree; makes a signing key when there is none.',
     access: 'admin',
     limit: { bucket: 'distributions', perMinute: 5 },
-    body: Type.Union([Type.Object({
+    body: Type.Object({
       codename: Type.Optional(Type.Union([Type.String({ maxLength: 80 }), Type.Null()])),
       description: Type.Optional(Type.Union([Type.String({ maxLength: 500 }), Type.Null()])),
-    }), Type.Null()]),
+    }),
     reply: Type.Unsafe<Initialized>(Type.Object({
       status: Type.String({ enum: ['ok', 'pending'] }), message: Type.String(), initialized: Type.Array(Type.String()), pending: Type.Array(Type.String()),
       key_generated: Type.Boolean(), fingerprint: Type.String(), distributions: Type.Array(Card),

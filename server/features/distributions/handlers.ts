@@ -22,5 +22,5 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     return { ...page, items: page.items.map(packageItem) }
   },
   'POST /distributions/init': ({ init, repoUrl }, { body, who, raw }) =>
-    init({ codename: body?.codename ?? undefined, description: body?.description ?? undefined, by: who.name, ip: raw.clientIp, repoUrl: repoUrl(raw) }),
+    init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, repoUrl: repoUrl(raw) }),
 }

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { codeOf, createCaller } from '../../../test/support/routes.ts'
+import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { audit } from './contract.ts'
+import { auditHandlers } from './handlers.ts'
+
+let stock: Stock
+beforeAll(async () => { stock = await createStock() })
+afterAll(() => stock.close())
+beforeEach(() => stock.clear())
+const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit }))
+const logs = async (query: Record<string, unknown>): Promise<string[]> => (await call('GET /artifacts/audit/logs', { query })).items.map(entry => `${entry.action} ${entry.user}`)
+
+test('what was just done is in the log, newest first, in pages of 100', async () => {
+  await stock.put({ by: 'ada' })
+  await stock.audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'eve', detail: 'wrong password', ip: '203.0.113.9' })
+  const page = await call('GET /artifacts/audit/logs')
+  expect(page).toMatchObject({ total: 2, page: 1, per_page: 100, pages: 1 })
+  expect(page.items.map(entry => [entry.action, entry.result, entry.user, entry.package, entry.ip])).toEqual([
+    ['LOGIN', 'FAILURE', 'eve', undefined, '203.0.113.9'], ['UPLOAD', 'SUCCESS', 'ada', 'hello', '192.0.2.1'],
+  ])
+})
+
+test('every filter of the specification works, and an empty one filters nothing', async () => {
+  await stock.put({ by: 'ada' })
+  await stock.put({ by: 'bob', name: 'zlib', state: 'quarantined' })
+  expect(await logs({ package: 'zlib' })).toEqual(['UPLOAD bob'])
+  expect(await logs({ result: 'FAILURE' })).toEqual(['UPLOAD bob'])
+  expect(await logs({ action: 'DELETE' })).toEqual([])
+  expect(await logs({ q: 'ADA' })).toEqual(['UPLOAD ada'])
+  expect(await logs({ package: '', action: '', result: '', user: '', q: '' })).toHaveLength(2)
+})
+
+test('a day means the whole day, a moment is that moment, and a day that does not exist is refused', async () => {
+  stock.clock.set('2026-03-01T23:30:00Z')
+  await stock.put({ by: 'ada' })
+  stock.clock.set('2026-03-02T00:30:00Z')
+  await stock.put({ by: 'bob', name: 'zlib' })
+  expect(await logs({ from: '2026-03-01', to: '2026-03-01' })).toEqual(['UPLOAD ada'])
+  expect(await logs({ from: '2026-03-02' })).toEqual(['UPLOAD bob'])
+  expect(await logs({ from: '2026-03-02T01:00+01:00' })).toEqual(['UPLOAD bob'])
+  expect(await logs({ to: '2026-03-01T23:30:00.000Z' })).toEqual(['UPLOAD ada'])
+  for (const from of ['2026-02-30', '2026-13-01', '2026-03-01T25:00:00Z']) expect(await codeOf(logs({ from }))).toBe('bad_request')
+})
+
+test('the chain is whole after real changes', async () => {
+  for (let n = 0; n < 5; n++) await stock.put({ version: `${n}` })
+  await logs({})
+  expect(await call('GET /artifacts/audit/integrity')).toEqual({ ok: true, files: 1, lines: 5, broken: [] })
+})

@@ -1,4 +1,4 @@
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { createHash } from 'node:crypto'
 import { open, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -73,6 +73,13 @@ export function tarEntry(spec: TarSpec): Buffer {
   return Buffer.concat([...ahead, header, body, padding(body.length)])
 }
 
+/** A pax header ahead of an entry: one record, with its right length. */
+export function pax(key: string, value: string, type: 'x' | 'g' = 'x'): TarSpec {
+  const rest = Buffer.byteLength(` ${key}=${value}\n`)
+  const length = rest + String(rest + String(rest).length).length
+  return { name: './PaxHeader', type, body: `${length} ${key}=${value}\n` }
+}
+
 /** A tar with its end mark, padded to nothing more. */
 export function tar(entries: readonly TarSpec[]): Buffer {
   return Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * BLOCK)])
@@ -94,7 +101,8 @@ export async function compress(body: Buffer, how: PackageCompression): Promise<B
   switch (how) {
     case 'none': return body
     case 'gz': return gzipSync(body, { level: 6 })
-    case 'zst': return zstdCompressSync(body)
+    // with a checksum, as dpkg-deb writes it
+    case 'zst': return zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
     case 'xz': return (await import('@napi-rs/lzma/xz')).compressSync(body)
   }
 }

@@ -69,6 +69,11 @@ function params(): { readonly values: unknown[]; readonly add: (value: unknown) 
 /** What is looked for: a part of the name or the summary, upper and lower case alike. */
 const term = (text: string | undefined): string => (text ?? '').trim().toLowerCase()
 
+/** Orders hits over `a`: the name itself, then names that begin so. The haystack begins with the name, and no name has a space. */
+function bestFirst(q: string, add: (value: unknown) => string): string {
+  return `(a.haystack like ${add(`${literally(q)} %`)}) desc, (a.haystack like ${add(`${literally(q)}%`)}) desc`
+}
+
 export interface ArtifactFilter {
   readonly q?: string | undefined
   readonly format?: string | undefined
@@ -103,7 +108,7 @@ export async function searchArtifacts(db: Queryable, filter: ArtifactFilter, pag
   }
   const from = `from artifact a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
-  const rank = q === '' ? '' : `(lower(a.name) = ${add(q)}) desc, (lower(a.name) like ${add(`${literally(q)}%`)}) desc,`
+  const rank = q === '' ? '' : `${bestFirst(q, add)},`
   const rows = db.query<ArtifactRow>(`select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
     order by ${rank} a.name, a.format limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}`, values)
   const [total, items] = await Promise.all([counted, rows])
@@ -138,10 +143,14 @@ export async function searchPackages(db: Queryable, filter: PackageFilter, pagin
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : 'join artifact a on a.name = p.name and a.format = p.format'} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
-  const order = filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name']
-    : `(lower(p.name) = ${add(q)}) desc, (lower(p.name) like ${add(`${literally(q)}%`)}) desc, ${BY_NAME}`
-  const rows = db.query<PackageRow>(`select ${COLUMNS} ${from} order by ${order}
-    limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}`, values)
+  const order = filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name'] : `${bestFirst(q, add)}, ${BY_NAME}`
+  // numbers first: the manifests of the page are opened, not those of everything that is sorted
+  const rows = db.query<PackageRow>(`
+    select ${COLUMNS} from (
+      select id, row_number() over () as n from (
+        select p.id ${from} order by ${order} limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}
+      ) as found
+    ) as page join package p using (id) order by page.n`, values)
   const [total, items] = await Promise.all([counted, rows])
   return pageOf(items, total?.total ?? 0, paging)
 }

@@ -28,7 +28,7 @@ export function createCaller<C extends Contract, Deps>(rows: C, handlers: Handle
     statusOf: () => status,
     call: async <K extends keyof C>(key: K, input: CallInput = {}): Promise<Plain<ReturnType<Handlers<C, Deps>[K]>>> => {
       const handle = handlers[key] as (deps: Deps, input: unknown) => unknown
-      const row: Row | undefined = rows[key]
+      const row: Row | undefined = rows[key as string as keyof Contract] // a generic key hides that it is a row
       const answer = await handle(deps(), {
         params: input.params ?? {}, query: input.query ?? {}, body: input.body ?? {}, who: input.who ?? someone(), raw: rawRequest(input.raw),
       })

@@ -30,7 +30,7 @@ export const packages: Migration = {
       unique (format, codename, name, version, arch)
     );
     create index package_served on package (codename, name, sort_key) where state = 'published';
-    create index package_name on package (name, sort_key desc);
+    create index package_name on package (name, sort_key desc) include (format, codename, state);
     create index package_state on package (state, changed_at desc);
     create index package_blob on package (sha256);
     create index package_changed on package (changed_at desc);

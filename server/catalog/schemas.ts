@@ -38,11 +38,13 @@ export function pageSchema<T>(item: TSchema): TUnsafe<Page<T>> {
   }))
 }
 
-const Finding = Type.Object({
+/** A finding as answers show it. */
+export const FindingSchema = Type.Object({
   id: Text, package: Text, severity: Type.String({ enum: [...SEVERITIES] }), detected_by: Names, fixed_version: OrNull(Text),
 })
 
-const Validation = Type.Object({
+/** What the gate said, step by step. */
+export const ValidationSchema = Type.Object({
   passed: Type.Boolean(), cve_status: CveStatus, deps_missing: Names,
   steps: Type.Array(Type.Object({
     name: Type.String({ enum: [...STEP_NAMES] }), passed: Type.Boolean(), verdict: Text, message: Text, detail: Text, warning: Type.Boolean(),
@@ -63,5 +65,5 @@ export const PackageDetailSchema = Type.Unsafe<PackageDetail>(Type.Object({
   summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text), section: OrNull(Text),
   license: OrNull(Text), installed_size: OrNull(Type.Integer()), depends: Names, provides: Names, conflicts: Names,
   pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),
-  validation: Validation, cves: Type.Array(Finding), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
+  validation: ValidationSchema, cves: Type.Array(FindingSchema), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
 }))

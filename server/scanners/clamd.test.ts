@@ -76,7 +76,7 @@ describe.skipIf(!hasClamd)('a real clamd', () => {
   }
 
   test.each(['none', 'gz', 'xz', 'zst'] as const)('finds EICAR as a file of a data.tar packed with %s', async compression => {
-    expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine', 'usr/share/eicar.com': EICAR } })).X
+    expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine', 'usr/share/eicar.com': EICAR } })).toMatchObject({ kind: 'infected', signature: expect.stringContaining('Eicar') as string, where: 'data.tar' })
     expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine' } })).toEqual({ kind: 'clean' })
   })
 

@@ -1,0 +1,118 @@
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { Readable } from 'node:stream'
+import type { RawRequest } from '../../core/contract.ts'
+import { AppError, fail } from '../../core/errors.ts'
+import type { Spool, SpooledFile } from '../../files/spool.ts'
+
+/** A form that has arrived whole: its one file on disk, and its fields as text. Whoever holds it must discard the file. */
+export interface Form {
+  readonly file: SpooledFile
+  readonly fields: ReadonlyMap<string, string>
+}
+
+export interface FormOptions {
+  readonly spool: Pick<Spool, 'receive'>
+  readonly limitBytes: number
+  /** Called when the first 512 bytes of the file are here, with the fields that came before it; throws to refuse the rest. */
+  readonly check: (start: { readonly head: Uint8Array; readonly filename: string; readonly fields: ReadonlyMap<string, string> }) => void
+}
+
+const LIMITS = { files: 1, fields: 10, parts: 12, fieldSize: 1024, fieldNameSize: 100, headerPairs: 50, headerSize: 8 * 1024 }
+/** What a form may weigh beside its file. */
+const AROUND_BYTES = 128 * 1024
+const LINGER_MS = 60_000
+const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
+const refusal = (said: string): AppError => new AppError('bad_request', { said })
+const tooLarge = (limitBytes: number): AppError => new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
+
+function makeParser({ headers }: RawRequest): BusboyInstance {
+  const type = headers['content-type']
+  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw refusal('Send the package as multipart/form-data with the fields file and distribution.')
+  try {
+    return new Busboy({ headers: { ...headers, 'content-type': type }, limits: LIMITS, fileHwm: 256 * 1024 })
+  } catch (error) {
+    throw new AppError('bad_request', { said: 'The Content-Type of the form has no usable boundary.' }, error)
+  }
+}
+
+/** Without folders, control characters and excess; only ever shown. */
+function plainName(filename: string | undefined): string {
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
+  return (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '').slice(0, 255) || 'the file'
+}
+
+/**
+ * Reads on after a refusal and throws the bytes away: a client that is still sending does not see an answer before it is
+ * done, and a connection that is closed on it is all it sees then. Bounded in bytes and time.
+ */
+function linger(stream: RawRequest['stream'], bytes: number): void {
+  if (stream.complete || stream.destroyed) return
+  let left = bytes
+  const stop = (): void => { stream.destroy() }
+  const timer = setTimeout(stop, LINGER_MS).unref()
+  stream.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) stop() })
+  stream.once('close', () => clearTimeout(timer))
+  stream.resume()
+}
+
+/** Everything that can happen to a form, as one promise that settles once. */
+function follow(raw: RawRequest, parser: BusboyInstance, on: { readonly field: (name: string, value: string) => void; readonly file: (body: Readable, filename: string) => Promise<unknown>; readonly most: number }): Promise<void> {
+  const { stream, signal } = raw
+  return new Promise((resolve, reject) => {
+    let files = 0
+    let size = 0
+    parser.on('field', (name, value, nameCut, valueCut) => {
+      if (nameCut || valueCut) reject(refusal(`The form field ${name.slice(0, 40)} is too long.`))
+      else on.field(name, value)
+    })
+    parser.on('file', (name, body, filename) => {
+      body.on('error', () => undefined) // whoever reads it is told as well
+      if (name === 'file' && files++ === 0) return void on.file(body, plainName(filename)).catch(reject)
+      body.resume()
+      reject(refusal(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
+    })
+    parser.on('filesLimit', () => reject(refusal('The form has more than one file. Send one package a request.')))
+    parser.on('fieldsLimit', () => reject(refusal('The form has too many fields.')))
+    parser.on('partsLimit', () => reject(refusal('The form has too many parts.')))
+    parser.on('error', error => reject(incomplete(error)))
+    parser.on('finish', () => resolve())
+    stream.on('data', (chunk: Buffer) => { if ((size += chunk.length) > on.most + AROUND_BYTES) reject(tooLarge(on.most)) })
+    stream.on('error', error => reject(incomplete(error)))
+    stream.on('close', () => { if (!stream.complete) reject(incomplete()) })
+    signal.addEventListener('abort', () => reject(incomplete(signal.reason)), { once: true })
+  })
+}
+
+/**
+ * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds.
+ * On every throw nothing is left on disk, and the request is drained so that the client can read the answer.
+ * @throws bad_request, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
+ */
+export async function readForm(raw: RawRequest, { spool, limitBytes, check }: FormOptions): Promise<Form> {
+  const fields = new Map<string, string>()
+  let receiving: Promise<SpooledFile> | undefined
+  let body: Readable | undefined
+  let parser: BusboyInstance | undefined
+  try {
+    raw.signal.throwIfAborted()
+    if (Number(raw.headers['content-length'] ?? 0) > limitBytes + AROUND_BYTES) throw tooLarge(limitBytes)
+    parser = makeParser(raw)
+    const whole = follow(raw, parser, {
+      most: limitBytes,
+      field: (name, value) => fields.set(name, value),
+      file: (stream, filename) => {
+        body = stream
+        return receiving = spool.receive(stream, { filename, limitBytes, signal: raw.signal, check: head => check({ head, filename, fields }) })
+      },
+    })
+    raw.stream.pipe(parser)
+    await whole
+    return { file: await (receiving ?? fail('missing_field', { field: 'file' })), fields }
+  } catch (error) {
+    if (parser !== undefined) raw.stream.unpipe(parser)
+    body?.destroy(incomplete())
+    await receiving?.then(file => file.discard(), () => undefined)
+    linger(raw.stream, Math.max(2 * limitBytes, 64 * 1024 * 1024))
+    throw error
+  }
+}

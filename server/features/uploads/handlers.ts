@@ -1,0 +1,140 @@
+import type { Changed } from '../../catalog/catalog.ts'
+import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
+import { WithStatus } from '../../core/contract.ts'
+import type { Principal } from '../../core/access.ts'
+import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
+import { fail } from '../../core/errors.ts'
+import { sha256, type FormatId } from '../../core/identity.ts'
+import { STEP_NAMES, type StepName } from '../../core/policy.ts'
+import type { Spool, SpooledFile } from '../../files/spool.ts'
+import type { Format } from '../../formats/format.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { Applicant, Gate } from '../../pipeline/gate.ts'
+import type { Events } from '../../record/events.ts'
+import type { Metrics } from '../../record/metrics.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { uploads } from './contract.ts'
+import { readForm } from './form.ts'
+import { knownEvent, publishEvent, replyOf, resultEvent, runningEvent, statusOf, stepEvent } from './result.ts'
+
+export interface UploadDeps {
+  readonly spool: Pick<Spool, 'receive'>
+  readonly gate: Gate
+  /** Every format the server knows. */
+  readonly formats: readonly Format[]
+  /** Those that REPO_FORMAT switches on. */
+  readonly activeFormats: ReadonlySet<FormatId>
+  readonly settings: Pick<Settings, 'now'>
+  readonly events: Pick<Events, 'emit'>
+  readonly metrics: Pick<Metrics, 'uploaded' | 'found'>
+  readonly clock: Clock
+}
+
+const INDEX_WAIT_MS = 30_000
+
+/** @throws unknown_format, format_not_active */
+function recognise({ formats, activeFormats }: UploadDeps, head: Uint8Array, filename: string): Format {
+  const format = formats.find(candidate => candidate.recognises(head))
+    ?? fail('unknown_format', { filename, formats: formats.map(({ label }) => label).join(' nor ') })
+  if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.label, how: 'all' })
+  return format
+}
+
+/** @throws unknown_distribution, wrong_format: naming what the codename takes, and which ones take this */
+function choose({ formats }: UploadDeps, codename: string, format: Format): Distribution {
+  const distribution = getDistribution(codename)
+  if (distribution.format === format.id) return distribution
+  return fail('wrong_format', {
+    codename, is: format.label,
+    takes: formats.find(({ id }) => id === distribution.format)?.label ?? `${distribution.format} packages`,
+    others: DISTRIBUTIONS.filter(other => other.format === format.id).map(other => other.codename).join(', '),
+  })
+}
+
+/** Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. */
+async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawRequest; readonly who: Principal }): Promise<Applicant> {
+  const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
+  const { file, fields } = await readForm(raw, {
+    spool: deps.spool, limitBytes,
+    check: ({ head, filename, fields: sofar }) => {
+      const format = recognise(deps, head, filename)
+      const codename = sofar.get('distribution')
+      if (codename !== undefined && codename !== '') choose(deps, codename, format)
+    },
+  })
+  try {
+    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...applied(deps, file, fields, raw) }
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+}
+
+function applied(deps: UploadDeps, file: SpooledFile, fields: ReadonlyMap<string, string>, { headers }: RawRequest): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
+  const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
+  const format = recognise(deps, file.head, file.filename)
+  const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
+  return { format, distribution: choose(deps, codename, format), ...(digest === '' ? {} : { expectedSha256: sha256(digest) }) }
+}
+
+/** Counts the result and tells the dashboard. */
+function record({ metrics, events, clock }: UploadDeps, { outcome, manifest }: Changed): void {
+  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state)
+  if (outcome !== 'created') return
+  for (const { severity } of manifest.findings) metrics.found(severity, 1)
+  const { name, version, arch, codename } = manifest.ref
+  events.emit({ type: 'upload', at: isoNow(clock), data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by } })
+}
+
+async function* told(deps: UploadDeps, applicant: Applicant, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+  const steps = deps.gate.admit(applicant, signal)
+  try {
+    yield runningEvent('format')
+    let next = await steps.next()
+    let running: StepName | undefined
+    while (next.done !== true) {
+      const report = next.value
+      yield stepEvent(report)
+      running = report.outcome === 'failed' ? undefined : STEP_NAMES[STEP_NAMES.indexOf(report.step) + 1]
+      if (running !== undefined) yield runningEvent(running)
+      next = await steps.next()
+    }
+    const changed = next.value
+    record(deps, changed)
+    if (running !== undefined) yield knownEvent(running)
+    if (changed.outcome === 'created') yield runningEvent('publish')
+    const reply = await replyOf(changed, INDEX_WAIT_MS)
+    if (changed.outcome === 'created') yield publishEvent(reply)
+    yield resultEvent(reply)
+  } finally {
+    // a listener may leave at any event, also before the gate was asked anything; once it was, it tidies up itself
+    await steps.return(undefined as never)
+    await applicant.file.discard()
+  }
+}
+
+/**
+ * A file that is no readable package has no identity, so it cannot be kept or listed as rejected: it is refused with 422
+ * and nothing is left of it. The same goes for bytes that are not those the sender meant. A readable package that a step
+ * fails is an answer, not an error: 200 with `quarantined` (malware, the policy) or `rejected` (everything else).
+ */
+export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
+  'POST /upload/': async (deps, input) => {
+    const steps = deps.gate.admit(await receive(deps, input), input.raw.signal)
+    let next = await steps.next()
+    while (next.done !== true) next = await steps.next()
+    record(deps, next.value)
+    return new WithStatus(statusOf(next.value), await replyOf(next.value, INDEX_WAIT_MS))
+  },
+  'POST /upload/stream': async (deps, input) => {
+    const applicant = await receive(deps, input)
+    const { signal } = input.raw
+    // a generator that nobody ever asks runs no `finally`
+    const leave = (): void => { applicant.file.discard().catch(() => undefined) }
+    signal.addEventListener('abort', leave, { once: true })
+    return (async function* () {
+      signal.removeEventListener('abort', leave)
+      yield* told(deps, applicant, signal)
+    })()
+  },
+}

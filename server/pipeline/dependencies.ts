@@ -1,0 +1,41 @@
+import type { Codename } from '../core/identity.ts'
+import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
+import type { Queryable } from '../db/db.ts'
+import type { Format } from '../formats/format.ts'
+import type { Step } from './steps.ts'
+
+/** What published packages of one distribution offer under these names. One index scan a name. */
+async function offered(db: Queryable, codename: Codename, names: readonly string[]): Promise<Provided[]> {
+  const rows = await db.query<{ provides: string; version: string | null }>(`
+    select distinct o.provides, o.version
+    from package_offer o join package p on p.id = o.package_id
+    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`, [names, codename])
+  return rows.map(({ provides, version }) => version === null ? { name: provides } : { name: provides, version })
+}
+
+function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<Format, 'satisfies'>): boolean {
+  return need.some(relation => offers.some(offer => offer.name === relation.name && format.satisfies(offer, relation)))
+}
+
+/**
+ * Step 6. Looks for what the package needs among what this repository serves in the same distribution. The distribution's
+ * own archive is not known here, so what is missing is a warning: most of it comes from there.
+ */
+export function dependenciesStep(db: Queryable): Step {
+  return {
+    name: 'dependencies',
+    async run(subject, signal) {
+      const { about, identity } = await subject.inspected(signal)
+      const names = [...new Set(about.depends.flat().map(({ name }) => name))]
+      if (names.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
+      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides]
+      const offers = [...own, ...await offered(db, subject.distribution.codename, names)]
+      const missing = about.depends.filter(need => !isMet(need, offers, subject.format)).map(printAlternatives)
+      if (missing.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'Everything it needs is served here.' }
+      return {
+        step: 'dependencies', outcome: 'warned', verdict: 'missing', missing,
+        said: `${missing.length} of ${about.depends.length} needs are not served here. The distribution's own archive must have them.`,
+      }
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { Report, Verdict } from '../core/policy.ts'
+import type { Step, Subject } from './steps.ts'
+
+/** Turns what was said into what happens: `core/policy.ts` with the run's policy and mode. */
+export type Decide = (reports: readonly Report[]) => Verdict
+
+/**
+ * Runs the steps in order, yields each report, returns the verdict. Stops at the first `failed`. Writes nothing.
+ * Each step starts when its report is asked for, so a reader that stops reading stops the work.
+ * @throws what a step throws: bad_package, digest_mismatch, and the signal's reason once it is aborted
+ */
+export async function* examine(run: { readonly subject: Subject; readonly steps: readonly Step[]; readonly signal: AbortSignal }, decide: Decide): AsyncGenerator<Report, Verdict> {
+  const reports: Report[] = []
+  for (const step of run.steps) {
+    run.signal.throwIfAborted()
+    const report = await step.run(run.subject, run.signal)
+    reports.push(report)
+    yield report
+    if (report.outcome === 'failed') break
+  }
+  return decide(reports)
+}

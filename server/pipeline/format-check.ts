@@ -1,0 +1,35 @@
+import { fail } from '../core/errors.ts'
+import type { Inspection } from '../formats/format.ts'
+import { printIdentity, type Step, type Subject } from './steps.ts'
+
+/**
+ * Makes a subject: the package is read once, whoever asks first.
+ * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch
+ */
+export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
+  let reading: Promise<Inspection> | undefined
+  const inspect = async (signal: AbortSignal): Promise<Inspection> => {
+    const { format, file, distribution } = given
+    const inspection = await format.inspect(file, signal)
+    const { identity } = inspection
+    const why = format.complain(identity)
+    if (why !== undefined) fail('bad_package', { filename: file.filename, why })
+    if (![...distribution.archs, ...distribution.neutral].includes(identity.arch)) {
+      fail('wrong_arch', { codename: distribution.codename, takes: [...distribution.archs, ...distribution.neutral].join(', '), is: identity.arch })
+    }
+    return inspection
+  }
+  return { ...given, inspected: signal => reading ??= inspect(signal) }
+}
+
+/**
+ * Step 1. What is no readable package has no identity, so there is nothing that could be kept as rejected: it is refused
+ * with an error, and never comes back as a report.
+ */
+export const formatStep: Step = {
+  name: 'format',
+  async run(subject, signal) {
+    const { identity } = await subject.inspected(signal)
+    return { step: 'format', outcome: 'ok', verdict: 'valid', said: `${subject.format.label}: ${printIdentity(identity)}.` }
+  },
+}

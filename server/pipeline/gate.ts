@@ -1,0 +1,90 @@
+import type { Actor, Catalog, Changed } from '../catalog/catalog.ts'
+import { fail } from '../core/errors.ts'
+import { mergeFindings, worst } from '../core/findings.ts'
+import { printRef, type PackageRef } from '../core/identity.ts'
+import type { Manifest } from '../core/manifest.ts'
+import { decide, type Report, type Verdict } from '../core/policy.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Settings } from '../settings/store.ts'
+import { examine } from './examine.ts'
+import { createSubject } from './format-check.ts'
+import { policyOf, type Step, type Subject } from './steps.ts'
+
+/** Bytes that want in, and on whose word. */
+export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution'> {
+  readonly expectedSha256?: string
+  readonly actor: Actor
+  readonly from: Manifest['from']
+}
+
+/** The way in for uploads and imports alike. */
+export interface Gate {
+  /**
+   * Examines the applicant and admits it in the state the verdict gives it; yields each report as it comes.
+   * Owns the file from the first `next()` on: when it ends, in whatever way, nothing is left in `incoming/`.
+   * Once the verdict is there it is carried out, whether or not somebody still listens.
+   * @throws bad_package, wrong_arch, digest_mismatch, duplicate_conflict; the signal's reason when it aborts before the verdict
+   */
+  admit(applicant: Applicant, signal: AbortSignal): AsyncGenerator<Report, Changed>
+}
+
+export interface GateDeps {
+  /** `createSteps(…)`. */
+  readonly steps: readonly Step[]
+  readonly catalog: Pick<Catalog, 'change' | 'find'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+/** Tells of a package that is known already: a fault with other bytes, no work at all with the same. */
+async function findKnown(catalog: GateDeps['catalog'], ref: PackageRef, { file }: Subject): Promise<Changed | undefined> {
+  const known = await catalog.find(ref)
+  if (known === undefined) return undefined
+  if (known.blob.sha256 !== file.blob.sha256) {
+    fail('duplicate_conflict', { ref: printRef(ref), incoming_sha256: file.blob.sha256, existing_sha256: known.blob.sha256 })
+  }
+  return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
+}
+
+/** Makes the gate over its steps and the one door. */
+export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate {
+  async function manifestOf(subject: Subject, verdict: Verdict, applicant: Applicant, reports: readonly Report[], signal: AbortSignal): Promise<Manifest> {
+    const { identity, about, facts, files } = await subject.inspected(signal)
+    const findings = mergeFindings(reports.map(report => report.findings ?? []))
+    const severity = worst(findings)
+    const at = isoNow(clock)
+    return {
+      schema: 1, ref: { ...identity, codename: subject.distribution.codename }, blob: subject.file.blob, filename: subject.file.filename, about,
+      state: verdict.state, reports, findings, ...(severity === undefined ? {} : { worst: severity }), facts, files,
+      by: applicant.actor.name, from: applicant.from, at, changed_at: at,
+    }
+  }
+
+  return {
+    async* admit(applicant, signal) {
+      const { file, format, distribution, expectedSha256, actor } = applicant
+      const { validation, cve_policy } = settings.now()
+      const subject = createSubject({ file, format, distribution, settings: { validation, cve_policy }, ...(expectedSha256 === undefined ? {} : { expectedSha256 }) })
+      const examination = examine({ subject, steps, signal }, reports => decide(reports, policyOf(subject.settings), 'native'))
+      const reports: Report[] = []
+      try {
+        let next = await examination.next()
+        while (next.done !== true) {
+          reports.push(next.value)
+          yield next.value
+          if (next.value.step === 'provenance') { // before the steps that cost something, after the one that tells damage from difference
+            const { identity } = await subject.inspected(signal)
+            const known = await findKnown(catalog, { ...identity, codename: distribution.codename }, subject)
+            if (known !== undefined) return known
+          }
+          next = await examination.next()
+        }
+        signal.throwIfAborted()
+        const manifest = await manifestOf(subject, next.value, applicant, reports, signal)
+        return await catalog.change({ kind: 'admit', manifest, file }, actor)
+      } finally {
+        await file.discard()
+      }
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { isRefusal } from '../core/errors.ts'
+import type { Report } from '../core/policy.ts'
+import type { EmbeddedSignature } from '../formats/format.ts'
+import type { Keyring, Signer } from '../signing/signer.ts'
+import type { Step } from './steps.ts'
+
+// a signed part is read whole for the check; a larger one is left to the client, which checks it anyway
+const SIGNED_BYTES = 32 * 1024 * 1024
+
+/** The signature as text; its checksum line is optional. Source: RFC 9580, 6.2 */
+function armored(signature: Buffer): string {
+  const text = signature.toString('latin1')
+  return text.startsWith('-----BEGIN') ? text : `-----BEGIN PGP SIGNATURE-----\n\n${signature.toString('base64')}\n-----END PGP SIGNATURE-----\n`
+}
+
+async function readSigned({ signed }: EmbeddedSignature): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of signed()) {
+    const bytes = Buffer.from(chunk)
+    size += bytes.length
+    if (size > SIGNED_BYTES) return undefined
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function checkEmbedded(signature: EmbeddedSignature, signer: Signer): Promise<Report> {
+  const bytes = await readSigned(signature)
+  if (bytes === undefined) return { step: 'signature', outcome: 'warned', verdict: 'signed', said: 'The package carries a signature over more than 32 MB, which was not checked. The index is signed.' }
+  if (await signer.verifyDetached(bytes, armored(signature.signature))) {
+    return { step: 'signature', outcome: 'ok', verdict: 'signed', said: 'The signature in the package is ours and is good. The index is signed.' }
+  }
+  return { step: 'signature', outcome: 'warned', verdict: 'signed', said: 'The package carries a signature that no key of this repository made. The index is signed.' }
+}
+
+/**
+ * Step 5. Checks the signature that a package carries, and that there is a key for the index: nothing is published
+ * unsigned, so without a key the package waits. The package's bytes are never changed.
+ */
+export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
+  return {
+    name: 'signature',
+    async run(subject, signal) {
+      let signer: Signer
+      try {
+        signer = await keyring.signer()
+      } catch (error) {
+        if (!isRefusal(error, 'no_signing_key')) throw error
+        return {
+          step: 'signature', outcome: 'unavailable', verdict: 'no_signing_key',
+          said: 'There is no signing key, and nothing is published unsigned. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
+        }
+      }
+      const { signature } = await subject.inspected(signal)
+      if (signature !== undefined) return checkEmbedded(signature, signer)
+      const key = signer.keys.find(({ role }) => role === 'current')
+      return { step: 'signature', outcome: 'ok', verdict: 'signed', said: `The package carries no signature of its own. The index is signed${key === undefined ? '' : ` by ${key.fingerprint}`}.` }
+    },
+  }
+}

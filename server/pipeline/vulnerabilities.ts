@@ -1,0 +1,59 @@
+import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
+import { hardestAction, type Report } from '../core/policy.ts'
+import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
+import { policyOf, scanSubject, type Step, type Subject } from './steps.ts'
+
+interface Answer { readonly coverage: CoverageAnswer | 'unavailable'; readonly said: string; readonly findings: readonly Finding[] }
+
+// the best coverage any engine has is the coverage there is
+const ORDER = ['covered', 'partial', 'stale', 'no_data', 'unavailable'] as const
+
+/** `2 critical, 1 low` */
+function count(findings: readonly Finding[]): string {
+  return SEVERITIES.map(severity => [findings.filter(finding => finding.severity === severity).length, severity] as const)
+    .filter(([n]) => n > 0).map(([n, severity]) => `${n} ${severity}`).join(', ')
+}
+
+/** What the policy makes of findings, in the words of a report. */
+function found(findings: readonly Finding[], settings: Subject['settings']): Report {
+  const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.`
+  const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
+  switch (hardestAction(findings, policyOf(settings))) {
+    case 'block': return { ...base, outcome: 'failed', quarantine: true, said: `${said} The policy blocks this; the file is in quarantine.` }
+    case 'review': return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
+    case 'warn': return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
+    case 'allow': return { ...base, outcome: 'ok', said: `${said} The policy allows them.` }
+  }
+}
+
+function reportOf(answers: readonly Answer[], settings: Subject['settings']): Report {
+  const findings = mergeFindings(answers.map(answer => answer.findings))
+  const coverage = ORDER.find(kind => answers.some(answer => answer.coverage === kind)) ?? 'no_data'
+  const said = answers.length === 0 ? 'No vulnerability engine is configured.' : answers.filter(answer => answer.coverage === coverage).map(answer => answer.said).join(' ')
+  const known = findings.length === 0 ? undefined : found(findings, settings)
+  if (known?.outcome === 'failed') return known
+  if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
+  if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
+  // old or missing data may have found something, but that it found no more says nothing
+  return { step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage, said: known === undefined ? said : `${known.said} ${said}`, ...(known === undefined ? {} : { findings }) }
+}
+
+/** Step 4. Every engine is asked at once, what they find is merged. Old or missing data is told as such, never as no findings. */
+export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[]): Step {
+  return {
+    name: 'vulnerabilities',
+    async run(subject, signal) {
+      if (!subject.settings.validation.grype_scan) return { step: 'vulnerabilities', outcome: 'skipped', verdict: 'skipped', said: 'The vulnerability scan is switched off (validation.grype_scan).' }
+      const scan = await scanSubject(subject, signal)
+      const answers = await Promise.all(scanners.map(async (scanner): Promise<VulnerabilityAnswer | Answer> => {
+        try {
+          return await scanner.scan(scan, signal)
+        } catch (error) {
+          if (error instanceof EngineUnavailable) return { coverage: 'unavailable', findings: [], said: `${scanner.id} does not answer: ${error.message}.` }
+          throw error
+        }
+      }))
+      return reportOf(answers, subject.settings)
+    },
+  }
+}

@@ -62,8 +62,9 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
 }
 
 async function* throughZlib(packed: Packed, engine: Gunzip | ZstdDecompress): AsyncGenerator<Buffer> {
+  const source = packed.chunks()
   // an error of the source destroys the engine with it, so that the loop below throws it
-  pipeline(Readable.from(packed.chunks()), engine, () => {})
+  pipeline(Readable.from(source), engine, () => {})
   try {
     for await (const chunk of engine) yield chunk as Buffer
   } catch (error) {
@@ -71,6 +72,8 @@ async function* throughZlib(packed: Packed, engine: Gunzip | ZstdDecompress): As
     throw error
   } finally {
     engine.destroy()
+    // the pipeline lets go of its source some time later; the file must not be closed under it
+    await source.return(undefined)
   }
   mustBeWhole(packed.what, engine.bytesWritten, packed.size)
 }

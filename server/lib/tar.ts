@@ -114,7 +114,7 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   if (ahead.size !== undefined && ahead.size !== size) malformed(`${what} gives ${quote(name)} two different sizes, in its header and in a pax header`)
   // before POSIX a directory was a file whose name ends in a slash
   const type = flag === '\0' && name.endsWith('/') ? 'directory' : TYPES[flag]
-  if (type === undefined) return malformed(`${what}: ${quote(name)} is of the type ${quote(flag)}, which dpkg does not unpack`)
+  if (type === undefined) return malformed(`${what}: ${quote(name)} is of the type ${quote(flag)}, which no package needs and not every reader knows`)
   if (type !== 'file' && size !== 0) malformed(`${what}: ${quote(name)} is a ${type} and says it has ${size} bytes`)
   const linked = type === 'hardlink' || type === 'symlink'
   return { name, type, size, link: linked ? ahead.link ?? text(header.subarray(157, 257), what) : '' }

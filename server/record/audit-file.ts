@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { mkdir, open, readdir, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fsyncFolder } from '../lib/atomic.ts'
-import type { AuditEntry } from './audit.ts'
+import type { AuditEntry } from './audit-entry.ts'
 
 /** What the very first line names as its predecessor. */
 export const NO_LINE = '0'.repeat(64)

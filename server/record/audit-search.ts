@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AuditAction, AuditEntry, AuditQuery } from './audit.ts'
+import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**

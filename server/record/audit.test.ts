@@ -75,6 +75,12 @@ describe('lines', () => {
     expect(await one.integrity()).toEqual({ ok: true, files: 1, lines: 40, broken: [] })
   })
 
+  test('two instances that write in turn make one chain', async () => {
+    const [one, other] = [open(), open()]
+    for (const audit of [one, other, one, one, other]) await write(audit, {})
+    expect(await one.integrity()).toEqual({ ok: true, files: 1, lines: 5, broken: [] })
+  })
+
   test('more facts than one batch are all written', async () => {
     const audit = open()
     await db.query(`insert into audit_pending (at, fact) select $1, $2::jsonb from generate_series(1, 1234)`, [now, JSON.stringify(fact())])
@@ -123,6 +129,15 @@ describe('after a crash', () => {
     expect((await audit.integrity()).ok).toBe(true)
   })
 
+  test('a line that lacks its newline and waits no more is kept too', async () => {
+    await write(open(), { user: 'ada' }, { user: 'bob' })
+    await truncate(at('2026-03-01.jsonl'), (await stat(at('2026-03-01.jsonl'))).size - 1)
+    const audit = open()
+    await write(audit, { user: 'later' })
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob', 'later'])
+    expect((await audit.integrity()).ok).toBe(true)
+  })
+
   test('a database that starts numbering anew loses no line', async () => {
     await write(open(), { user: 'ada' })
     const [first] = await lines('2026-03-01.jsonl')
@@ -159,6 +174,7 @@ describe('search', () => {
       expect(pages.map(page => page.total)).toEqual([9, 9, 9, 9])
     }
     await write(audit, { user: 'new' })
+    expect(await audit.search({ page: 5, perPage: 1 })).toMatchObject({ total: 10, items: [{ user: '2c' }] })
     expect(await audit.search({ page: 1, perPage: 1 })).toMatchObject({ total: 10, items: [{ user: 'new' }] })
   })
 

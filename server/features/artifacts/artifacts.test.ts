@@ -163,7 +163,9 @@ describe('dependencies and install', () => {
     await stock.put({ name: 'libfoo', state: 'quarantined' })
     await stock.put({ name: 'app', depends: [[{ name: 'libfoo' }]] })
     expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: [], install_blocked: true, dependencies: [{ status: 'blocked', by: { name: 'libfoo', status: 'quarantined' } }] })
-    await stock.put({ name: 'held', state: 'pending_review' })
+    await stock.put({ name: 'libfoo', version: '0.9' })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, install_blocked: false, dependencies: [{ status: 'satisfied', by: { version: '0.9' } }] })
+    await stock.put({ name: 'held', state: 'pending_review', provides: [{ name: 'own' }], depends: [[{ name: 'own' }]] })
     expect(await dependenciesOf('held')).toMatchObject({ all_satisfied: true, install_blocked: true })
   })
 

@@ -44,7 +44,9 @@ export async function resolveDependencies(db: Queryable, formats: (id: FormatId)
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const offers = await listOffers(db, { format: ref.format, codename: ref.codename, names })
-  const dependencies = about.depends.map(need => answer(need, offers, formats(ref.format)))
+  // what a package offers itself is there as soon as the package is
+  const seen = offers.map(offer => offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer)
+  const dependencies = about.depends.map(need => answer(need, seen, formats(ref.format)))
   return {
     name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename,
     all_satisfied: dependencies.every(({ status }) => status === 'satisfied'),

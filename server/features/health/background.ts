@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { folderSize, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
-import type { HealthDeps } from './health.ts'
+import type { HealthDeps } from './deps.ts'
 
 /** What the background found last. */
 export interface Seen {

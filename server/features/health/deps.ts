@@ -1,0 +1,32 @@
+import type { Db } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import type { Layout } from '../../files/layout.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { EngineStatus } from '../../scanners/scanner.ts'
+import type { Keyring } from '../../signing/signer.ts'
+
+/** One scheduled job as the report shows it; `next_run` null while it is paused. */
+export interface JobState { readonly id: string; readonly name: string; readonly next_run: string | null }
+
+export interface HealthDeps {
+  readonly clock: Clock
+  readonly db: Db
+  readonly layout: Pick<Layout, 'root' | 'pool' | 'manifests' | 'audit'>
+  /** Folders whose size is shown. */
+  readonly dirs: Readonly<Record<'pool' | 'manifests' | 'audit' | 'grype_db' | 'clamav_db', string>>
+  readonly version: string
+  readonly production: boolean
+  /** The newest applied migration. */
+  readonly schemaVersion: () => Promise<string | undefined>
+  readonly antivirus: (signal: AbortSignal) => Promise<EngineStatus & { readonly enabled: boolean }>
+  readonly keyring: Pick<Keyring, 'keys' | 'onChange'>
+  readonly outbox: Pick<Outbox, 'stuck'>
+  /** `started` false on a leader is a failure; a passive replica has no jobs and says so. */
+  readonly scheduler: () => { readonly started: boolean; readonly leader: boolean; readonly jobs: readonly JobState[] }
+  /** Whether reprepro is there, and whether it is the publisher. */
+  readonly reprepro: () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }>
+  readonly license: () => { readonly edition: string; readonly active: boolean; readonly issued_to: string | null }
+  readonly instance: { readonly id: string; readonly shared: 'redis' | 'local' }
+  /** More that an operator should know, in whole sentences; shown as they are. */
+  readonly warnings?: () => readonly string[]
+}

@@ -1,0 +1,42 @@
+/** The actions of the specification, "Audit log entry". */
+export const AUDIT_ACTIONS = [
+  'LOGIN', 'USER_CREATE', 'USER_UPDATE', 'USER_DELETE', 'USER_ROLE_CHANGE', 'PASSWORD_CHANGE', 'PASSWORD_RESET', 'UPLOAD', 'DELETE', 'IMPORT',
+  'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN', 'CLAMAV_UPDATE', 'SETTINGS_CHANGE', 'GPG_GENERATE', 'INIT_DISTS', 'IMPORT_GROUP_DELETE',
+  'BACKUP_CREATE', 'TOKEN_CREATE', 'TOKEN_REVOKE', 'SYNC_INDEX',
+] as const
+export type AuditAction = typeof AUDIT_ACTIONS[number]
+export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
+
+/** What is said about one act. Never a secret: not a password, not a token, not a key. */
+export interface AuditFact {
+  readonly action: AuditAction
+  readonly result: AuditResult
+  readonly user: string
+  readonly package?: string
+  readonly version?: string
+  readonly distribution?: string
+  readonly detail: string
+  /** Source address, for logins and everything else that comes over HTTP. */
+  readonly ip?: string
+}
+
+/** One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the very first. */
+export interface AuditEntry extends AuditFact {
+  readonly id: string
+  readonly timestamp: string
+  readonly prev: string
+}
+
+export interface AuditQuery {
+  readonly page: number
+  readonly perPage: number
+  readonly package?: string
+  readonly action?: string
+  /** Any of these. */
+  readonly actions?: readonly AuditAction[]
+  readonly result?: string
+  readonly user?: string
+  readonly q?: string
+  readonly from?: string
+  readonly to?: string
+}

@@ -116,6 +116,7 @@ function testBytes(samples: ContractSamples): void {
       const found = await format.inspect(file, signal)
       expect(found.identity).toEqual(one)
       expect(found.files).toContain('usr/share/marked')
+      expect(found.about.provides).toContainEqual(expect.objectContaining({ name: one.name, version: one.version }))
       const { identity: _, about, facts, files } = found
       expect(JSON.parse(JSON.stringify({ about, facts, files }))).toEqual({ about, facts, files })
       expect(await format.inspect(file, signal)).toEqual(found)

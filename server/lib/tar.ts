@@ -41,11 +41,11 @@ interface TarOptions {
 }
 
 function octal(field: Buffer, what: string): number {
-  // base-256 sizes begin at 8 GiB, which is past every budget; below that they are written to be read differently
-  const text = field.toString('latin1').replace(/^ +/, '')
-  const digits = /^([0-7]*)(?:[ \0]|$)/.exec(text)
-  if (digits === null) return malformed(`${what} is ${quote(text.replace(/\0.*$/s, ''))}, which is not an octal number`)
-  return digits[1] === '' ? 0 : parseInt(digits[1] ?? '', 8)
+  // Base-256 sizes begin at 8 GiB, past every budget; below that they are written to be read differently. So are blank
+  // fields: dpkg reads zero and goes on, ClamAV stops there and calls the rest clean.
+  const text = field.toString('latin1')
+  const digits = /^ *([0-7]+)[ \0]*$/.exec(text)?.[1]
+  return digits === undefined ? malformed(`${what} is ${quote(text)}, which is not an octal number`) : parseInt(digits, 8)
 }
 
 function sumIsRight(header: Buffer, what: string): boolean {
@@ -120,55 +120,74 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   return { name, type, size, link: linked ? ahead.link ?? text(header.subarray(157, 257), what) : '' }
 }
 
+/** Puts together what is needed whole from the chunks it comes in. */
+interface Collector {
+  /** The next `size` bytes from `at`, once they are all there, and where to go on. */
+  take(chunk: Buffer, at: number, size: number): { readonly whole?: Buffer; readonly next: number }
+}
+
+function createCollector(): Collector {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  return {
+    take(chunk, at, size) {
+      const piece = chunk.subarray(at, at + size - heldBytes)
+      const next = at + piece.length
+      if (heldBytes === 0 && piece.length === size) return { whole: piece, next }
+      held.push(piece)
+      heldBytes += piece.length
+      if (heldBytes < size) return { next }
+      const whole = Buffer.concat(held)
+      held = []
+      heldBytes = 0
+      return { whole, next }
+    },
+  }
+}
+
+const EXTENSIONS = 'LKxg'
+
+/** The size of a header that is about the entry behind it, if it is one. */
+function extensionSize(block: Buffer, flag: string, what: string): number {
+  const size = octal(block.subarray(124, 136), `${what}: the size of a header`)
+  const [kind, most] = flag === 'L' || flag === 'K' ? ['GNU long name', MAX_NAME + 1] as const : ['pax header', MAX_PAX] as const
+  if (size > most) malformed(`${what} holds a ${kind} of ${size} bytes, at most ${printBytes(most)} are allowed`)
+  return size
+}
+
+function readExtension(body: Buffer, flag: string, what: string): Ahead {
+  if (flag === 'L') return { name: text(body, what) }
+  if (flag === 'K') return { link: text(body, what) }
+  return readPax(body, flag, what)
+}
+
 /**
- * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary sizes, sizes of links, sparse files,
- * anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg unpacks.
+ * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary and blank sizes, sizes of links, sparse
+ * files, anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg unpacks.
  */
 export function createTarReader(options: TarOptions): TarReader {
   const { what } = options
-  let held: Buffer[] = []
-  let heldBytes = 0
+  const collector = createCollector()
   let skip = 0
   let ended = false
   let entries = 0
   let ahead: Ahead = {}
   /** What the body being collected is for. */
-  let collecting: { size: number; done(body: Buffer): TarEntry | undefined } | undefined
+  let collecting: { readonly size: number; done(body: Buffer): TarEntry | undefined } | undefined
 
-  /** The next `size` bytes once they are all there; takes from `chunk` at `at`. */
-  const collect = (chunk: Buffer, at: number, size: number): { whole?: Buffer; next: number } => {
-    const piece = chunk.subarray(at, at + size - heldBytes)
-    if (heldBytes === 0 && piece.length === size) return { whole: piece, next: at + size }
-    held.push(piece)
-    heldBytes += piece.length
-    if (heldBytes < size) return { next: at + piece.length }
-    const whole = Buffer.concat(held)
-    held = []
-    heldBytes = 0
-    return { whole, next: at + piece.length }
-  }
-
-  const startExtension = (type: string, size: number): void => {
-    const most = type === 'L' || type === 'K' ? MAX_NAME + 1 : MAX_PAX
-    if (size > most) malformed(`${what} holds a ${type === 'L' || type === 'K' ? 'GNU long name' : 'pax header'} of ${size} bytes, at most ${printBytes(most)} are allowed`)
-    collecting = {
-      size,
-      done(body) {
-        if (type === 'L') ahead.name = text(body, what)
-        else if (type === 'K') ahead.link = text(body, what)
-        else ahead = { ...ahead, ...readPax(body, type, what) }
-        return undefined
-      },
-    }
-  }
-
-  const header = (block: Buffer): TarEntry | undefined => {
+  const begin = (block: Buffer): TarEntry | undefined => {
     if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
-    const flag = String.fromCharCode(block[156] ?? 0)
     entries += 1
     if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
-    if ('LKxg'.includes(flag)) {
-      startExtension(flag, octal(block.subarray(124, 136), `${what}: the size of a header`))
+    const flag = String.fromCharCode(block[156] ?? 0)
+    if (EXTENSIONS.includes(flag)) {
+      collecting = {
+        size: extensionSize(block, flag, what),
+        done(body) {
+          ahead = { ...ahead, ...readExtension(body, flag, what) }
+          return undefined
+        },
+      }
       return undefined
     }
     const entry = readEntry(block, ahead, what)
@@ -183,39 +202,37 @@ export function createTarReader(options: TarOptions): TarReader {
     return undefined
   }
 
-  /** One step from `at`: a header, a body that is kept, or bytes passed by. */
-  const step = (chunk: Buffer, at: number, found: TarEntry[]): number => {
-    if (ended) {
-      if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its end mark, where a scanner does not look`)
-      return chunk.length
-    }
-    if (skip > 0) {
-      const passed = Math.min(skip, chunk.length - at)
-      skip -= passed
-      return at + passed
-    }
-    const { whole, next } = collect(chunk, at, collecting?.size ?? BLOCK)
-    if (whole === undefined) return next
+  /** A header block, or the body that was waited for. */
+  const take = (whole: Buffer): TarEntry | undefined => {
     if (collecting !== undefined) {
       const { size, done } = collecting
       collecting = undefined
       skip = (BLOCK - size % BLOCK) % BLOCK
-      const entry = done(whole)
-      if (entry !== undefined) found.push(entry)
-    } else if (whole[0] === 0 && isZero(whole)) {
-      if (ahead.name !== undefined || ahead.link !== undefined) malformed(`${what} ends after a long name, without the file it is for`)
-      ended = true
-    } else {
-      const entry = header(whole)
-      if (entry !== undefined) found.push(entry)
+      return done(whole)
     }
-    return next
+    if (!isZero(whole)) return begin(whole)
+    if (ahead.name !== undefined || ahead.link !== undefined) malformed(`${what} ends after a long name, without the file it is for`)
+    ended = true
+    return undefined
   }
 
   return {
     push(chunk) {
       const found: TarEntry[] = []
-      for (let at = 0; at < chunk.length;) at = step(chunk, at, found)
+      for (let at = 0; at < chunk.length;) {
+        if (ended) {
+          if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its end mark, where a scanner does not look`)
+          break
+        }
+        const passed = Math.min(skip, chunk.length - at)
+        skip -= passed
+        at += passed
+        if (at === chunk.length) break
+        const { whole, next } = collector.take(chunk, at, collecting?.size ?? BLOCK)
+        const entry = whole === undefined ? undefined : take(whole)
+        if (entry !== undefined) found.push(entry)
+        at = next
+      }
       return found
     },
     end() {

@@ -50,86 +50,97 @@ function checkBlockHeader(header: Uint8Array): void {
   }
 }
 
+/** What the grammar hands on besides its questions: bytes to pass by unseen, and the sum so far. */
+interface Progress { skip: number; unpackedBytes: number }
+/** Yields how many bytes it needs to see and is given them. */
+type Reading<Result> = Generator<number, Result, Uint8Array>
+
+function* readByte(): Reading<number> {
+  return (yield 1)[0] ?? 0
+}
+
+/** The LZMA2 chunks of a block. @returns how many bytes they take in the stream */
+function* readChunks(progress: Progress): Reading<number> {
+  let packed = 0
+  for (;;) {
+    const control = yield* readByte()
+    packed += 1
+    if (control === 0) return packed
+    if (control > 2 && control < 0x80) malformed('an xz block holds a damaged LZMA2 chunk')
+    const lzma = control >= 0x80
+    const head = yield !lzma ? 2 : control < 0xc0 ? 4 : 5
+    const low = (head[0] ?? 0) << 8 | (head[1] ?? 0)
+    progress.unpackedBytes += (lzma ? (control & 0x1f) << 16 : 0) + low + 1
+    progress.skip = lzma ? ((head[2] ?? 0) << 8 | (head[3] ?? 0)) + 1 : low + 1
+    packed += head.length + progress.skip
+  }
+}
+
+/** The index behind the blocks, whose first byte has been read. @returns how many bytes it takes, without its padding */
+function* readIndex(): Reading<number> {
+  let size = 1
+  const readNumber = function* (): Reading<number> {
+    let value = 0
+    for (let i = 0; i < 9; i++) {
+      const byte = yield* readByte()
+      size += 1
+      value += (byte & 0x7f) * 2 ** (7 * i)
+      if ((byte & 0x80) === 0) return value
+    }
+    return malformed('an xz stream has a number of more than 63 bits')
+  }
+  for (let records = yield* readNumber(); records > 0; records--) {
+    yield* readNumber()
+    yield* readNumber()
+  }
+  return size
+}
+
+/** One stream, from its magic to its footer. Source: the .xz file format 1.2.1, 2. to 4., and LZMA2's chunk headers. */
+function* readStream(progress: Progress): Reading<void> {
+  const start = yield 12
+  if (!MAGIC.equals(start.subarray(0, 6))) malformed('it does not begin as an xz stream does')
+  const check = CHECK_SIZE[start[7] ?? 255] ?? malformed('an xz stream uses an unknown integrity check')
+  for (;;) {
+    const size = yield* readByte()
+    if (size === 0) break
+    const rest = yield (size + 1) * 4 - 1
+    checkBlockHeader(Buffer.concat([Buffer.from([size]), rest]))
+    const packed = yield* readChunks(progress)
+    progress.skip = (4 - packed % 4) % 4 + check
+  }
+  const index = yield* readIndex()
+  // its padding, its checksum, the footer
+  progress.skip = (4 - index % 4) % 4 + 4 + 12
+}
+
 /** One stream only, without padding or anything else behind it: dpkg decodes the first and never looks at the rest. */
 export function createXzWatch(): XzWatch {
-  const steps = walk()
-  let unpackedBytes = 0
+  const progress: Progress = { skip: 0, unpackedBytes: 0 }
+  const reading = readStream(progress)
   let held = Buffer.alloc(0)
-  let skip = 0
-  // what the walk asks for: the next `want` bytes
-  let want = steps.next(held).value ?? 0
-  let ended = false
-
-  /** The grammar as a coroutine: yields how many bytes it needs to see, is given them; `skip` passes bytes by. */
-  function* walk(): Generator<number, void, Uint8Array> {
-    const byte = function* (): Generator<number, number, Uint8Array> { return (yield 1)[0] ?? 0 }
-    const start = yield 12
-    if (!MAGIC.equals(start.subarray(0, 6))) malformed('it does not begin as an xz stream does')
-    const check = CHECK_SIZE[start[7] ?? 255] ?? malformed('an xz stream uses an unknown integrity check')
-    for (;;) {
-      const size = yield* byte()
-      if (size === 0) break
-      const rest = yield (size + 1) * 4 - 1
-      checkBlockHeader(Buffer.concat([Buffer.from([size]), rest]))
-      let packed = (size + 1) * 4
-      for (let control = yield* byte(); ; control = yield* byte()) {
-        packed += 1
-        if (control === 0) break
-        if (control > 2 && control < 0x80) malformed('an xz block holds a damaged LZMA2 chunk')
-        const head = yield control < 0x80 ? 2 : control < 0xc0 ? 4 : 5
-        const low = (head[0] ?? 0) << 8 | (head[1] ?? 0)
-        const lzma = control >= 0x80
-        unpackedBytes += (lzma ? (control & 0x1f) << 16 : 0) + low + 1
-        skip = lzma ? ((head[2] ?? 0) << 8 | (head[3] ?? 0)) + 1 : low + 1
-        packed += head.length + skip
-      }
-      skip = (4 - packed % 4) % 4 + check
-    }
-    let index = 1
-    const number = function* (): Generator<number, number, Uint8Array> {
-      let value = 0
-      for (let i = 0; i < 9; i++) {
-        const next = yield* byte()
-        index += 1
-        value += (next & 0x7f) * 2 ** (7 * i)
-        if ((next & 0x80) === 0) return value
-      }
-      return malformed('an xz stream has a number of more than 63 bits')
-    }
-    for (let records = yield* number(); records > 0; records--) {
-      yield* number()
-      yield* number()
-    }
-    skip = (4 - index % 4) % 4 + 4 + 12
-  }
-
+  let step = reading.next(held)
   return {
-    get unpackedBytes() { return unpackedBytes },
+    get unpackedBytes() { return progress.unpackedBytes },
     push(chunk) {
-      let at = 0
-      while (at < chunk.length) {
-        if (skip > 0) {
-          const passed = Math.min(skip, chunk.length - at)
-          skip -= passed
+      for (let at = 0; at < chunk.length;) {
+        if (progress.skip > 0) {
+          const passed = Math.min(progress.skip, chunk.length - at)
+          progress.skip -= passed
           at += passed
           continue
         }
-        if (ended) malformed('something follows the end of the xz stream, where dpkg never looks')
-        const piece = chunk.subarray(at, at + want - held.length)
+        if (step.done === true) return malformed('something follows the end of the xz stream, where dpkg never looks')
+        const piece = chunk.subarray(at, at + step.value - held.length)
         at += piece.length
-        if (held.length + piece.length < want) {
-          held = Buffer.concat([held, piece])
-          return
-        }
-        const whole = held.length === 0 ? piece : Buffer.concat([held, piece])
+        held = Buffer.concat([held, piece])
+        if (held.length < step.value) return
+        step = reading.next(held)
         held = Buffer.alloc(0)
-        const step = steps.next(whole)
-        if (step.done === true) ended = true
-        want = step.done === true ? 1 : step.value
       }
     },
     end() {
-      if (!ended || skip > 0) malformed('the xz stream ends too early')
+      if (step.done !== true || progress.skip > 0) malformed('the xz stream ends too early')
     },
   }
 }

@@ -192,6 +192,9 @@ async function tars(): Promise<Row[]> {
     data('tar size not octal', [{ ...FILE, size: '9999999999\0' }], /not an octal number/),
     data('negative tar size', [{ ...FILE, size: '-0000000001' }], /not an octal number/),
     data('binary tar size', [{ ...FILE, size: binarySize.toString('latin1') }], /not an octal number/),
+    data('blank tar size', [{ name: './usr/blank', size: ' '.repeat(12) }, FILE], /not an octal number/),
+    data('tar size of NULs', [{ name: './usr/blank', size: '\0' }, FILE], /not an octal number/),
+    data('tar size with something behind it', [{ ...FILE, size: '5 77' }], /not an octal number/),
     data('tar size too small', [{ ...FILE, body: 'x'.repeat(2000), size: 100 }], /checksum/),
     data('tar size too large', [{ ...FILE, size: 512 * 100 }], /without an end mark/),
     data('tar size of 8 GiB', [{ ...FILE, size: '77777777777\0' }], /without an end mark/),
@@ -222,7 +225,6 @@ async function tars(): Promise<Row[]> {
 async function fields(): Promise<Row[]> {
   const text = async (name: string, control: string | Buffer, why: RegExp): Promise<Row> => [name, await withControl(control), why]
   const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [name, await withLine(field, to), why]
-  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [name, await withFields(added), why]
   return Promise.all([
     line('no Package', 'Package', '', /no field Package/),
     line('no Version', 'Version', '', /no field Version/),
@@ -249,6 +251,13 @@ async function fields(): Promise<Row[]> {
     text('huge folded field', `${CONTROL}${' x\n'.repeat(100_000)}`, /more than 256 KiB/),
     text('huge control file', `${CONTROL}X-Huge: ${'x'.repeat(600_000)}\n`, /at most 512 KiB/),
     text('300 fields', CONTROL + Array.from({ length: 300 }, (_, i) => `X-${i}: x\n`).join(''), /more than 200 fields/),
+  ])
+}
+
+async function values(): Promise<Row[]> {
+  const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [name, await withLine(field, to), why]
+  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [name, await withFields(added), why]
+  return Promise.all([
     more('Status', { Status: 'install ok installed' }, /the field Status/),
     more('Revision', { Revision: '5' }, /the field Revision/),
     line('newline in Package', 'Package', 'Package: odd\n Filename: pool/x.deb\n', /package name/),
@@ -294,7 +303,7 @@ async function fields(): Promise<Row[]> {
 
 /** Every way we know to build a wrong .deb. Takes about a second: one of them has 300,001 entries. */
 export async function malformedDebs(): Promise<MalformedDeb[]> {
-  const rows = (await Promise.all([structure(), compression(), names(), tars(), fields()])).flat()
+  const rows = (await Promise.all([structure(), compression(), names(), tars(), fields(), values()])).flat()
   return rows.map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 

@@ -164,7 +164,8 @@ export function describe(paragraph: Paragraph, identity: PackageIdentity): Descr
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== '')),
     ...(kib === null ? {} : { installed_size: Number(kib[0]) * 1024 }),
     depends: [...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'), ...parseRelations(valueOf(paragraph, 'depends'), 'Depends')],
-    provides: parseProvides(valueOf(paragraph, 'provides')),
+    // its own name comes first: what others may depend on is looked up in this list alone
+    provides: [{ name: identity.name, version: identity.version }, ...parseProvides(valueOf(paragraph, 'provides'))],
     conflicts: [...parseConflicts(valueOf(paragraph, 'conflicts'), 'Conflicts'), ...parseConflicts(valueOf(paragraph, 'breaks'), 'Breaks')],
   }
 }

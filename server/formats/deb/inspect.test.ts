@@ -80,7 +80,7 @@ test('a package says everything the server wants to know', async () => {
         [{ name: 'libc6', op: '>', version: '2.3' }],
         [{ name: 'default-mta' }, { name: 'mail-transport-agent', arch: 'any' }],
       ],
-      provides: [{ name: 'widget-api', version: '2.0' }, { name: 'widget-thing' }],
+      provides: [{ name: 'libwidget1', version: '1:2.0~rc1-3' }, { name: 'widget-api', version: '2.0' }, { name: 'widget-thing' }],
       conflicts: [[{ name: 'widget-old' }], [{ name: 'gadget', op: '<', version: '2' }]],
     },
     facts: {

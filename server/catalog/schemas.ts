@@ -62,8 +62,10 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(Type.Object({
 export const PackageDetailSchema = Type.Unsafe<PackageDetail>(Type.Object({
   name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), manifest_status: Text,
   cve_status: CveStatus, severity: OrNull(Text), filename: Text, size: Type.Integer(), sha256: Text, sha512: Text, sha1: Text, md5: Text,
-  summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text), section: OrNull(Text),
+  summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text),
+    section: OrNull(Text),
   license: OrNull(Text), installed_size: OrNull(Type.Integer()), depends: Names, provides: Names, conflicts: Names,
   pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),
-  validation: ValidationSchema, cves: Type.Array(FindingSchema), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
+  validation: ValidationSchema, cves: Type.Array(FindingSchema), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text,
+    created_at: Time, updated_at: Time,
 }))

@@ -4,7 +4,13 @@ import type { Manifest, State } from '../core/manifest.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** One page as every list answers it. `page` counts from 1; `pages` is 0 when nothing was found. */
-export interface Page<T> { readonly items: readonly T[]; readonly total: number; readonly page: number; readonly per_page: number; readonly pages: number }
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly total: number
+  readonly page: number
+  readonly per_page: number
+  readonly pages: number
+}
 
 /** Which page. */
 export interface Paging { readonly page: number; readonly perPage: number }

@@ -108,7 +108,8 @@ export function packageDetail(manifest: IndexedManifest) {
   const { ref, blob, about } = manifest
   return {
     name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format,
-    status: manifest.state, manifest_status: MANIFEST_STATUS[manifest.state], cve_status: CVE_STATUS[manifest.state], severity: manifest.worst ?? null,
+    status: manifest.state, manifest_status: MANIFEST_STATUS[manifest.state], cve_status: CVE_STATUS[manifest.state], severity: manifest.worst
+      ?? null,
     filename: manifest.filename, size: blob.size, sha256: blob.sha256, sha512: blob.sha512, sha1: blob.sha1, md5: blob.md5,
     summary: about.summary, description: about.description, source_package: about.source, source_version: about.source_version,
     homepage: about.homepage ?? null, maintainer: about.maintainer ?? null, section: about.section ?? null, license: about.license ?? null,
@@ -116,7 +117,8 @@ export function packageDetail(manifest: IndexedManifest) {
     depends: about.depends.map(printAlternatives),
     provides: about.provides.map(offer => offer.version === undefined ? offer.name : `${offer.name} (= ${offer.version})`),
     conflicts: about.conflicts.map(printAlternatives),
-    pipeline: pipeline(manifest.reports), validation: validation(manifest), cves: manifest.findings.map(findingView), decision: manifest.decision ?? null,
+    pipeline: pipeline(manifest.reports), validation: validation(manifest), cves: manifest.findings.map(findingView), decision: manifest.decision
+      ?? null,
     uploaded_by: manifest.by, source: manifest.from, created_at: manifest.at, updated_at: manifest.changed_at,
   }
 }

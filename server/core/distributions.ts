@@ -76,7 +76,9 @@ const CLIENTS: Record<FormatId, (distribution: Distribution, url: string) => Cli
     return {
       manager: 'dnf', line, setup: [
         `sudo rpm --import ${url}/repos/gpg.key`,
-        `printf '[gatehouse]\\nname=Gatehouse\\n${line}\\nenabled=1\\ngpgcheck=0\\nrepo_gpgcheck=1\\ngpgkey=${url}/repos/gpg.key\\n' | sudo tee /etc/yum.repos.d/gatehouse.repo > /dev/null`,
+        // packages are as they were uploaded, so it is the index whose signature is checked
+        `printf '[gatehouse]\\nname=Gatehouse\\n${line}\\nenabled=1\\ngpgcheck=0\\nrepo_gpgcheck=1\\ngpgkey=${url}/repos/gpg.key\\n' \\
+  | sudo tee /etc/yum.repos.d/gatehouse.repo > /dev/null`,
       ],
     }
   },

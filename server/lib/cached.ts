@@ -6,7 +6,10 @@ export type Freshness = number | ((costMs: number) => number)
 /** At most a tenth of the time goes into asking, and a cheap answer is never older than 200 ms. */
 export const tenthOfTheTime: Freshness = costMs => Math.max(200, 10 * costMs)
 
-/** Asks at most once per `ms`: callers meanwhile share the answer, also while it is on its way. A failure is told to those who waited and not kept. */
+/**
+ * Asks at most once per `ms`: callers meanwhile share the answer, also while it is on its way. A failure is told to those who
+ * waited and not kept.
+ */
 export function cached<T>({ clock, ms, read }: { readonly clock: Clock; readonly ms: Freshness; readonly read: () => Promise<T> }): () => Promise<T> {
   let kept: { readonly answer: Promise<T>; readonly from: number; until: number } | undefined
   return () => {

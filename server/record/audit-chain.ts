@@ -10,6 +10,14 @@ export interface ChainReport {
   readonly broken: readonly { readonly file: string; readonly line: number; readonly why: string }[]
 }
 
+const WHY = {
+  torn: 'the line has no end: it was written in part, or cut',
+  foreign: 'the line is not an audit entry',
+  first: 'the lines before this one are missing',
+  changed: 'the line before it was changed, or lines between them were removed or added',
+  tail: 'the newest lines are missing or changed: the last line is not the one that was written last',
+} as const
+
 const MOST_NAMED = 100
 const NEWLINE = 0x0a
 // the end of a line as `renderLine` writes it; cheaper than parsing a million lines
@@ -17,6 +25,9 @@ const PREV = /"prev":"([0-9a-f]{64})"\}$/
 
 /** A file, and how much of it is looked at. */
 export interface FileSoFar { readonly path: string; readonly size: number }
+
+/** What the database keeps of the chain: the hash of its newest line, and what its oldest one names as predecessor. */
+export interface Head { readonly hash: string; readonly starts: string }
 
 /** Yields whole lines as bytes, without their newline; the last one also when its newline is missing. */
 async function* lineBytes({ path, size }: FileSoFar): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
@@ -39,7 +50,7 @@ async function* lineBytes({ path, size }: FileSoFar): AsyncGenerator<{ readonly 
  * A removed file shows at the first line after it, a cut tail by comparing with `head`.
  * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent: not compared
  */
-export async function walkChain(files: readonly FileSoFar[], head: { readonly hash: string; readonly starts: string } | undefined): Promise<ChainReport> {
+export async function walkChain(files: readonly FileSoFar[], head: Head | undefined): Promise<ChainReport> {
   const broken: { file: string; line: number; why: string }[] = []
   const name = (file: string, line: number, why: string): void => { if (broken.length < MOST_NAMED) broken.push({ file, line, why }) }
   let expected = head?.starts ?? NO_LINE
@@ -55,16 +66,18 @@ export async function walkChain(files: readonly FileSoFar[], head: { readonly ha
       lines++
       const text = bytes.toString('latin1') // only ASCII is looked at
       const prev = PREV.exec(text)?.[1]
-      if (!whole) name(file, line, 'the line has no end: it was written in part, or cut')
-      else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined)) name(file, line, 'the line is not an audit entry')
-      else if (prev !== expected) name(file, line, lines === 1 ? 'the lines before this one are missing' : 'the line before it was changed, or lines between them were removed or added')
+      if (!whole) name(file, line, WHY.torn)
+      else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined)) name(file, line, WHY.foreign)
+      else if (prev !== expected) name(file, line, lines === 1 ? WHY.first : WHY.changed)
       expected = lineHash(bytes)
       if (afterHead !== undefined) afterHead++
       if (expected === head?.hash) afterHead = 0
       last = { file, line }
     }
   }
-  if (afterHead === undefined) name(last.file, last.line + 1, 'the newest lines are missing or changed: the last line is not the one that was written last')
-  else if (afterHead > 0 && head !== undefined) name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
+  if (afterHead === undefined) name(last.file, last.line + 1, WHY.tail)
+  else if (afterHead > 0 && head !== undefined) {
+    name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
+  }
   return { ok: broken.length === 0, files: files.length, lines, broken }
 }

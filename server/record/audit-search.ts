@@ -4,7 +4,7 @@ import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**
- * Bytes as a string of code points 0–255. V8 searches such a string ten times faster than `Buffer.indexOf` answers, and
+ * Bytes as a string of code points 0–255: one string a block, searched without a call into the runtime for every hit, and
  * UTF-8 stays searchable because needles are turned the same way.
  */
 const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
@@ -42,7 +42,8 @@ function plan(query: AuditQuery): Plan {
 }
 
 /** True when finding the first needle is all there is to check. */
-const isExact = (p: Plan): boolean => p.needles.length <= 1 && p.actions === undefined && p.check === undefined && p.from === undefined && p.to === undefined
+const isExact = (p: Plan): boolean => p.needles.length <= 1 && p.actions === undefined && p.check === undefined && p.from === undefined
+  && p.to === undefined
 const isUnfiltered = (p: Plan): boolean => p.needles.length === 0 && isExact(p)
 
 function actionOf(line: string): string {

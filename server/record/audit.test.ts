@@ -1,18 +1,21 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
-import type { Db } from '../db/db.ts'
+import type { DatabaseAddress, Db } from '../db/db.ts'
 import { lineHash, NO_LINE } from './audit-file.ts'
 import { createAudit, nextFile, type Audit, type AuditEntry, type AuditFact } from './audit.ts'
 
 let db: Db
+let address: DatabaseAddress
 let close: () => Promise<void>
 let root: string
 let now: Date
 
-beforeAll(async () => { ({ db, close } = await createTestDb()) })
+beforeAll(async () => { ({ db, address, close } = await createTestDb()) })
 afterAll(async () => close())
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'audit-'))
@@ -26,8 +29,10 @@ const at = (file: string): string => join(root, file)
 const open = (): Audit => createAudit({
   db, layout: { audit: root }, clock: { now: () => now }, outbox: { owe: async () => 1, nudge: () => undefined },
 })
-const fact = (over: Partial<AuditFact> = {}): AuditFact => ({ action: 'UPLOAD', result: 'SUCCESS', user: 'ada', package: 'hello', detail: 'hello_1.0_amd64.deb', ip: '192.0.2.1', ...over })
-const lines = async (file: string): Promise<AuditEntry[]> => (await readFile(at(file), 'utf8')).split('\n').filter(Boolean).map(text => JSON.parse(text) as AuditEntry)
+const fact = (over: Partial<AuditFact> = {}): AuditFact =>
+  ({ action: 'UPLOAD', result: 'SUCCESS', user: 'ada', package: 'hello', detail: 'hello_1.0_amd64.deb', ip: '192.0.2.1', ...over })
+const lines = async (file: string): Promise<AuditEntry[]> =>
+  (await readFile(at(file), 'utf8')).split('\n').filter(Boolean).map(text => JSON.parse(text) as AuditEntry)
 const pending = async (): Promise<number> => (await db.query('select 1 from audit_pending')).length
 async function write(audit: Audit, ...facts: Partial<AuditFact>[]): Promise<void> {
   for (const one of facts) await audit.record(fact(one))
@@ -109,6 +114,27 @@ describe('after a crash', () => {
     expect([await pending(), (await audit.integrity()).ok]).toEqual([0, true])
   })
 
+  test.each(['audit:before-append', 'audit:after-append', 'audit:before-append#2',
+    'audit:after-append#2'])('a process killed at %s leaves every line once', async point => {
+    const import_ = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+    const script = `
+      import { createDb } from ${import_('../db/db.ts')}
+      import { armFailpoint } from ${import_('../lib/failpoint.ts')}
+      import { createAudit } from ${import_('./audit.ts')}
+      const audit = createAudit({ db: createDb(${JSON.stringify(address)}), layout: { audit: ${JSON.stringify(root)} }, clock: { now: () => new Date() }, outbox: { owe: async () => 1, nudge() {} } })
+      armFailpoint(${JSON.stringify(point)})
+      await audit.deliver()`
+    await db.query(`insert into audit_pending (at, fact) select $1, jsonb_build_object('action', 'UPLOAD', 'result', 'SUCCESS', 'user', 'u' || n, 'detail', '') from generate_series(1, 700) n`, [now])
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+    const [, signal] = await once(child, 'exit') as [number | null, string | null]
+    expect(signal).toBe('SIGKILL')
+    expect(await pending()).toBe(point.endsWith('#2') ? 200 : 700)
+    const audit = open()
+    await audit.deliver()
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(Array.from({ length: 700 }, (_, n) => `u${n + 1}`))
+    expect([await pending(), (await audit.integrity()).ok]).toEqual([0, true])
+  })
+
   test('a line that was written in part is cut off and written whole', async () => {
     await write(open(), { user: 'ada' })
     await db.query('insert into audit_pending (at, fact) values ($1, $2)', [now, JSON.stringify(fact({ user: 'bob' }))])
@@ -142,7 +168,8 @@ describe('after a crash', () => {
     await write(open(), { user: 'ada' })
     const [first] = await lines('2026-03-01.jsonl')
     now = new Date('2026-03-01T11:00:00Z')
-    await db.query('insert into audit_pending (id, at, fact) overriding system value values ($1, $2, $3)', [first?.id, now, JSON.stringify(fact({ user: 'bob' }))])
+    await db.query('insert into audit_pending (id, at, fact) overriding system value values ($1, $2, $3)',
+      [first?.id, now, JSON.stringify(fact({ user: 'bob' }))])
     await open().deliver()
     expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob'])
   })
@@ -194,7 +221,8 @@ describe('search', () => {
   })
 
   test.each([
-    ['upper and lower case', 'HELLO world', 'o WoR'], ['a quote', 'said "no"', '"NO"'], ['a backslash', 'a\\b', 'A\\B'], ['beyond ASCII', 'Größe Ωmega', 'ωME'],
+    ['upper and lower case', 'HELLO world', 'o WoR'], ['a quote', 'said "no"', '"NO"'], ['a backslash', 'a\\b', 'A\\B'],
+      ['beyond ASCII', 'Größe Ωmega', 'ωME'],
     ['a percent sign', '100 % done', '0 % D'], ['control characters', 'a\tb\nc', 'b\nC'],
   ])('free text is found in the detail: %s', async (_, detail, q) => {
     const audit = open()
@@ -204,7 +232,8 @@ describe('search', () => {
 
   test('free text looks in package, user and detail and nowhere else', async () => {
     const audit = open()
-    await write(audit, { user: 'Needle' }, { user: 'b', package: 'libneedle1' }, { user: 'c', detail: 'a needle' }, { user: 'd', distribution: 'needle', ip: 'needle' })
+    await write(audit, { user: 'Needle' }, { user: 'b', package: 'libneedle1' }, { user: 'c', detail: 'a needle' },
+      { user: 'd', distribution: 'needle', ip: 'needle' })
     expect(await users(audit, { q: 'needle' })).toEqual(['c', 'b', 'Needle'])
     expect(await users(audit, { q: 'upload' })).toEqual([])
   })
@@ -258,8 +287,10 @@ describe('integrity', () => {
   })
 
   test.each<[string, () => Promise<void>, string[]]>([
-    ['a changed line shows at the line after it', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 1 ? l.replace('2b', 'xx') : l)), ['02:3']],
-    ['the last line of a day shows at the next day', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 2 ? l.replace('2c', 'xx') : l)), ['03:1']],
+    ['a changed line shows at the line after it', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 1 ? l.replace('2b', 'xx') : l)),
+      ['02:3']],
+    ['the last line of a day shows at the next day', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 2 ? l.replace('2c', 'xx') : l)),
+      ['03:1']],
     ['a removed line', () => edit('2026-03-01.jsonl', ls => ls.toSpliced(1, 1)), ['01:2']],
     ['the first line removed', () => edit('2026-03-01.jsonl', ls => ls.slice(1)), ['01:1']],
     ['an inserted line', () => edit('2026-03-01.jsonl', ls => ls.toSpliced(1, 0, JSON.stringify({ user: 'x', prev: NO_LINE }))), ['01:2', '01:3']],

@@ -105,14 +105,16 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
 
   /** Moves one batch from the table to the files. @returns false when nothing was pending */
   async function deliverBatch(): Promise<boolean> {
-    const trusted = known
+    let trusted = known
     known = undefined // whatever goes wrong below, the files are read again
     const moved = await db.tx(async tx => {
+      const ours = trusted
+      trusted = undefined // should the transaction run once more, its lines may be there already
       await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
       const rows = await tx.query<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
       const head = await tx.first<HeadRow>('select hash, starts from audit_head')
       // another instance wrote meanwhile, or this one crashed between append and delete
-      let tail = trusted !== undefined && trusted.hash === head?.hash ? trusted : await loadTail(folder, BATCH)
+      let tail = ours !== undefined && ours.hash === head?.hash ? ours : await loadTail(folder, BATCH)
       const missing = rows.filter(row => !tail.recent.has(lineKey(owed(row))))
       const done = missing.length === 0 ? rows : rows.filter(row => !missing.includes(row))
       if (missing.length > 0) {

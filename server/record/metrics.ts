@@ -8,7 +8,8 @@ export interface Metrics {
   found(severity: string, count: number): void
   request(method: string, path: string, status: number, seconds: number): void
   /** Gauges are given as functions, asked at each scrape. */
-  gauge(name: 'svc_packages_total' | 'svc_pending_review_total' | 'svc_quarantine_total' | 'svc_clamav_last_update' | 'svc_grype_db_age_seconds', read: () => number | Promise<number>): void
+  gauge(name: 'svc_packages_total' | 'svc_pending_review_total' | 'svc_quarantine_total' | 'svc_clamav_last_update' | 'svc_grype_db_age_seconds',
+    read: () => number | Promise<number>): void
   /** The text format, version 0.0.4. */
   text(): Promise<string>
 }
@@ -29,8 +30,10 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const uploads = new Counter({ name: 'svc_uploads_total', help: 'Uploads by what became of them.', labelNames: ['status'] as const, registers })
-  const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Vulnerabilities found by scans, by severity.', labelNames: ['severity'] as const, registers })
-  const requests = new Counter({ name: 'http_requests_total', help: 'Requests by route template.', labelNames: ['method', 'path', 'status'] as const, registers })
+  const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Vulnerabilities found by scans, by severity.',
+    labelNames: ['severity'] as const, registers })
+  const requests = new Counter({ name: 'http_requests_total', help: 'Requests by route template.', labelNames: ['method', 'path', 'status'] as const,
+    registers })
   // no labels: the specification gives none, and a label per route would be 16 series per route
   const durations = new Histogram({
     name: 'http_request_duration_seconds', help: 'Time from the request to the end of its answer.', registers,

@@ -3,11 +3,15 @@ import type { Db } from '../../server/db/db.ts'
 /** How many packages a fill makes, over how many names. */
 export interface Fill { readonly artifacts: number; readonly versionsEach: number }
 
-const HEADS = ['lib', 'python3-', 'golang-', 'node-', 'ruby-', 'r-cran-', 'php-', 'perl-', 'fonts-', 'kde-', 'gnome-', 'linux-', 'x11-', 'qt6-', 'rust-', '']
-const STEMS = ['ssl', 'curl', 'json', 'yaml', 'image', 'zip', 'crypto', 'http', 'socket', 'parser', 'graph', 'matrix', 'audio', 'video', 'render', 'editor',
-  'kernel', 'driver', 'mail', 'proxy', 'cache', 'queue', 'store', 'index', 'search', 'cluster', 'stream', 'signal', 'widget', 'theme', 'locale', 'archive']
+const HEADS = ['lib', 'python3-', 'golang-', 'node-', 'ruby-', 'r-cran-', 'php-', 'perl-', 'fonts-', 'kde-', 'gnome-', 'linux-', 'x11-', 'qt6-',
+  'rust-', '']
+const STEMS = ['ssl', 'curl', 'json', 'yaml', 'image', 'zip', 'crypto', 'http', 'socket', 'parser', 'graph', 'matrix', 'audio', 'video', 'render',
+  'editor',
+  'kernel', 'driver', 'mail', 'proxy', 'cache', 'queue', 'store', 'index', 'search', 'cluster', 'stream', 'signal', 'widget', 'theme', 'locale',
+    'archive']
 const TAILS = ['', '-dev', '-doc', '-common', '-utils', '-data', '-dbg', '1', '2', '-perl']
-const WORDS = ['shared library', 'development files', 'documentation', 'command line tool', 'bindings for', 'architecture independent data', 'client', 'server',
+const WORDS = ['shared library', 'development files', 'documentation', 'command line tool', 'bindings for', 'architecture independent data',
+  'client', 'server',
   'plugin', 'modular framework', 'high level', 'simple', 'fast', 'toolkit', 'daemon', 'manipulation of', 'support for', 'transitional package']
 
 const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
@@ -23,9 +27,11 @@ export function artifactAt(n: number): { readonly name: string; readonly summary
 export async function fillIndex(db: Db, { artifacts, versionsEach }: Fill): Promise<void> {
   const codenames = ['jammy', 'noble', 'focal', 'bookworm']
   for (let from = 0; from < artifacts; from += 5000) {
-    const rows = Array.from({ length: Math.min(5000, artifacts - from) }, (_, i) => ({ n: from + i, codename: pick(codenames, from + i), ...artifactAt(from + i) }))
+    const rows = Array.from({ length: Math.min(5000, artifacts - from) }, (_, i) =>
+      ({ n: from + i, codename: pick(codenames, from + i), ...artifactAt(from + i) }))
     await db.query(`
-      insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned, uploaded_by, origin,
+      insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
+                           uploaded_by, origin,
                            created_at, changed_at, manifest, facts, files)
       select 'deb', r.codename, r.name, '1.' || v, 'amd64', lpad(v::text, 8, '0'), md5(r.n::text) || md5(v::text), 10000 + r.n, r.summary,
              case when r.n % 50 = 7 then 'pending_review' when r.n % 90 = 11 then 'quarantined' else 'published' end,

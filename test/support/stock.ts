@@ -108,7 +108,8 @@ export async function createStock(): Promise<Stock> {
     },
     clear: async () => {
       await outbox.drain()
-      await db.query('truncate package, artifact, outbox, publish_dirty, generation, distribution, audit_pending, audit_head, package_offer, account cascade')
+      await db.query(`truncate package, artifact, outbox, publish_dirty, generation, distribution, audit_pending, audit_head,
+        package_offer, account cascade`)
       for (const folder of [layout.audit, layout.manifests, layout.pool]) await rm(folder, { recursive: true, force: true })
       published.length = 0
     },

@@ -19,7 +19,8 @@ beforeEach(() => stock.clear())
 
 const { call } = createCaller(artifacts, artifactHandlers, () => deps)
 const high: Finding = { id: 'CVE-2026-1', package: 'hello', severity: 'high', detected_by: ['osv'], fixed_in: '2.0' }
-const names = async (query: Record<string, unknown>): Promise<string[]> => (await call('GET /packages/', { query })).items.map(item => `${item.name} ${item.version}`)
+const names = async (query: Record<string, unknown>): Promise<string[]> =>
+  (await call('GET /packages/', { query })).items.map(item => `${item.name} ${item.version}`)
 
 describe('GET /packages/', () => {
   test('an empty repository answers an empty page', async () => {
@@ -30,8 +31,10 @@ describe('GET /packages/', () => {
     await stock.put({ findings: [high], by: 'bob' })
     const { items } = await call('GET /packages/')
     expect(items).toEqual([{
-      name: 'hello', version: '1.0', arch: 'amd64', distribution: 'jammy', format: 'deb', status: 'published', cve_status: 'approved', severity: 'high',
-      findings: 1, warned: false, filename: 'hello_1.0_amd64.deb', size: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/), summary: 'about hello',
+      name: 'hello', version: '1.0', arch: 'amd64', distribution: 'jammy', format: 'deb', status: 'published', cve_status: 'approved',
+        severity: 'high',
+      findings: 1, warned: false, filename: 'hello_1.0_amd64.deb', size: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        summary: 'about hello',
       uploaded_by: 'bob', source: 'upload', created_at: '2026-03-01T10:00:00.000Z', updated_at: '2026-03-01T10:00:00.000Z',
     }])
     expect(JSON.stringify(items)).not.toContain(stock.layout.root)
@@ -43,7 +46,8 @@ describe('GET /packages/', () => {
   })
 
   test('what is not in the pool is listed only when asked for', async () => {
-    for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries()) await stock.put({ version: `${n}`, state })
+    for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries()) await stock.put({ version: `${n}`,
+      state })
     expect(await names({})).toEqual(['hello 1', 'hello 0'])
     expect(await names({ state: 'quarantined' })).toEqual(['hello 2'])
     expect(await names({ status: 'rejected' })).toEqual(['hello 3'])
@@ -60,7 +64,8 @@ describe('GET /packages/', () => {
 
   test.each<[string, string[]]>([
     ['ssl', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['SSL', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
-    ['s', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['%', ['a_b%c 1.0']], ['_', ['a_b%c 1.0']], ['\\', []], ['a_b', ['a_b%c 1.0']], ['axb', []], ["'", []],
+    ['s', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['%', ['a_b%c 1.0']], ['_', ['a_b%c 1.0']], ['\\', []], ['a_b', ['a_b%c 1.0']],
+      ['axb', []], ["'", []],
     ['  ssl ', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['nothing', []],
   ])('searching %j finds the exact name first, then beginnings, then the rest', async (q, expected) => {
     for (const name of ['libssl', 'ssl-tools', 'ssl', 'a_b%c']) await stock.put({ name, summary: 'x' })
@@ -80,17 +85,20 @@ describe('GET /artifacts/', () => {
     const { items, total } = await call('GET /artifacts/')
     expect(total).toBe(2)
     expect(items[0]).toMatchObject({
-      name: 'hello', format: 'deb', latest: '1.10', status: 'pending_review', cve_status: 'pending_review', security_status: 'pending_review', severity: 'high',
+      name: 'hello', format: 'deb', latest: '1.10', status: 'pending_review', cve_status: 'pending_review', security_status: 'pending_review',
+        severity: 'high',
       distributions: ['jammy', 'noble'], versions_total: 2,
     })
-    expect(items[0]?.versions.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual(['1.10 jammy pending_review', '1.9 jammy published', '1.9 noble published'])
+    expect(items[0]?.versions.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual(['1.10 jammy pending_review',
+      '1.9 jammy published', '1.9 noble published'])
     expect(items[1]).toMatchObject({ name: 'zlib', security_status: 'approved', severity: null })
   })
 
   test('a filter by state or distribution keeps artifacts that have such a package', async () => {
     await stock.put({ name: 'a', state: 'quarantined' })
     await stock.put({ name: 'b', codename: 'noble' })
-    expect((await call('GET /artifacts/', { query: { state: 'quarantined' } })).items.map(item => [item.name, item.security_status])).toEqual([['a', 'blocked']])
+    expect((await call('GET /artifacts/', { query: { state: 'quarantined' } })).items.map(item =>
+      [item.name, item.security_status])).toEqual([['a', 'blocked']])
     expect((await call('GET /artifacts/', { query: { distribution: 'noble' } })).items.map(item => item.name)).toEqual(['b'])
   })
 })
@@ -106,7 +114,8 @@ describe('GET /artifacts/{name}', () => {
       ],
     })
     const detail = await call('GET /artifacts/{name}', { params: { name: 'hello' } })
-    expect(detail).toMatchObject({ name: 'hello', latest: '1.0', description: 'All about hello.', versions_total: 1, security_status: 'pending_review' })
+    expect(detail).toMatchObject({ name: 'hello', latest: '1.0', description: 'All about hello.', versions_total: 1,
+      security_status: 'pending_review' })
     expect(detail.versions[0]).toMatchObject({
       status: 'pending_review', manifest_status: 'pending_review', cve_status: 'pending_review', provides: ['hello (= 1.0)'],
       pipeline: { antivirus: 'unavailable', cve_scan: 'findings', gpg: 'not_run', dependencies: 'missing' },
@@ -123,8 +132,10 @@ describe('GET /artifacts/{name}', () => {
     await stock.put({ version: '1:2.0~rc1+b1', state: 'quarantined', codename: 'focal' })
     await stock.put({ version: '1:2.0~rc1+b1', codename: 'noble' })
     const params = { name: 'hello', version: '1:2.0~rc1+b1' }
-    expect(await call('GET /artifacts/{name}/{version}', { params })).toMatchObject({ distribution: 'noble', status: 'published', variants: [{ distribution: 'focal', arch: 'amd64', status: 'quarantined' }] })
-    expect(await call('GET /artifacts/{name}/{version}', { params, query: { distribution: 'focal' } })).toMatchObject({ status: 'quarantined', cve_status: 'blocked', variants: [] })
+    expect(await call('GET /artifacts/{name}/{version}', { params })).toMatchObject({ distribution: 'noble', status: 'published',
+      variants: [{ distribution: 'focal', arch: 'amd64', status: 'quarantined' }] })
+    expect(await call('GET /artifacts/{name}/{version}', { params, query: { distribution: 'focal' } })).toMatchObject({ status: 'quarantined',
+      cve_status: 'blocked', variants: [] })
   })
 
   test('what is not there is 404 with the reason that fits', async () => {
@@ -145,26 +156,32 @@ describe('dependencies and install', () => {
   test('a need is met by name and version, by a virtual name, or by an alternative', async () => {
     await stock.put({ name: 'libfoo', version: '2.0', provides: [{ name: 'foo-api', version: '3' }, { name: 'mta' }] })
     await stock.put({ name: 'app', depends: [
-      [{ name: 'libfoo', op: '>=', version: '1.5' }], [{ name: 'foo-api', op: '=', version: '3' }], [{ name: 'mta' }], [{ name: 'nowhere' }, { name: 'libfoo' }],
+      [{ name: 'libfoo', op: '>=', version: '1.5' }], [{ name: 'foo-api', op: '=', version: '3' }], [{ name: 'mta' }],
+        [{ name: 'nowhere' }, { name: 'libfoo' }],
     ] })
     expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, missing: [], install_blocked: false, dependencies: [
-      { need: 'libfoo (>= 1.5)', status: 'satisfied', by: { name: 'libfoo', version: '2.0' } }, { status: 'satisfied' }, { status: 'satisfied' }, { need: 'nowhere | libfoo', status: 'satisfied' },
+      { need: 'libfoo (>= 1.5)', status: 'satisfied', by: { name: 'libfoo', version: '2.0' } }, { status: 'satisfied' }, { status: 'satisfied' },
+        { need: 'nowhere | libfoo', status: 'satisfied' },
     ] })
   })
 
   test('what is too old, in another distribution, or unversioned does not meet a need', async () => {
     await stock.put({ name: 'libfoo', version: '1.0', provides: [{ name: 'mta' }] })
     await stock.put({ name: 'libbar', codename: 'noble' })
-    await stock.put({ name: 'app', depends: [[{ name: 'libfoo', op: '>', version: '1.0' }], [{ name: 'libbar' }], [{ name: 'mta', op: '>=', version: '1' }]] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libfoo (> 1.0)', 'libbar', 'mta (>= 1)'], install_blocked: false })
+    await stock.put({ name: 'app', depends: [[{ name: 'libfoo', op: '>', version: '1.0' }], [{ name: 'libbar' }],
+      [{ name: 'mta', op: '>=', version: '1' }]] })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libfoo (> 1.0)', 'libbar', 'mta (>= 1)'],
+      install_blocked: false })
   })
 
   test('a need that only a stopped package would meet blocks the installation', async () => {
     await stock.put({ name: 'libfoo', state: 'quarantined' })
     await stock.put({ name: 'app', depends: [[{ name: 'libfoo' }]] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: [], install_blocked: true, dependencies: [{ status: 'blocked', by: { name: 'libfoo', status: 'quarantined' } }] })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: [], install_blocked: true,
+      dependencies: [{ status: 'blocked', by: { name: 'libfoo', status: 'quarantined' } }] })
     await stock.put({ name: 'libfoo', version: '0.9' })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, install_blocked: false, dependencies: [{ status: 'satisfied', by: { version: '0.9' } }] })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, install_blocked: false,
+      dependencies: [{ status: 'satisfied', by: { version: '0.9' } }] })
     await stock.put({ name: 'held', state: 'pending_review', provides: [{ name: 'own' }], depends: [[{ name: 'own' }]] })
     expect(await dependenciesOf('held')).toMatchObject({ all_satisfied: true, install_blocked: true })
   })
@@ -173,7 +190,8 @@ describe('dependencies and install', () => {
     await stock.put()
     const install = await call('GET /artifacts/{name}/install', { params: { name: 'hello' } })
     expect(install).toMatchObject({
-      name: 'hello', version: '1.0', distribution: 'jammy', installable: true, client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example:8000/repos jammy main',
+      name: 'hello', version: '1.0', distribution: 'jammy', installable: true,
+        client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example:8000/repos jammy main',
     })
     expect(install.command).toContain('hello')
     expect(install.commands['apt']).toEqual([...install.setup, install.command])
@@ -200,7 +218,8 @@ describe('deleting', () => {
     for (const codename of ['jammy', 'noble']) for (const version of ['1.0', '2.0']) await stock.put({ version, codename })
     await stock.put({ name: 'hello-doc' })
     expect((await call('DELETE /artifacts/{name}', { params: { name: 'hello' }, query: { distribution: 'noble' } })).deleted).toHaveLength(2)
-    expect((await call('DELETE /artifacts/{name}', { params: { name: 'hello' } })).deleted.map(one => `${one.version} ${one.distribution}`).sort()).toEqual(['1.0 jammy', '2.0 jammy'])
+    expect((await call('DELETE /artifacts/{name}', { params: { name: 'hello' } })).deleted.map(one =>
+      `${one.version} ${one.distribution}`).sort()).toEqual(['1.0 jammy', '2.0 jammy'])
     expect(await names({})).toEqual(['hello-doc 1.0'])
   })
 

@@ -1,4 +1,5 @@
-import { manifestsOf, newestOf, pageOf, searchArtifacts, type ArtifactFilter, type NameFilter, type Page, type PackageRow, type Paging } from '../../catalog/search.ts'
+import type { ArtifactFilter, NameFilter, PackageRow, Page, Paging } from '../../catalog/search.ts'
+import { manifestsOf, newestOf, pageOf, searchArtifacts } from '../../catalog/search.ts'
 import { cveStatus, packageDetail, packageItem, type PackageDetail, type PackageItem } from '../../catalog/view.ts'
 import { fail } from '../../core/errors.ts'
 import { worse, type Severity } from '../../core/findings.ts'
@@ -30,10 +31,13 @@ const DETAILED_VERSIONS = 200
 
 interface Facet { readonly status: State; readonly severity: Severity | null; readonly distribution: string; readonly updated_at: string }
 
+const WORST_FIRST: readonly State[] = ['quarantined', 'rejected', 'pending_review', 'published']
+
 function facets(versions: readonly Facet[]) {
   const states = new Set(versions.map(version => version.status))
-  const worstState: State = states.has('quarantined') || states.has('rejected') ? 'quarantined' : states.has('pending_review') ? 'pending_review' : 'published'
-  const severity = versions.reduce<Severity | null>((sofar, one) => sofar === null || one.severity === null ? sofar ?? one.severity : worse(sofar, one.severity), null)
+  const worstState = WORST_FIRST.find(state => states.has(state)) ?? 'published'
+  const severities = versions.flatMap(version => version.severity ?? [])
+  const severity = severities.length === 0 ? null : severities.reduce(worse)
   return { security_status: cveStatus(worstState), severity, distributions: [...new Set(versions.map(version => version.distribution))].sort() }
 }
 
@@ -51,7 +55,10 @@ export async function listArtifacts(db: Queryable, filter: ArtifactFilter, pagin
     const versions = (histories.get(`${format} ${name}`) ?? []).map(packageItem)
     // deleted between the two statements: still true a moment ago
     const status = versions[0]?.status ?? 'published'
-    return { name, format, summary, latest, status, cve_status: cveStatus(status), ...facets(versions), versions_total: count, updated_at: updated_at.toISOString(), versions }
+    return {
+      name, format, summary, latest, status, cve_status: cveStatus(status), ...facets(versions),
+      versions_total: count, updated_at: updated_at.toISOString(), versions,
+    }
   })
   return pageOf(items, page.total, paging)
 }

@@ -10,7 +10,8 @@ const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) }
 const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) })
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Which = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
-const WhichVersion = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })), version: Type.Optional(Type.String({ maxLength: 300 })) })
+const WhichVersion = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })),
+  version: Type.Optional(Type.String({ maxLength: 300 })) })
 
 const VersionsReply = {
   name: Type.String(), format: Type.String(), summary: Type.String(), latest: Type.String(), status: Type.String(), cve_status: Type.String(),
@@ -20,7 +21,8 @@ const VersionsReply = {
 
 const Deleted = Type.Object({
   status: Type.Literal('deleted'),
-  deleted: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(), format: Type.String() })),
+  deleted: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(),
+    format: Type.String() })),
   /** False when the trees did not follow within 30 seconds; they will. */
   published: Type.Boolean(),
 })
@@ -66,14 +68,17 @@ export const artifacts = contract({
     summary: 'The commands that set up this repository on a client and install the package.',
     access: 'any', params: Name, query: WhichVersion, fails: ['package_not_found', 'version_not_found'],
     reply: Type.Unsafe<Install>(Type.Object({
-      name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(), format: Type.String(), installable: Type.Boolean(),
-      command: Type.String(), setup: Type.Array(Type.String()), client_line: Type.String(), commands: Type.Record(Type.String(), Type.Array(Type.String())),
+      name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(), format: Type.String(),
+        installable: Type.Boolean(),
+      command: Type.String(), setup: Type.Array(Type.String()), client_line: Type.String(),
+        commands: Type.Record(Type.String(), Type.Array(Type.String())),
     })),
   },
   'GET /artifacts/{name}/{version}': {
     summary: 'One version. Where it exists more than once, the published one, with the others under `variants`.',
     access: 'any', params: NameVersion, query: Which, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Intersect([PackageDetailSchema, Type.Object({ variants: Type.Array(Type.Object({ distribution: Type.String(), arch: Type.String(), status: Type.String() })) })]),
+    reply: Type.Intersect([PackageDetailSchema, Type.Object({ variants: Type.Array(Type.Object({ distribution: Type.String(), arch: Type.String(),
+      status: Type.String() })) })]),
   },
   'DELETE /artifacts/{name}': {
     summary: 'Deletes every version, or those that `distribution` and `arch` name.',

@@ -27,8 +27,8 @@ export interface Dependencies {
 }
 
 function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Format, 'satisfies'>): Dependency {
-  const fits = offers.filter(offer => need.some(relation =>
-    relation.name === offer.provides && format.satisfies({ name: offer.provides, ...(offer.provided_version === null ? {} : { version: offer.provided_version }) }, relation)))
+  const fits = offers.filter(({ provides: name, provided_version: version }) =>
+    need.some(relation => relation.name === name && format.satisfies(version === null ? { name } : { name, version }, relation)))
   const best = fits.find(offer => isServed(offer.state)) ?? fits[0]
   const status = best === undefined ? 'missing' : isServed(best.state) ? 'satisfied' : 'blocked'
   return { need: printAlternatives(need), status, by: best === undefined ? null : { name: best.name, version: best.version, status: best.state } }
@@ -39,7 +39,9 @@ function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Forma
  * is not known here, so `missing` means: not here.
  * @throws package_not_found, version_not_found
  */
-export async function resolveDependencies(db: Queryable, formats: (id: FormatId) => Pick<Format, 'satisfies'>, filter: NameFilter): Promise<Dependencies> {
+export async function resolveDependencies(
+  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies'> }, filter: NameFilter,
+): Promise<Dependencies> {
   const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? await refuseMissing(db, filter)
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { Rebuilt } from '../../catalog/rebuild.ts'
 import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
 import type { Principal } from '../../core/access.ts'
@@ -20,7 +21,7 @@ export interface ArtifactDeps {
   readonly audit: Pick<Audit, 'record'>
   readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'installCommand'>
   /** Makes the index say what the manifests on disk say. */
-  readonly rebuild: () => Promise<{ readonly manifests: number; readonly added: number; readonly changed: number; readonly removed: number; readonly broken: readonly unknown[] }>
+  readonly rebuild: () => Promise<Rebuilt>
   /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
   readonly repoUrl: (raw: RawRequest) => string
 }
@@ -59,14 +60,16 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     const state = query.state ?? query.status
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
     const states = state === undefined ? ['published', 'pending_review'] as const : [state]
-    const page = await searchPackages(db, { q: query.q ?? query.search, distribution: query.distribution, format: query.format, states, sort: query.sort }, pagingOf(query))
+    const { distribution, format, sort } = query
+    const page = await searchPackages(db, { q: query.q ?? query.search, distribution, format, states, sort }, pagingOf(query))
     return { ...page, items: page.items.map(packageItem) }
   },
   'GET /artifacts/': ({ db }, { query }) =>
-    listArtifacts(db, { q: query.search ?? query.q, format: query.format, distribution: query.distribution, state: query.state ?? query.status }, pagingOf(query)),
+    listArtifacts(db, { ...query, q: query.search ?? query.q, state: query.state ?? query.status }, pagingOf(query)),
   'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
-  'GET /artifacts/{name}/dependencies': ({ db, formats }, { params, query }) => resolveDependencies(db, formats, { ...query, name: params.name }),
-  'GET /artifacts/{name}/install': ({ db, formats, repoUrl }, { params, query, raw }) => installCommands({ db, formats }, { ...query, name: params.name }, repoUrl(raw)),
+  'GET /artifacts/{name}/dependencies': (deps, { params, query }) => resolveDependencies(deps, { ...query, name: params.name }),
+  'GET /artifacts/{name}/install': ({ db, formats, repoUrl }, { params, query, raw }) =>
+    installCommands({ db, formats }, { ...query, name: params.name }, repoUrl(raw)),
   'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
     const filter = { ...query, ...params }
     const [manifest, ...others] = await manifestsOf(db, filter, 100)

@@ -13,7 +13,8 @@ export interface Offer {
 }
 
 /** Everything in one distribution that offers one of these names; the newest first. */
-export function listOffers(db: Queryable, { format, codename, names }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] }): Promise<Offer[]> {
+export function listOffers(db: Queryable, { format, codename,
+  names }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] }): Promise<Offer[]> {
   return db.query<Offer>(`
     select o.provides, o.version as provided_version, p.name, p.version, p.state
     from package_offer o join package p on p.id = o.package_id

@@ -9,7 +9,8 @@ beforeAll(async () => { stock = await createStock() })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
 const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit }))
-const logs = async (query: Record<string, unknown>): Promise<string[]> => (await call('GET /artifacts/audit/logs', { query })).items.map(entry => `${entry.action} ${entry.user}`)
+const logs = async (query: Record<string, unknown>): Promise<string[]> =>
+  (await call('GET /artifacts/audit/logs', { query })).items.map(entry => `${entry.action} ${entry.user}`)
 
 test('what was just done is in the log, newest first, in pages of 100', async () => {
   await stock.put({ by: 'ada' })

@@ -5,10 +5,12 @@ import type { ChainReport } from '../../record/audit-chain.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 // a day, or a moment; both in UTC unless an offset is given
-const Moment = Type.Optional(Type.String({ maxLength: 40, pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$' }))
+const Moment = Type.Optional(Type.String({ maxLength: 40,
+  pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$' }))
 
 const Entry = Type.Object({
-  timestamp: Type.String({ format: 'date-time' }), id: Type.String(), action: Type.String({ enum: [...AUDIT_ACTIONS] }), result: Type.String(), user: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }), id: Type.String(), action: Type.String({ enum: [...AUDIT_ACTIONS] }), result: Type.String(),
+    user: Type.String(),
   package: Text, version: Text, distribution: Text, detail: Type.String(), ip: Text, prev: Type.String(),
 })
 

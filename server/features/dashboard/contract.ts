@@ -10,7 +10,8 @@ const Item = Type.Object({
   timestamp: Type.String({ format: 'date-time' }), action: Type.String(), result: Type.String(), user: Type.String(),
   package: Type.Optional(Type.String()), version: Type.Optional(Type.String()), distribution: Type.Optional(Type.String()), detail: Type.String(),
 })
-const Group = (name: string) => Type.Array(Type.Object({ [name]: Type.String(), packages: Type.Integer(), published: Type.Integer(), bytes: Type.Integer() }))
+const Group = (name: string) => Type.Array(Type.Object({ [name]: Type.String(), packages: Type.Integer(), published: Type.Integer(),
+  bytes: Type.Integer() }))
 
 /** What the dashboard shows. Every role reads it, so logins, accounts and addresses are not in it. */
 export const dashboard = contract({
@@ -18,7 +19,8 @@ export const dashboard = contract({
     summary: 'Package count, pending reviews, findings by severity, recent activity.',
     access: 'any',
     reply: Type.Unsafe<Summary>(Type.Object({
-      packages: Type.Integer(), artifacts: Type.Integer(), published: Type.Integer(), pending_reviews: Type.Integer(), quarantined: Type.Integer(), rejected: Type.Integer(),
+      packages: Type.Integer(), artifacts: Type.Integer(), published: Type.Integer(), pending_reviews: Type.Integer(), quarantined: Type.Integer(),
+        rejected: Type.Integer(),
       cve_findings: counts([...SEVERITIES, 'total']), recent_activity: Type.Array(Item),
     })),
   },

@@ -36,7 +36,8 @@ test('the summary counts states and findings', async () => {
     packages: 2, artifacts: 2, published: 1, pending_reviews: 1, quarantined: 1, rejected: 1,
     cve_findings: { critical: 1, high: 2, medium: 0, low: 1, negligible: 0, unknown: 0, total: 4 },
   })
-  expect(summary.recent_activity.map(item => `${item.action} ${item.package} ${item.result}`)).toEqual(['UPLOAD zlib FAILURE', 'UPLOAD hello FAILURE', 'UPLOAD hello WARNING', 'UPLOAD hello SUCCESS'])
+  expect(summary.recent_activity.map(item => `${item.action} ${item.package} ${item.result}`)).toEqual(['UPLOAD zlib FAILURE',
+    'UPLOAD hello FAILURE', 'UPLOAD hello WARNING', 'UPLOAD hello SUCCESS'])
 })
 
 test('accounts, logins and addresses are not shown to every role', async () => {
@@ -58,7 +59,8 @@ test('the statistics tell packages and bytes by distribution, format, state and 
   const stats = await call('GET /dashboard/stats')
   expect(stats).toMatchObject({
     packages: 2, artifacts: 1, by_state: { published: 2, pending_review: 0, quarantined: 1, rejected: 0 },
-    by_distribution: [{ distribution: 'jammy', packages: 2, published: 1, bytes: 15 }, { distribution: 'noble', packages: 1, published: 1, bytes: 10 }],
+    by_distribution: [{ distribution: 'jammy', packages: 2, published: 1, bytes: 15 },
+      { distribution: 'noble', packages: 1, published: 1, bytes: 10 }],
     by_format: [{ format: 'deb', packages: 3, published: 2, bytes: 25 }], storage: { blobs: 2, bytes: 15 },
   })
   expect(stats.uploads_per_day).toHaveLength(30)
@@ -74,7 +76,9 @@ test('the history is paged, newest first', async () => {
 test('the live stream says hello, then what happens, and goes on after a break without a gap', async () => {
   const client = new AbortController()
   const open = (headers: Record<string, string> = {}): AsyncIterator<StreamEvent> =>
-    (dashboardHandlers['GET /dashboard/events'](deps, { params: {}, query: {}, body: undefined, who: someone('reader'), raw: rawRequest({ headers, signal: client.signal }) }) as AsyncIterable<StreamEvent>)[Symbol.asyncIterator]()
+    (dashboardHandlers['GET /dashboard/events'](deps,
+      { params: {}, query: {}, body: undefined, who: someone('reader'),
+        raw: rawRequest({ headers, signal: client.signal }) }) as AsyncIterable<StreamEvent>)[Symbol.asyncIterator]()
   const first = open()
   expect((await first.next()).value).toEqual({ event: 'hello', data: { at: '2026-03-10T10:00:00.000Z', resumed: false } })
   await stock.put()

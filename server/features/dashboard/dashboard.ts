@@ -7,7 +7,8 @@ import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
 import { countFindings, countStates, countStorage, listGroups, uploadsPerDay, type Group } from './store.ts'
 
 /** What every role may see: acts on packages, not on accounts, keys or settings. */
-export const SHOWN_ACTIONS: readonly AuditAction[] = ['UPLOAD', 'DELETE', 'IMPORT', 'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN', 'INIT_DISTS', 'SYNC_INDEX']
+export const SHOWN_ACTIONS: readonly AuditAction[] = ['UPLOAD', 'DELETE', 'IMPORT', 'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN',
+  'INIT_DISTS', 'SYNC_INDEX']
 
 /** An audit entry without address and chain. */
 export type HistoryItem = Pick<AuditEntry, 'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail'>
@@ -41,10 +42,12 @@ export interface DashboardDeps {
   readonly clock: Clock
 }
 
+export interface HistoryQuery { readonly page: number; readonly perPage: number; readonly package?: string }
+
 export interface Dashboard {
   summary(): Promise<Summary>
   stats(): Promise<Stats>
-  history(query: { readonly page: number; readonly perPage: number; readonly package?: string }): Promise<{ readonly items: readonly HistoryItem[]; readonly total: number }>
+  history(query: HistoryQuery): Promise<{ readonly items: readonly HistoryItem[]; readonly total: number }>
 }
 
 const RECENT = 10
@@ -53,7 +56,8 @@ const DAYS = 30
 export function historyItem({ timestamp, action, result, user, package: name, version, distribution, detail }: AuditEntry): HistoryItem {
   return {
     timestamp, action, result, user, detail,
-    ...(name === undefined ? {} : { package: name }), ...(version === undefined ? {} : { version }), ...(distribution === undefined ? {} : { distribution }),
+    ...(name === undefined ? {} : { package: name }), ...(version === undefined ? {} : { version }),
+      ...(distribution === undefined ? {} : { distribution }),
   }
 }
 
@@ -71,7 +75,10 @@ function sumBy<Key extends 'codename' | 'format'>(groups: readonly Group[], key:
 
 const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
 
-/** The numbers behind the dashboard. Many consoles poll at once, so they share answers: over 100,000 packages a summary costs 40 ms, the statistics 150 ms. */
+/**
+ * The numbers behind the dashboard. Many consoles poll at once, so they share answers: over 100,000 packages a summary costs 40
+ * ms, the statistics 150 ms.
+ */
 export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {
   const summary = cached({ clock, ms: tenthOfTheTime, read: async () => {
     const [states, findings, names] = await Promise.all([
@@ -85,7 +92,8 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
   } })
   const stats = cached({ clock, ms: tenthOfTheTime, read: async (): Promise<Stats> => {
     const [groups, storage, perDay] = await Promise.all([listGroups(db), countStorage(db), uploadsPerDay(db, DAYS, clock.now())])
-    const byState = Object.fromEntries(STATES.map(state => [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)])) as Record<State, number>
+    const byState = Object.fromEntries(STATES.map(state =>
+      [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)])) as Record<State, number>
     return {
       packages: inPool(byState), artifacts: storage.artifacts, by_state: byState,
       by_distribution: sumBy(groups, 'codename').map(({ of, sum }) => ({ distribution: of, ...sum })),

@@ -22,7 +22,13 @@ export async function countFindings(db: Queryable): Promise<Record<Severity, num
 }
 
 /** One group of packages: in one distribution, in one state. Bytes count a blob once per package. */
-export interface Group { readonly codename: string; readonly format: string; readonly state: State; readonly packages: number; readonly bytes: number }
+export interface Group {
+  readonly codename: string
+  readonly format: string
+  readonly state: State
+  readonly packages: number
+  readonly bytes: number
+}
 
 export function listGroups(db: Queryable): Promise<Group[]> {
   return db.query<Group>(`select codename, format, state, count(*) as packages, coalesce(sum(size), 0)::bigint as bytes

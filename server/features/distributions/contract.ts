@@ -8,7 +8,8 @@ const Card = Type.Object({
   codename: Type.String(), format: Type.String(), label: Type.String(), component: Type.String(), architectures: Type.Array(Type.String()),
   description: Type.String(), initialized: Type.Boolean(), active: Type.Boolean(), publishable: Type.Boolean(),
   packages: Type.Integer(), pending: Type.Integer(), quarantined: Type.Integer(),
-  generation: Type.Union([Type.Integer(), Type.Null()]), published_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]), client_line: Type.String(),
+  generation: Type.Union([Type.Integer(), Type.Null()]), published_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    client_line: Type.String(),
 })
 
 /** The fixed list of distributions, what is in them, and setting them up. */
@@ -22,7 +23,8 @@ export const distributions = contract({
     summary: 'Packages of one distribution. Without `state`: what its index names.',
     access: 'any',
     params: Type.Object({ codename: Type.String({ maxLength: 80 }) }),
-    query: Type.Object({ q: Type.Optional(Term), search: Type.Optional(Term), state: Type.Optional(StateQuery), status: Type.Optional(StateQuery), sort: Type.Optional(OrderQuery), ...pagingQuery(200) }),
+    query: Type.Object({ q: Type.Optional(Term), search: Type.Optional(Term), state: Type.Optional(StateQuery), status: Type.Optional(StateQuery),
+      sort: Type.Optional(OrderQuery), ...pagingQuery(200) }),
     reply: pageSchema<PackageItem>(PackageItemSchema),
     fails: ['distribution_not_found'],
   },
@@ -36,7 +38,8 @@ export const distributions = contract({
       description: Type.Optional(Type.Union([Type.String({ maxLength: 500 }), Type.Null()])),
     }),
     reply: Type.Unsafe<Initialized>(Type.Object({
-      status: Type.String({ enum: ['ok', 'pending'] }), message: Type.String(), initialized: Type.Array(Type.String()), pending: Type.Array(Type.String()),
+      status: Type.String({ enum: ['ok', 'pending'] }), message: Type.String(), initialized: Type.Array(Type.String()),
+        pending: Type.Array(Type.String()),
       key_generated: Type.Boolean(), fingerprint: Type.String(), distributions: Type.Array(Card),
     })),
     fails: ['unknown_distribution', 'not_publishable', 'format_not_active'],

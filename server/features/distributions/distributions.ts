@@ -56,14 +56,17 @@ export interface DistributionDeps {
 
 const SETTLE_MS = 30_000
 
-export async function listDistributions({ db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, repoUrl: string): Promise<DistributionCard[]> {
+export async function listDistributions(
+  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, repoUrl: string,
+): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
   return DISTRIBUTIONS.map(distribution => {
     const { codename, format, label, component, archs } = distribution
     const row = rows.get(codename)
     return {
       codename, format, label, component, architectures: archs, description: row?.description ?? '',
-      initialized: row !== undefined && (row.initialized || row.generation !== null), active: isActive(distribution), publishable: isPublishable(distribution),
+      initialized: row !== undefined && (row.initialized || row.generation !== null), active: isActive(distribution),
+        publishable: isPublishable(distribution),
       packages: row?.published ?? 0, pending: row?.pending ?? 0, quarantined: row?.quarantined ?? 0,
       generation: row?.generation ?? null, published_at: row?.published_at?.toISOString() ?? null,
       client_line: clientSetup(distribution, repoUrl).line,
@@ -77,7 +80,8 @@ function chosen(deps: DistributionDeps, codename: string | undefined): readonly 
   const distribution = getDistribution(codename)
   if (!deps.isActive(distribution)) fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
   if (!deps.isPublishable(distribution)) {
-    fail('not_publishable', { codename, publishable: DISTRIBUTIONS.filter(other => deps.isPublishable(other)).map(other => other.codename).join(', ') })
+    const publishable = DISTRIBUTIONS.filter(deps.isPublishable).map(other => other.codename).join(', ')
+    fail('not_publishable', { codename, publishable })
   }
   return [distribution]
 }
@@ -108,16 +112,21 @@ export function createInit(deps: DistributionDeps): (wish: {
         owed.push({ codename: name, ask: await outbox.owe(tx, `publish:${name}`) })
       }
       const made = key.generated ? ` Made the signing key ${key.fingerprint}.` : ''
-      await audit.owe(tx, { action: 'INIT_DISTS', result: 'SUCCESS', user: by, ip, detail: `${names.join(', ')}.${made}`, ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}) })
+      await audit.owe(tx, { action: 'INIT_DISTS', result: 'SUCCESS', user: by, ip, detail: `${names.join(', ')}.${made}`,
+        ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}) })
       return owed
     })
     outbox.nudge()
-    const done = await Promise.all(asks.map(async ({ codename: name, ask }) => ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
+    const done = await Promise.all(asks.map(async ({ codename: name, ask }) =>
+      ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
     const pending = done.filter(one => !one.settled).map(one => one.name)
     const cards = await listDistributions(deps, repoUrl)
+    const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
+    if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)
+    if (key.generated) said.push('A signing key was made.')
     return {
       status: pending.length === 0 ? 'ok' : 'pending',
-      message: `${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.${pending.length === 0 ? '' : ` Not yet published: ${pending.join(', ')}.`}${key.generated ? ' A signing key was made.' : ''}`,
+      message: said.join(' '),
       initialized: names, pending, key_generated: key.generated, fingerprint: key.fingerprint,
       distributions: cards.filter(card => (names as readonly string[]).includes(card.codename)),
     }

@@ -31,7 +31,8 @@ export function createBackground(deps: HealthDeps): Background {
   let seen: Seen = { probes: {}, stuck: [], sizes: {} }
 
   async function probeClamav(): Promise<Probe> {
-    const { enabled, ok, version, signatures_version, signatures_at } = await deps.antivirus(AbortSignal.any([stopping.signal, AbortSignal.timeout(PROBE_MS)]))
+    const { enabled, ok, version, signatures_version,
+      signatures_at } = await deps.antivirus(AbortSignal.any([stopping.signal, AbortSignal.timeout(PROBE_MS)]))
     if (!enabled) return { ok: true, version: null, note: 'switched off by validation.clamav_scan' } as Probe
     return {
       ok, version: version ?? null, signatures_version: signatures_version ?? null, signatures_at: signatures_at ?? null,
@@ -49,7 +50,8 @@ export function createBackground(deps: HealthDeps): Background {
 
   async function probeKey(): Promise<Probe> {
     const key = (await deps.keyring.keys()).find(one => one.role === 'current')
-    return key === undefined ? { ok: false, error: 'there is no signing key yet; POST /distributions/init makes one' } : { ok: true, fingerprint: key.fingerprint } as Probe
+    return key === undefined ? { ok: false, error: 'there is no signing key yet; POST /distributions/init makes one' }
+      : { ok: true, fingerprint: key.fingerprint } as Probe
   }
 
   async function probeSchema(): Promise<Probe> {

@@ -25,7 +25,8 @@ export const health = contract({
     summary: 'Requests can be served: folders and database answer. 503 when not.',
     access: 'public', root: true,
     reply: Type.Unsafe<ReadyReport>(Type.Object({
-      ready: Type.Boolean(), status: Type.String({ enum: ['ok', 'not_ready'] }), timestamp: Time, checks: Critical, failing: Type.Optional(Type.Array(Type.String())),
+      ready: Type.Boolean(), status: Type.String({ enum: ['ok', 'not_ready'] }), timestamp: Time, checks: Critical,
+        failing: Type.Optional(Type.Array(Type.String())),
     })),
   },
   'GET /metrics': {

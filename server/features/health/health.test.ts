@@ -32,10 +32,13 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
   const { db, layout, clock, outbox } = stock
   const made = createHealth({
     clock, db, layout, outbox, version: 'dev', production: false, schemaVersion: () => schemaVersion(db),
-    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'), clamav_db: '/nowhere/clamav' },
+    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'),
+      clamav_db: '/nowhere/clamav' },
     antivirus: async () => ({ id: 'clamd', ok: true, enabled: true, version: 'ClamAV 1.4', signatures_version: '27000' }),
-    keyring: { keys: async () => keys.map(key => ({ ...key, user_id: '', algorithm: '', created_at: '', role: 'current' as const })), onChange: listener => { changed = listener } },
-    scheduler: () => ({ started: true, leader: true, jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z' }, { id: 'sync', name: 'Sync', next_run: null }] }),
+    keyring: { keys: async () => keys.map(key => ({ ...key, user_id: '', algorithm: '', created_at: '', role: 'current' as const })),
+      onChange: listener => { changed = listener } },
+    scheduler: () => ({ started: true, leader: true,
+      jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z' }, { id: 'sync', name: 'Sync', next_run: null }] }),
     reprepro: async () => ({ version: undefined, isPublisher: false }), license: () => ({ edition: 'enterprise', active: true, issued_to: null }),
     instance: { id: 'one', shared: 'local' }, ...over,
   })
@@ -64,18 +67,25 @@ describe('GET /health', () => {
       checks: {
         critical: { manifests: folder, pool: folder, auth_db: { ok: true, count: 0 }, manifest_db: { ok: true, count: 1 } },
         non_critical: {
-          audit: folder, clamav: { ok: true, version: 'ClamAV 1.4', signatures_version: '27000', signatures_at: null }, gpg: { ok: true, fingerprint: 'ABCD' },
-          reprepro: { ok: true, version: null, publisher: false, note: expect.any(String) }, alembic: { ok: true, version: expect.stringMatching(/^\d{4}-/) },
-          scheduler: { ok: true, jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z', paused: false }, { id: 'sync', name: 'Sync', next_run: null, paused: true }] },
+          audit: folder, clamav: { ok: true, version: 'ClamAV 1.4', signatures_version: '27000', signatures_at: null },
+            gpg: { ok: true, fingerprint: 'ABCD' },
+          reprepro: { ok: true, version: null, publisher: false, note: expect.any(String) },
+            alembic: { ok: true, version: expect.stringMatching(/^\d{4}-/) },
+          scheduler: { ok: true, jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z', paused: false },
+            { id: 'sync', name: 'Sync', next_run: null, paused: true }] },
         },
         info: {
-          packages: { ok: true, total_manifests: 1, pool_files: expect.any(Number), pool_size_mb: expect.any(Number), by_format: { deb: 1, rpm: 0, apk: 0 } },
+          packages: { ok: true, total_manifests: 1, pool_files: expect.any(Number), pool_size_mb: expect.any(Number),
+            by_format: { deb: 1, rpm: 0, apk: 0 } },
           storage: { ok: true, free_gb: expect.any(Number), total_gb: expect.any(Number), used_pct: expect.any(Number), dirs: {
-            pool: { path: stock.layout.pool, size_mb: expect.toSatisfy(isSize) }, manifests: { path: stock.layout.manifests, size_mb: expect.toSatisfy(isSize) },
-            audit: { path: stock.layout.audit, size_mb: expect.toSatisfy(isSize) }, grype_db: { path: expect.any(String), size_mb: null }, clamav_db: { path: '/nowhere/clamav', size_mb: null },
+            pool: { path: stock.layout.pool, size_mb: expect.toSatisfy(isSize) },
+              manifests: { path: stock.layout.manifests, size_mb: expect.toSatisfy(isSize) },
+            audit: { path: stock.layout.audit, size_mb: expect.toSatisfy(isSize) }, grype_db: { path: expect.any(String), size_mb: null },
+              clamav_db: { path: '/nowhere/clamav', size_mb: null },
           } },
           license: { ok: true, edition: 'enterprise', active: true, issued_to: null }, setup: { ok: true, setup_done: false },
-          ha: { ok: true, is_leader: true, instance_id: 'one', scheduler_active: true, job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' } },
+          ha: { ok: true, is_leader: true, instance_id: 'one', scheduler_active: true,
+            job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' } },
           cache_backend: { ok: true, backend: 'memory' }, warnings: [],
         },
       },
@@ -84,7 +94,8 @@ describe('GET /health', () => {
   const isSize = (value: unknown): boolean => value === null || typeof value === 'number'
 
   test.each<[string, Partial<HealthDeps>, string]>([
-    ['the antivirus engine is away', { antivirus: async () => ({ id: 'clamd', ok: false, enabled: true, error: 'connect ENOENT /run/secret.sock' }) }, 'clamav'],
+    ['the antivirus engine is away', { antivirus: async () =>
+      ({ id: 'clamd', ok: false, enabled: true, error: 'connect ENOENT /run/secret.sock' }) }, 'clamav'],
     ['a probe throws', { antivirus: () => Promise.reject(new Error('secret')) }, 'clamav'],
     ['there is no key', { keyring: { keys: async () => [], onChange: () => undefined } }, 'gpg'],
     ['reprepro is the publisher and missing', { reprepro: async () => ({ version: undefined, isPublisher: true }) }, 'reprepro'],
@@ -99,8 +110,11 @@ describe('GET /health', () => {
   })
 
   test('a passive replica without jobs is well, and an engine that is switched off too', async () => {
-    current = await start({ scheduler: () => ({ started: false, leader: false, jobs: [] }), antivirus: async () => ({ id: 'clamd', ok: false, enabled: false }) })
-    expect(await call('GET /health')).toMatchObject({ status: 'healthy', checks: { non_critical: { scheduler: { ok: true, jobs: [], note: expect.any(String) }, clamav: { ok: true } }, info: { ha: { is_leader: false } } } })
+    current = await start({ scheduler: () => ({ started: false, leader: false, jobs: [] }), antivirus: async () =>
+      ({ id: 'clamd', ok: false, enabled: false }) })
+    expect(await call('GET /health')).toMatchObject({ status: 'healthy',
+      checks: { non_critical: { scheduler: { ok: true, jobs: [], note: expect.any(String) }, clamav: { ok: true } },
+        info: { ha: { is_leader: false } } } })
   })
 
   test('an engine that is away is a warning that says what happens to uploads', async () => {
@@ -124,7 +138,8 @@ describe('GET /health', () => {
     current = await start()
     await rm(stock.layout.pool, { recursive: true })
     stock.clock.set('2026-03-01T10:00:05Z')
-    expect(await call('GET /health')).toMatchObject({ status: 'unhealthy', checks: { critical: { pool: { ok: false, path: stock.layout.pool, error: 'ENOENT' }, manifests: { ok: true } } } })
+    expect(await call('GET /health')).toMatchObject({ status: 'unhealthy',
+      checks: { critical: { pool: { ok: false, path: stock.layout.pool, error: 'ENOENT' }, manifests: { ok: true } } } })
     expect(statusOf()).toBe(503)
     stock.clock.set('2026-03-01T10:00:00Z')
   })
@@ -135,15 +150,19 @@ describe('GET /health/ready', () => {
     current = await start()
     const ready = await call('GET /health/ready')
     expect([statusOf(), ready]).toEqual([200, {
-      ready: true, status: 'ok', timestamp: '2026-03-01T10:00:00.000Z', checks: { manifests: expect.objectContaining({ ok: true }), pool: expect.objectContaining({ ok: true }), auth_db: { ok: true, count: 0 }, manifest_db: { ok: true, count: 0 } },
+      ready: true, status: 'ok', timestamp: '2026-03-01T10:00:00.000Z',
+        checks: { manifests: expect.objectContaining({ ok: true }), pool: expect.objectContaining({ ok: true }), auth_db: { ok: true, count: 0 },
+          manifest_db: { ok: true, count: 0 } },
     }])
   })
 
-  test.each([['refuses', refused], ['says nothing', silent]])('a database that %s is told within its second, without its address', async (_, first) => {
+  test.each([['refuses', refused], ['says nothing', silent]])('a database that %s is told within its second, without its address',
+    async (_, first) => {
     current = await start({ db: brokenDb(first) })
     const ready = await call('GET /health/ready')
     expect(statusOf()).toBe(503)
-    expect(ready).toMatchObject({ ready: false, status: 'not_ready', failing: ['auth_db', 'manifest_db'], checks: { auth_db: { ok: false, error: expect.any(String) }, pool: { ok: true } } })
+    expect(ready).toMatchObject({ ready: false, status: 'not_ready', failing: ['auth_db', 'manifest_db'],
+      checks: { auth_db: { ok: false, error: expect.any(String) }, pool: { ok: true } } })
     expect(JSON.stringify(ready)).not.toContain('10.1.2.3')
   })
 
@@ -170,10 +189,12 @@ describe('GET /metrics', () => {
     await stock.put({ version: '2.0', state: 'pending_review' })
     await stock.put({ version: '3.0', state: 'quarantined' })
     await stock.put({ version: '4.0', state: 'rejected' })
-    registerGauges({ metrics, db: stock.db, clock: stock.clock, signaturesAt: async () => new Date('2026-03-01T00:00:00Z'), vulnerabilityDataAt: async () => new Date('2026-03-01T09:00:00Z') })
+    registerGauges({ metrics, db: stock.db, clock: stock.clock, signaturesAt: async () => new Date('2026-03-01T00:00:00Z'),
+      vulnerabilityDataAt: async () => new Date('2026-03-01T09:00:00Z') })
     const { body, type } = await call('GET /metrics')
     expect(type).toBe('text/plain; version=0.0.4; charset=utf-8')
-    for (const line of ['svc_packages_total 2', 'svc_pending_review_total 1', 'svc_quarantine_total 1', 'svc_clamav_last_update 1772323200', 'svc_grype_db_age_seconds 3600']) {
+    for (const line of ['svc_packages_total 2', 'svc_pending_review_total 1', 'svc_quarantine_total 1', 'svc_clamav_last_update 1772323200',
+      'svc_grype_db_age_seconds 3600']) {
       expect(String(body).split('\n')).toContain(line)
     }
   })
@@ -194,7 +215,8 @@ describe('probes', () => {
 
   test('reprepro is run once for each binary that is installed', async () => {
     let runs = 0
-    const probe = createRepreproProbe({ path: `relative:${folder}/nowhere:${folder}`, isPublisher: false, run: async () => { runs++; return `reprepro: This is reprepro version 5.3.${runs}\n` } })
+    const probe = createRepreproProbe({ path: `relative:${folder}/nowhere:${folder}`, isPublisher: false,
+      run: async () => { runs++; return `reprepro: This is reprepro version 5.3.${runs}\n` } })
     expect(await probe()).toEqual({ version: undefined, isPublisher: false })
     await writeFile(join(folder, 'reprepro'), '#!')
     expect(await probe()).toEqual({ version: undefined, isPublisher: false }) // not executable

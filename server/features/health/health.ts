@@ -17,7 +17,8 @@ export interface HealthReport {
   readonly timestamp: string
   readonly version: string
   readonly uptime_seconds: number
-  readonly checks: { readonly critical: Critical; readonly non_critical: Readonly<Record<string, Probe>>; readonly info: Readonly<Record<string, unknown>> }
+  readonly checks: { readonly critical: Critical; readonly non_critical: Readonly<Record<string, Probe>>; readonly info: Readonly<Record<string,
+    unknown>> }
 }
 
 export interface ReadyReport {
@@ -104,7 +105,8 @@ export function createHealth(deps: HealthDeps): Health {
       storage: {
         ok: 'free_gb' in disk,
         ...('free_gb' in disk ? { free_gb: disk.free_gb, total_gb: disk.total_gb, used_pct: disk.used_pct } : disk),
-        dirs: Object.fromEntries(Object.entries(deps.dirs).map(([name, path]) => [name, { path, size_mb: sizes[name] == null ? null : mb(sizes[name].bytes) }])),
+        dirs: Object.fromEntries(Object.entries(deps.dirs).map(([name, path]) =>
+          [name, { path, size_mb: sizes[name] == null ? null : mb(sizes[name].bytes) }])),
       },
       license: { ok: true, ...deps.license() },
       setup: { ok: counts !== undefined, setup_done: (counts?.admins ?? 0) > 0 },

@@ -30,8 +30,11 @@ export async function within<T extends Probe>(ms: number, probe: () => Promise<T
   }
 }
 
+/** What `df` says of a disk. */
+export interface Space { readonly freeBytes: number; readonly free_gb: number; readonly total_gb: number; readonly used_pct: number }
+
 /** Free and total space around a folder, as `df` counts it for those who are not root. */
-export async function space(path: string): Promise<{ readonly freeBytes: number; readonly free_gb: number; readonly total_gb: number; readonly used_pct: number }> {
+export async function space(path: string): Promise<Space> {
   const { bsize, blocks, bfree, bavail } = await statfs(path)
   const used = blocks - bfree
   return {

@@ -19,7 +19,8 @@ async function findProgram(name: string, path: string): Promise<string | undefin
 }
 
 /** Says whether reprepro is installed. Looks at the file each time and asks its version only when the file has changed. */
-export function createRepreproProbe({ path, isPublisher, run }: RepreproDeps): () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }> {
+export function createRepreproProbe({ path, isPublisher, run }: RepreproDeps): () =>
+  Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }> {
   let known: { readonly stamp: string; readonly version: string } | undefined
   return async () => {
     const file = await findProgram('reprepro', path)

@@ -52,7 +52,8 @@ function testVersions({ format, ascending }: ContractSamples): void {
     const have = { name: 'some-package', version: middle }
     expect(format.satisfies(have, { name: 'some-package' })).toBe(true)
     expect(format.satisfies(have, { name: 'other-package' })).toBe(false)
-    for (const [op, expected] of [['<', [false, false, true]], ['<=', [false, true, true]], ['=', [false, true, false]], ['>=', [true, true, false]], ['>', [true, false, false]]] as const) {
+    for (const [op, expected] of [['<', [false, false, true]], ['<=', [false, true, true]], ['=', [false, true, false]], ['>=',
+      [true, true, false]], ['>', [true, false, false]]] as const) {
       expect([low, middle, high].map(version => format.satisfies(have, { name: 'some-package', op, version })), op).toEqual(expected)
     }
   })
@@ -126,7 +127,8 @@ function testBytes(samples: ContractSamples): void {
   test('its first bytes are recognised, by it alone; other files are by none', () => {
     expect(FORMATS.filter(one => one.recognises(bytes.subarray(0, 512)))).toEqual([format])
     expect(recognise(bytes.subarray(0, 512), 'x')).toBe(format)
-    for (const other of [Buffer.alloc(0), Buffer.alloc(512), Buffer.from('PK\u0003\u0004'), Buffer.from('#!/bin/sh\n'), bytes.subarray(1, 513), bytes.subarray(0, 2)]) {
+    for (const other of [Buffer.alloc(0), Buffer.alloc(512), Buffer.from('PK\u0003\u0004'), Buffer.from('#!/bin/sh\n'), bytes.subarray(1, 513),
+      bytes.subarray(0, 2)]) {
       expect(format.recognises(other)).toBe(false)
     }
     expect(() => recognise(Buffer.from('#!/bin/sh'), 'x.sh')).toThrow(expect.objectContaining({ code: 'unknown_format' }))

@@ -71,7 +71,8 @@ describe.each(KINDS)('%s', kind => {
     const flipped = Buffer.from(good)
     flipped[good.length >> 1] = (flipped[good.length >> 1] ?? 0) ^ 0x55
     const wrong = [good.subarray(0, good.length - 1), good.subarray(0, good.length >> 1), good.subarray(0, 3), flipped,
-      Buffer.concat([good, Buffer.from('x')]), Buffer.concat([good, Buffer.alloc(1)]), Buffer.concat([good, Buffer.alloc(64), good]), Buffer.concat([good, noise(100_000)])]
+      Buffer.concat([good, Buffer.from('x')]), Buffer.concat([good, Buffer.alloc(1)]), Buffer.concat([good, Buffer.alloc(64), good]),
+        Buffer.concat([good, noise(100_000)])]
     for (const [i, bytes] of wrong.entries()) {
       const from = source(bytes, kind)
       await expect(drain(unpack(from)), `case ${i}`).rejects.toMatchObject({ name: 'Malformed', why: expect.stringMatching(/^data\.tar/) })
@@ -82,7 +83,8 @@ describe.each(KINDS)('%s', kind => {
   test('a bomb is stopped by the byte budget after its first chunks', async () => {
     const bomb = pack(Buffer.alloc(60 * 2 ** 20), kind)
     let seen = 0
-    const count = async (): Promise<void> => { for await (const chunk of limited(unpack(source(bomb, kind, 1024)), 5 * 2 ** 20, 'data.tar')) seen += chunk.length }
+    const stream = limited(unpack(source(bomb, kind, 1024)), 5 * 2 ** 20, 'data.tar')
+    const count = async (): Promise<void> => { for await (const chunk of stream) seen += chunk.length }
     await expect(count()).rejects.toThrow('data.tar unpacks to more than 5 MiB')
     expect(seen).toBeLessThanOrEqual(5 * 2 ** 20)
   })
@@ -96,7 +98,11 @@ describe.each(KINDS)('%s', kind => {
 
   test('an error of the source is the error that is thrown', async () => {
     const bytes = pack(LARGE, kind)
-    const broken: Packed = { what: 'data.tar', compression: kind, size: bytes.length, async* chunks() { yield bytes.subarray(0, 5000); throw new Error('the disk is gone') } }
+    const chunks = async function* (): AsyncGenerator<Buffer> {
+      yield bytes.subarray(0, 5000)
+      throw new Error('the disk is gone')
+    }
+    const broken: Packed = { what: 'data.tar', compression: kind, size: bytes.length, chunks }
     await expect(drain(unpack(broken))).rejects.toThrow('the disk is gone')
   })
 })

@@ -50,8 +50,8 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
       return xz.decompressSync(bytes)
     }
     // with `info` zlib answers {buffer, engine}; the types do not know it
-    const { buffer, engine } = (packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })) as unknown as
-      { buffer: Buffer; engine: { bytesWritten: number } }
+    const answer = packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })
+    const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
     mustBeWhole(what, engine.bytesWritten, bytes.length)
     return buffer
   } catch (error) {

@@ -41,7 +41,9 @@ describe('a tar is read the same in whatever pieces it comes', () => {
 })
 
 test('cut off anywhere before its end mark it says so', () => {
-  for (let length = 0; length <= ARCHIVE.length - 1024; length += 128) expect(() => read(ARCHIVE.subarray(0, length), 4096), String(length)).toThrow(/cut off|end mark/)
+  for (let length = 0; length <= ARCHIVE.length - 1024; length += 128) {
+    expect(() => read(ARCHIVE.subarray(0, length), 4096), String(length)).toThrow(/cut off|end mark/)
+  }
 })
 
 test('a body that is kept has a limit', () => {

@@ -111,7 +111,9 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   const name = ahead.name ?? prefix + text(header.subarray(0, 100), what)
   if (name.length > MAX_NAME) malformed(`${what} holds a name of more than ${MAX_NAME} characters`)
   const size = octal(header.subarray(124, 136), `${what}: the size of ${quote(name)}`)
-  if (ahead.size !== undefined && ahead.size !== size) malformed(`${what} gives ${quote(name)} two different sizes, in its header and in a pax header`)
+  if (ahead.size !== undefined && ahead.size !== size) {
+    malformed(`${what} gives ${quote(name)} two different sizes, in its header and in a pax header`)
+  }
   // before POSIX a directory was a file whose name ends in a slash
   const type = flag === '\0' && name.endsWith('/') ? 'directory' : TYPES[flag]
   if (type === undefined) return malformed(`${what}: ${quote(name)} is of the type ${quote(flag)}, which no package needs and not every reader knows`)

@@ -44,7 +44,9 @@ function checkBlockHeader(header: Uint8Array): void {
       if (id.value !== LZMA2 || size.value !== 1) malformed('an xz block does not end in the LZMA2 filter')
       const bits = (header[size.next] ?? 0) & 0x3f
       const dictionary = (2 | (bits & 1)) * 2 ** ((bits >> 1) + 11)
-      if (dictionary > MAX_DICTIONARY) malformed(`an xz block needs a dictionary of ${printBytes(dictionary)}; at most ${printBytes(MAX_DICTIONARY)} (xz -9) are allowed`)
+      if (dictionary > MAX_DICTIONARY) {
+        malformed(`an xz block needs a dictionary of ${printBytes(dictionary)}; at most ${printBytes(MAX_DICTIONARY)} (xz -9) are allowed`)
+      }
     }
     at = size.next + size.value
   }

@@ -1,6 +1,6 @@
 // A table of packages, so longer than other files.
 import { crc32 } from 'node:zlib'
-import type { DebSpec, PackageCompression, TarSpec } from './packages.ts'
+import type { ArSpec, DebSpec, PackageCompression, TarSpec } from './packages.ts'
 import { ar, buildDeb, compress, controlText, debParts, packDeb, pax, tar, tarEntry } from './packages.ts'
 
 /** A package that must be refused, and what the refusal has to say. */
@@ -25,9 +25,7 @@ const withFields = (fields: Readonly<Record<string, string>>): Promise<Buffer> =
 /** The control file with one line in place of the field that begins like it. */
 const withLine = (field: string, line: string): Promise<Buffer> => withControl(CONTROL.replace(new RegExp(`^${field}:.*\n`, 'm'), line))
 
-type Member = { readonly name: string; readonly body: Buffer | string; readonly size?: string; readonly pad?: string }
-
-async function members(): Promise<{ binary: Member; control: Member; data: Member }> {
+async function members(): Promise<{ binary: ArSpec; control: ArSpec; data: ArSpec }> {
   return {
     binary: { name: 'debian-binary', body: '2.0\n' },
     control: { name: 'control.tar.gz', body: await compress(parts.control, 'gz') },
@@ -79,7 +77,8 @@ async function structure(): Promise<Row[]> {
     ['path as a member name', ar([binary, { ...control, name: '../control.tar' }, data]), /wants control\.tar/],
     ['trailing garbage', Buffer.concat([whole, Buffer.from('some garbage')]), /too few for another header/],
     ['long trailing garbage', Buffer.concat([whole, Buffer.alloc(500, 'garbage')]), /something follows the archive/],
-    ['forty skipped members', ar([binary, ...Array.from({ length: 40 }, () => ({ name: '_x', body: 'x' })), control, data]), /more than 32 ar members/],
+    ['forty skipped members', ar([binary, ...Array.from({ length: 40 }, () => ({ name: '_x', body: 'x' })), control, data]),
+      /more than 32 ar members/],
     ['a large skipped member', ar([binary, control, data, { name: '_large', body: Buffer.alloc(2 ** 20 + 2) }]), /at most 1 MiB/],
     ['format 3.0', ar([{ ...binary, body: '3.0\n' }, control, data]), /must be 2\.0/],
     ['format 0.939', ar([{ ...binary, body: '0.939000\n' }, control, data]), /must be 2\.0/],
@@ -91,7 +90,7 @@ async function structure(): Promise<Row[]> {
   ]
 }
 
-const bytesOf = (member: Member): Buffer => Buffer.from(member.body)
+const bytesOf = (member: ArSpec): Buffer => Buffer.from(member.body)
 
 /** An xz stream whose block header asks for a dictionary of 1.5 GiB; its checksum is right. */
 function greedyXz(stream: Buffer): Buffer {
@@ -121,7 +120,8 @@ async function compression(): Promise<Row[]> {
       [`${how} stream with nothing in it`, dataOf(how, Buffer.alloc(0)), /damaged or cut off|too early/],
       [`garbage behind the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.from('garbage!')])), /damaged|behind the end|follows the end/],
       [`zeros behind the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.alloc(8)])), /damaged|behind the end|follows the end/],
-      [`payload hidden behind zeros after the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.alloc(8), packed])), /behind the end|follows the end/],
+      [`payload hidden behind zeros after the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.alloc(8), packed])),
+        /behind the end|follows the end/],
       [`a second tar in a joined ${how} stream`, dataOf(how, Buffer.concat([packed, packed])), /behind its end mark|behind the end|follows the end/],
       [`${how} that is something else`, dataOf(how, Buffer.from('this is not compressed at all, whatever its name says')), /damaged|does not begin/],
     )
@@ -130,8 +130,10 @@ async function compression(): Promise<Row[]> {
   rows.push(
     ['gzip named xz', ar([binary, control, { name: 'data.tar.xz', body: gz }]), /does not begin as an xz stream/],
     ['gzip named uncompressed', ar([binary, control, { name: 'data.tar', body: gz }]), /checksum|without an end mark/],
-    ['two xz streams joined in the middle of a file', dataOf('xz', Buffer.concat([await compress(payload.subarray(0, 2048), 'xz'), await compress(payload.subarray(2048), 'xz')])), /follows the end/],
-    ['two zstd frames joined in the middle of a file', dataOf('zst', Buffer.concat([await compress(payload.subarray(0, 2048), 'zst'), await compress(payload.subarray(2048), 'zst')])), /behind the end/],
+    ['two xz streams joined in the middle of a file', dataOf('xz', Buffer.concat([await compress(payload.subarray(0, 2048), 'xz'),
+      await compress(payload.subarray(2048), 'xz')])), /follows the end/],
+    ['two zstd frames joined in the middle of a file', dataOf('zst', Buffer.concat([await compress(payload.subarray(0, 2048), 'zst'),
+      await compress(payload.subarray(2048), 'zst')])), /behind the end/],
     ['xz that wants 1.5 GiB of memory', dataOf('xz', greedyXz(await compress(payload, 'xz'))), /dictionary/],
   )
   return rows
@@ -139,7 +141,8 @@ async function compression(): Promise<Row[]> {
 
 async function names(): Promise<Row[]> {
   const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withData([ROOT, USR, ...entries]), why]
-  const control = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withControlTar([ROOT, ...entries]), why]
+  const control = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withControlTar([ROOT, ...entries]),
+    why]
   const good: TarSpec = { name: './control', body: CONTROL }
   return Promise.all([
     data('absolute name', [{ name: '/etc/passwd', body: 'x' }], /is absolute/),
@@ -155,12 +158,15 @@ async function names(): Promise<Row[]> {
     data('root as a symlink', [{ name: './', type: '2', link: '/etc' }], /root is a symlink/),
     data('symlink above the root', [{ name: './usr/l', type: '2', link: '../../../etc/passwd' }], /above the root/),
     data('symlink without a target', [{ name: './usr/l', type: '2' }], /has no target/),
-    data('file through a symlink', [{ name: './usr/l', type: '2', link: '/etc' }, { name: './usr/l/passwd', body: 'x' }], /through the symlink/),
-    data('nested links', [{ name: './usr/a', type: '2', link: '/' }, { name: './usr/a/b', type: '2', link: 'etc' }, { name: './usr/a/b/c', body: 'x' }], /through the symlink/),
+    data('file through a symlink', [{ name: './usr/l', type: '2', link: '/etc' }, { name: './usr/l/passwd', body: 'x' }],
+      /a symlink of the same package/),
+    data('nested links', [{ name: './usr/a', type: '2', link: '/' }, { name: './usr/a/b', type: '2', link: 'etc' },
+      { name: './usr/a/b/c', body: 'x' }], /a symlink of the same package/),
     data('hard link to an absolute name', [{ name: './usr/h', type: '1', link: '/etc/shadow' }], /is absolute/),
     data('hard link with ..', [{ name: './usr/h', type: '1', link: '../etc/shadow' }], /with \.\./),
     data('hard link to what is not there', [{ name: './usr/h', type: '1', link: './etc/shadow' }], /no file before it/),
-    data('hard link to a symlink', [{ name: './usr/l', type: '2', link: '/etc/shadow' }, { name: './usr/h', type: '1', link: './usr/l' }], /no file before it/),
+    data('hard link to a symlink', [{ name: './usr/l', type: '2', link: '/etc/shadow' }, { name: './usr/h', type: '1', link: './usr/l' }],
+      /no file before it/),
     data('hard link to itself', [{ name: './usr/h', type: '1', link: './usr/h' }], /no file before it/),
     data('symlink in place of a file', [FILE, { name: './usr/file', type: '2', link: '/etc/passwd' }], /twice, as file and as symlink/),
     data('file in place of a symlink', [{ name: './usr/file', type: '2', link: '/etc/passwd' }, FILE], /twice, as symlink and as file/),
@@ -169,7 +175,8 @@ async function names(): Promise<Row[]> {
     control('control.tar: folder', [good, { name: './sub/', type: '5' }], /only plain files/),
     control('control.tar: file in a folder', [good, { name: './sub/file', body: 'x' }], /stands in a folder/),
     control('control.tar: control is a symlink', [{ name: './c', body: CONTROL }, { name: './control', type: '2', link: 'c' }], /only plain files/),
-    control('control.tar: control is a hard link', [{ name: './c', body: CONTROL }, { name: './control', type: '1', link: './c' }], /only plain files/),
+    control('control.tar: control is a hard link', [{ name: './c', body: CONTROL }, { name: './control', type: '1', link: './c' }],
+      /only plain files/),
     control('control.tar: device node', [good, { name: './null', type: '3' }], /only plain files/),
     control('no control file', [{ name: './postinst', body: '#!/bin/sh\n' }], /no file named control/),
     control('two control files', [good, { name: './control', body: CONTROL.replace('1.0-1', '9.0-1') }], /two files named control/),
@@ -218,7 +225,8 @@ async function tars(): Promise<Row[]> {
     raw('file behind one zero block', Buffer.concat([head, Buffer.alloc(512), file, end]), /behind its end mark/),
     raw('text in place of a tar', Buffer.alloc(2048, 'text'), /checksum|octal/),
     raw('300,001 entries', many(300_001), /more than 300000 entries/),
-    (async (): Promise<Row> => ['1,001 entries in control.tar', await packDeb({ control: many(1001), data: parts.data }), /more than 1000 entries|only plain files/])(),
+    (async (): Promise<Row> => ['1,001 entries in control.tar', await packDeb({ control: many(1001), data: parts.data }),
+      /more than 1000 entries|only plain files/])(),
   ])
 }
 
@@ -325,19 +333,27 @@ export async function oddDebs(): Promise<OddDeb[]> {
     ['pax header in control.tar', await withControlTar([pax('comment', 'abcd', 'g'), ROOT, { name: './control', body: CONTROL }]), [README]],
     ['GNU long names', await buildDeb({ ...SPEC, files: { [long]: 'x', 'usr/link': { symlink: `/${long}` } } }), [long, 'usr/link']],
     ['ustar with a prefix', await data2([{ name: 'file', prefix: './usr', magic: 'ustar\x0000', body: 'x' }]), ['usr/file']],
-    ['tar of before POSIX', await withData([{ ...ROOT, magic: '' }, { name: './usr/', type: '\0', magic: '' }, { ...FILE, type: '\0', magic: '' }]), ['usr/file']],
-    ['names without ./', await packDeb({ control: tar([{ name: 'control', body: CONTROL }]), data: tar([{ name: 'usr/', type: '5' }, { name: 'usr/file', body: 'x' }]) }), ['usr/file']],
-    ['hard links', await buildDeb({ ...SPEC, files: { 'usr/a': 'x', 'usr/b': { hardlink: 'usr/a' }, 'usr/c': { hardlink: 'usr/b' } } }), ['usr/a', 'usr/b', 'usr/c']],
-    ['symlinks of every kind', await buildDeb({ ...SPEC, files: { 'usr/a': { symlink: '/etc/x' }, 'usr/lib/b': { symlink: '../../etc/x' }, 'usr/c': { symlink: 'nowhere' } } }), ['usr/a', 'usr/lib/b', 'usr/c']],
+    ['tar of before POSIX', await withData([{ ...ROOT, magic: '' }, { name: './usr/', type: '\0', magic: '' },
+      { ...FILE, type: '\0', magic: '' }]), ['usr/file']],
+    ['names without ./', await packDeb({ control: tar([{ name: 'control', body: CONTROL }]), data: tar([{ name: 'usr/', type: '5' },
+      { name: 'usr/file', body: 'x' }]) }), ['usr/file']],
+    ['hard links', await buildDeb({ ...SPEC, files: { 'usr/a': 'x', 'usr/b': { hardlink: 'usr/a' }, 'usr/c': { hardlink: 'usr/b' } } }),
+      ['usr/a', 'usr/b', 'usr/c']],
+    ['symlinks of every kind', await buildDeb({ ...SPEC, files: { 'usr/a': { symlink: '/etc/x' }, 'usr/lib/b': { symlink: '../../etc/x' },
+      'usr/c': { symlink: 'nowhere' } } }), ['usr/a', 'usr/lib/b', 'usr/c']],
     ['empty data.tar', await withData([]), []],
     ['data.tar with the root alone', await withData([ROOT]), []],
-    ['data.tar padded to 10 KiB', await packDeb({ control: parts.control, data: Buffer.concat([parts.data, Buffer.alloc(10240 - parts.data.length % 10240)]) }), [README]],
-    ['device nodes and a fifo', await data2([{ name: './usr/null', type: '3' }, { name: './usr/disk', type: '4' }, { name: './usr/pipe', type: '6' }]), ['usr/null', 'usr/disk', 'usr/pipe']],
+    ['data.tar padded to 10 KiB', await packDeb({ control: parts.control, data: Buffer.concat([parts.data,
+      Buffer.alloc(10240 - parts.data.length % 10240)]) }), [README]],
+    ['device nodes and a fifo', await data2([{ name: './usr/null', type: '3' }, { name: './usr/disk', type: '4' },
+      { name: './usr/pipe', type: '6' }]), ['usr/null', 'usr/disk', 'usr/pipe']],
     ['setuid file', await buildDeb({ ...SPEC, files: { 'usr/bin/su': { content: 'x', mode: 0o4755 } } }), ['usr/bin/su']],
     ['repeated directory and file', await data2([USR, FILE, FILE]), ['usr/file']],
-    ['members that dpkg skips', ar([binary, { name: '_first', body: 'x' }, control, { name: '_second', body: 'xx' }, data, { name: '_gpgorigin', body: 'signature' }]), [README]],
+    ['members that dpkg skips', ar([binary, { name: '_first', body: 'x' }, control, { name: '_second', body: 'xx' }, data,
+      { name: '_gpgorigin', body: 'signature' }]), [README]],
     ['format 2.1 with more lines', ar([{ ...binary, body: '2.1\nmore\n' }, control, data]), [README]],
-    ['member names that end in a slash', ar([{ ...binary, name: 'debian-binary/' }, { ...control, name: 'control.tar.gz/' }, { ...data, name: 'data.tar.gz/' }]), [README]],
+    ['member names that end in a slash', ar([{ ...binary, name: 'debian-binary/' }, { ...control, name: 'control.tar.gz/' },
+      { ...data, name: 'data.tar.gz/' }]), [README]],
     ['odd last member without padding', ar([binary, control, { name: 'data.tar.gz', body: oddBody, pad: '' }]), [README]],
     ['joined gzip members', ar([binary, control, { name: 'data.tar.gz', body: joined }]), [README]],
     ['control file with CRLF', await withControl(CONTROL.replaceAll('\n', '\r\n')), [README]],
@@ -348,7 +364,8 @@ export async function oddDebs(): Promise<OddDeb[]> {
     ['empty optional fields', await withControl(CONTROL.replace('Maintainer:', 'Depends:\nRecommends: \nMaintainer:')), [README]],
     ['no maintainer and no description', await withControl('Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n'), [README]],
     ['fields of an index', await withFields({ Filename: '../../x', Size: '1', SHA256: '00' }), [README]],
-    ['maintainer scripts and conffiles', await buildDeb({ ...SPEC, scripts: { postinst: '#!/bin/sh\n', conffiles: '/etc/odd\n', md5sums: '' }, files: { 'etc/odd': 'x' } }), ['etc/odd']],
+    ['maintainer scripts and conffiles', await buildDeb({ ...SPEC, scripts: { postinst: '#!/bin/sh\n', conffiles: '/etc/odd\n', md5sums: '' },
+      files: { 'etc/odd': 'x' } }), ['etc/odd']],
   ]
   return rows.map(([name, bytes, files]) => ({ name, bytes, files }))
 }

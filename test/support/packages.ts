@@ -11,7 +11,8 @@ export const EICAR = ['X5O!P%@AP[4', '\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIV
 export type PackageCompression = 'gz' | 'xz' | 'zst' | 'none'
 
 /** What stands at a path of the payload: text or bytes of a file, or a link, or a file with a mode. */
-export type FileSpec = string | Buffer | { readonly symlink: string } | { readonly hardlink: string } | { readonly content?: string | Buffer; readonly mode: number }
+export type FileSpec = string | Buffer | { readonly symlink: string } | { readonly hardlink: string }
+  | { readonly content?: string | Buffer; readonly mode: number }
 
 export interface DebSpec {
   readonly name: string
@@ -85,12 +86,15 @@ export function tar(entries: readonly TarSpec[]): Buffer {
   return Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * BLOCK)])
 }
 
+export interface ArSpec { readonly name: string; readonly body: Buffer | string; readonly size?: string; readonly pad?: string }
+
 /** An ar archive. `size` lies about a member's size, `pad` is what fills an odd one. */
-export function ar(members: readonly { readonly name: string; readonly body: Buffer | string; readonly size?: string; readonly pad?: string }[]): Buffer {
+export function ar(members: readonly ArSpec[]): Buffer {
   const parts: Buffer[] = [Buffer.from('!<arch>\n')]
   for (const { name, body, size, pad = '\n' } of members) {
     const content = bytes(body)
-    parts.push(Buffer.from(`${name.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${(size ?? String(content.length)).padEnd(10)}\`\n`, 'latin1'))
+    const sizeField = (size ?? String(content.length)).padEnd(10)
+    parts.push(Buffer.from(`${name.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${sizeField}\`\n`, 'latin1'))
     parts.push(content)
     if (content.length % 2 === 1) parts.push(Buffer.from(pad))
   }
@@ -109,7 +113,8 @@ export async function compress(body: Buffer, how: PackageCompression): Promise<B
 
 /** The control file: the required fields, then the others in the order they were given. */
 export function controlText({ name, version, arch = 'amd64', fields = {} }: DebSpec): string {
-  const all = { Package: name, Version: version, Architecture: arch, Maintainer: 'Test <test@example.test>', Description: `package ${name}`, ...fields }
+  const all = { Package: name, Version: version, Architecture: arch, Maintainer: 'Test <test@example.test>', Description: `package ${name}`,
+    ...fields }
   return Object.entries(all).map(([key, value]) => `${key}: ${value}\n`).join('')
 }
 

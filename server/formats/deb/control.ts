@@ -18,7 +18,9 @@ type Paragraph = ReadonlyMap<string, Field>
 /** Set by whoever makes the index, so a package may not; dpkg and apt read the last one that is there. */
 const INDEX_FIELDS = new Set(['filename', 'msdos-filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'description-md5', 'conffiles'])
 /** Belong to dpkg's status file; `Revision` would change the version behind our back. */
-const REFUSED_FIELDS = new Set(['status', 'config-version', 'triggers-pending', 'triggers-awaited', 'revision', 'package-revision', 'package_revision'])
+const REFUSED_FIELDS = new Set([
+  'status', 'config-version', 'triggers-pending', 'triggers-awaited', 'revision', 'package-revision', 'package_revision',
+])
 
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) malformed('the control file is not UTF-8, as policy 5.1 wants it')
@@ -37,7 +39,9 @@ function addLine(line: string, lineNumber: number, fields: Map<string, Field>, l
   if (line.startsWith(' ') || line.startsWith('\t')) {
     if (last === undefined) return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
     // a blank line inside a field would end the paragraph for whoever reads the index
-    if (line.trim() === '') malformed(`line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`)
+    if (line.trim() === '') {
+      malformed(`line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`)
+    }
     last.more.push(line.trimEnd())
     return last
   }
@@ -114,16 +118,21 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
   if (arch.length > 32 || !/^[a-z0-9][a-z0-9-]*$/.test(arch) || arch === 'source' || /(^|-)any($|-)/.test(arch)) {
     return `the architecture ${quote(arch)} is not allowed: a binary package is built for one, such as amd64, or for all`
   }
-  if (name.length + version.replaceAll(':', '%3a').length + arch.length > MAX_FILE_NAME) return 'name, version and architecture together are too long for a file name'
+  const fileName = name.length + version.replaceAll(':', '%3a').length + arch.length
+  if (fileName > MAX_FILE_NAME) return 'name, version and architecture together are too long for a file name'
   return undefined
 }
 
+const REQUIRED = ['Package', 'Version', 'Architecture']
+
 /** @throws Malformed when a field is missing or `complain` has something to say */
 export function identityOf(paragraph: Paragraph): PackageIdentity {
-  for (const name of ['Package', 'Version', 'Architecture']) {
-    if (valueOf(paragraph, name.toLowerCase()) === '') malformed(`the control file has no field ${name}, or it is empty; deb-control(5) requires it`)
+  for (const field of REQUIRED) {
+    if (valueOf(paragraph, field.toLowerCase()) !== '') continue
+    malformed(`the control file has no field ${field}, or it is empty; deb-control(5) requires it`)
   }
-  const identity = { format: 'deb', name: valueOf(paragraph, 'package'), version: valueOf(paragraph, 'version'), arch: valueOf(paragraph, 'architecture') } as const
+  const [name = '', version = '', arch = ''] = REQUIRED.map(field => valueOf(paragraph, field.toLowerCase()))
+  const identity = { format: 'deb', name, version, arch } as const
   const why = complain(identity)
   if (why !== undefined) malformed(why)
   return identity
@@ -135,7 +144,9 @@ function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: st
   if (value === '') return { source: identity.name, source_version: identity.version }
   const match = /^([a-z0-9][a-z0-9+.-]+)(?:\s*\(([^()\s]+)\))?$/.exec(value)
   const source = match?.[1]
-  if (source === undefined || source.length > MAX_NAME) return malformed(`the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`)
+  if (source === undefined || source.length > MAX_NAME) {
+    return malformed(`the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`)
+  }
   const version = match?.[2] ?? identity.version
   const why = complainVersion(version)
   if (why !== undefined) malformed(`the field Source names the version ${quote(version)}: ${why}`)
@@ -152,16 +163,18 @@ const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
 /** What the rest of the server knows of a package. @throws Malformed for relations that dpkg would not read */
 export function describe(paragraph: Paragraph, identity: PackageIdentity): Description {
   const multiArch = valueOf(paragraph, 'multi-arch')
-  if (multiArch !== '' && !MULTI_ARCH.includes(multiArch)) malformed(`the field Multi-Arch is ${quote(multiArch)}; it may be ${MULTI_ARCH.join(', ')}`)
+  if (multiArch !== '' && !MULTI_ARCH.includes(multiArch)) {
+    malformed(`the field Multi-Arch is ${quote(multiArch)}; it may be ${MULTI_ARCH.join(', ')}`)
+  }
   for (const name of ['Recommends', 'Suggests', 'Enhances', 'Replaces']) parseRelations(valueOf(paragraph, name.toLowerCase()), name)
   const description = paragraph.get('description')
   const kib = /^\d{1,12}$/.exec(valueOf(paragraph, 'installed-size'))
-  const optional = { homepage: valueOf(paragraph, 'homepage'), maintainer: valueOf(paragraph, 'maintainer'), section: valueOf(paragraph, 'section'), license: valueOf(paragraph, 'license') }
+  const optional = ['homepage', 'maintainer', 'section', 'license'].map(key => [key, valueOf(paragraph, key)] as const)
   return {
     summary: description?.first ?? '',
     description: unfold(description?.more ?? []),
     ...sourceOf(paragraph, identity),
-    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== '')),
+    ...Object.fromEntries(optional.filter(([, value]) => value !== '')),
     ...(kib === null ? {} : { installed_size: Number(kib[0]) * 1024 }),
     depends: [...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'), ...parseRelations(valueOf(paragraph, 'depends'), 'Depends')],
     // its own name comes first: what others may depend on is looked up in this list alone

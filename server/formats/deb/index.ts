@@ -32,8 +32,10 @@ export const deb: Format<DebFacts> = {
   versionKey,
   satisfies,
   poolName,
-  purl: ({ name, version, arch }, distribution) =>
-    `pkg:deb/${distribution.scanner.split(':')[0] ?? ''}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${encode(distribution.codename)}`,
+  purl({ name, version, arch }, distribution) {
+    const vendor = distribution.scanner.split(':')[0] ?? ''
+    return `pkg:deb/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${encode(distribution.codename)}`
+  },
   installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
   complain,
 }

@@ -64,7 +64,8 @@ test('a package says everything the server wants to know', async () => {
     name: 'libwidget1', version: '1:2.0~rc1-3', arch: 'all', compression: 'xz',
     fields: {
       Source: 'widget (2:1.9)', Maintainer: 'Jo <jo@example.test>', 'Installed-Size': '12', Section: 'libs', Homepage: 'https://example.test/',
-      'Pre-Depends': 'dpkg (>= 1.19)', Depends: 'libc6 (>> 2.3), default-mta | mail-transport-agent:any', Conflicts: 'widget-old', Breaks: 'gadget (<< 2)',
+      'Pre-Depends': 'dpkg (>= 1.19)', Depends: 'libc6 (>> 2.3), default-mta | mail-transport-agent:any', Conflicts: 'widget-old',
+        Breaks: 'gadget (<< 2)',
       Provides: 'widget-api (= 2.0), widget-thing', 'Multi-Arch': 'foreign', Description: 'does things\n It does many things.\n .\n  * one',
     },
     files: { 'usr/lib/widget.so': 'x', 'usr/lib/widget.so.1': { symlink: 'widget.so' } },
@@ -86,7 +87,8 @@ test('a package says everything the server wants to know', async () => {
     facts: {
       control: ['Package: libwidget1', 'Version: 1:2.0~rc1-3', 'Architecture: all', 'Maintainer: Jo <jo@example.test>', 'Description: does things',
         ' It does many things.', ' .', '  * one', 'Source: widget (2:1.9)', 'Installed-Size: 12', 'Section: libs', 'Homepage: https://example.test/',
-        'Pre-Depends: dpkg (>= 1.19)', 'Depends: libc6 (>> 2.3), default-mta | mail-transport-agent:any', 'Conflicts: widget-old', 'Breaks: gadget (<< 2)',
+        'Pre-Depends: dpkg (>= 1.19)', 'Depends: libc6 (>> 2.3), default-mta | mail-transport-agent:any', 'Conflicts: widget-old',
+          'Breaks: gadget (<< 2)',
         'Provides: widget-api (= 2.0), widget-thing', 'Multi-Arch: foreign'].join('\n'),
     },
     files: ['usr/lib/widget.so', 'usr/lib/widget.so.1'],
@@ -148,7 +150,8 @@ describe('the inner streams', () => {
 
   test('what dpkg skips is shown to the scanner too', async () => {
     const { control, data } = debParts({ name: 'x1', version: '1' })
-    const streams = await read(ar([{ name: 'debian-binary', body: '2.0\n' }, { name: '_note', body: EICAR }, { name: 'control.tar', body: control }, { name: 'data.tar', body: data }]))
+    const streams = await read(ar([{ name: 'debian-binary', body: '2.0\n' }, { name: '_note', body: EICAR },
+      { name: 'control.tar', body: control }, { name: 'data.tar', body: data }]))
     expect(streams['_note']?.toString()).toBe(EICAR)
   })
 
@@ -159,7 +162,8 @@ describe('the inner streams', () => {
   })
 
   test('a stream that is not read to its end closes its file', async () => {
-    const file = await spoolBytes(folder, 'e.deb', await buildDeb({ name: 'early', version: '1', compression: 'xz', files: { 'usr/x': Buffer.alloc(8_000_000, 'abcdefg') } }))
+    const file = await spoolBytes(folder, 'e.deb', await buildDeb({ name: 'early', version: '1', compression: 'xz',
+      files: { 'usr/x': Buffer.alloc(8_000_000, 'abcdefg') } }))
     const before = await openFiles()
     for await (const { open } of inner(file)) {
       for await (const chunk of open()) if (chunk.length > 0) break

@@ -42,7 +42,8 @@ function arrange(members: readonly ArMember[]): { version: ArMember; control: Ar
   compressionOf(data, 'data.tar')
   if (extra !== undefined) malformed(`the ar member ${quote(extra.name)} follows data.tar, where dpkg does not look`)
   for (const member of skipped) {
-    if (member.size > MAX_SKIPPED) malformed(`the ar member ${quote(member.name)}, which dpkg skips, has ${member.size} bytes; at most 1 MiB is allowed`)
+    if (member.size <= MAX_SKIPPED) continue
+    malformed(`the ar member ${quote(member.name)}, which dpkg skips, has ${member.size} bytes; at most 1 MiB is allowed`)
   }
   return { version, control, data, skipped }
 }

@@ -46,16 +46,19 @@ export function createPayload(what: string): Payload {
     if (CONTROL.test(entry.link)) malformed(`${what}: the target of ${quote(path)} holds a control character`)
     if (entry.type === 'symlink') {
       hasLinks = true
-      if (!entry.link.startsWith('/') && escapes(path, entry.link)) malformed(`${what}: the symlink ${quote(path)} leads above the root, to ${quote(entry.link)}`)
+      if (entry.link.startsWith('/') || !escapes(path, entry.link)) return
+      malformed(`${what}: the symlink ${quote(path)} leads above the root, to ${quote(entry.link)}`)
     } else {
       const kind = kinds.get(cleanName(entry.link, `${what}, hard link ${quote(path)}`))
-      if (kind !== 'file' && kind !== 'hardlink') malformed(`${what}: the hard link ${quote(path)} leads to ${quote(entry.link)}, which is no file before it in the package`)
+      if (kind === 'file' || kind === 'hardlink') return
+      malformed(`${what}: the hard link ${quote(path)} leads to ${quote(entry.link)}, which is no file before it in the package`)
     }
   }
 
   const mustNotGoThroughLink = (path: string): void => {
     for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
-      if (kinds.get(path.slice(0, slash)) === 'symlink') malformed(`${what}: ${quote(path)} would be written through the symlink ${quote(path.slice(0, slash))} of the same package`)
+      const above = path.slice(0, slash)
+      if (kinds.get(above) === 'symlink') malformed(`${what}: ${quote(path)} would be written through ${quote(above)}, a symlink of the same package`)
     }
   }
 

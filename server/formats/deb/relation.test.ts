@@ -7,14 +7,17 @@ import { parseConflicts, parseProvides, parseRelations, satisfies } from './rela
 
 describe('a relation field is read as dpkg reads it', () => {
   test.each([
-    ['', ''], ['libc6', 'libc6'], ['a, b', 'a, b'], ['a | b, c', 'a | b, c'], ['libc6 (>= 2.36)', 'libc6 (>= 2.36)'], ['a (<< 1), b (>> 2)', 'a (< 1), b (> 2)'],
-    ['a (< 1), b (> 2)', 'a (<= 1), b (>= 2)'], ['a (1.0)', 'a (= 1.0)'], ['a(>=1)|b(<<2)', 'a (>= 1) | b (< 2)'], ['a:any, b:amd64 (>= 1)', 'a:any, b:amd64 (>= 1)'],
+    ['', ''], ['libc6', 'libc6'], ['a, b', 'a, b'], ['a | b, c', 'a | b, c'], ['libc6 (>= 2.36)', 'libc6 (>= 2.36)'], ['a (<< 1), b (>> 2)',
+      'a (< 1), b (> 2)'],
+    ['a (< 1), b (> 2)', 'a (<= 1), b (>= 2)'], ['a (1.0)', 'a (= 1.0)'], ['a(>=1)|b(<<2)', 'a (>= 1) | b (< 2)'], ['a:any, b:amd64 (>= 1)',
+      'a:any, b:amd64 (>= 1)'],
     ['a,\n b (>=\n 1:2~rc1)', 'a, b (>= 1:2~rc1)'], ['g++-12, 0ad, lib_old, LibX', 'g++-12, 0ad, lib_old, LibX'],
   ])('%j', (text, printed) => {
     expect(parseRelations(text, 'Depends').map(printAlternatives).join(', ')).toBe(printed)
   })
 
-  test.each(['a,', ',a', 'a,,b', 'a |', '| a', 'a (>= )', 'a (>= 1', 'a >= 1', 'a (>= 1 2)', 'a (>< 1)', 'a (== 1)', 'a (>= x)', 'a [amd64]', 'a <!nocheck>', '${misc:Depends}', 'a b', '-a', 'a :any', 'a:ANY', 'a/b', '(>= 1)'])('%j is refused', text => {
+  test.each(['a,', ',a', 'a,,b', 'a |', '| a', 'a (>= )', 'a (>= 1', 'a >= 1', 'a (>= 1 2)', 'a (>< 1)', 'a (== 1)', 'a (>= x)', 'a [amd64]',
+    'a <!nocheck>', '${misc:Depends}', 'a b', '-a', 'a :any', 'a:ANY', 'a/b', '(>= 1)'])('%j is refused', text => {
     expect(() => parseRelations(text, 'Depends')).toThrow(/the field Depends/)
   })
 
@@ -29,13 +32,16 @@ describe('a relation field is read as dpkg reads it', () => {
 
 describe('what satisfies a need', () => {
   const [a1, virtual, versioned, amd64, all]: readonly Provided[] = [
-    { name: 'a', version: '1.0-1' }, { name: 'a' }, { name: 'a', version: '2' }, { name: 'a', version: '1.0-1', arch: 'amd64' }, { name: 'a', version: '1.0-1', arch: 'all' },
+    { name: 'a', version: '1.0-1' }, { name: 'a' }, { name: 'a', version: '2' }, { name: 'a', version: '1.0-1', arch: 'amd64' },
+      { name: 'a', version: '1.0-1', arch: 'all' },
   ]
   test.each([
-    ['a', a1, true], ['b', a1, false], ['a (= 1.0-1)', a1, true], ['a (= 1.0)', a1, false], ['a (>= 1.0)', a1, true], ['a (>= 1.0-1)', a1, true], ['a (>> 1.0-1)', a1, false],
+    ['a', a1, true], ['b', a1, false], ['a (= 1.0-1)', a1, true], ['a (= 1.0)', a1, false], ['a (>= 1.0)', a1, true], ['a (>= 1.0-1)', a1, true],
+      ['a (>> 1.0-1)', a1, false],
     ['a (<< 1.0-1)', a1, false], ['a (<< 1.0-1.1)', a1, true], ['a (<= 1.0-1)', a1, true], ['a (<< 1:0)', a1, true], ['a (>= 1.0-1~bpo1)', a1, true],
     ['a', virtual, true], ['a (>= 0)', virtual, false], ['a (<< 9)', virtual, false], ['a (= 2)', versioned, true], ['a (>= 3)', versioned, false],
-    ['a:any', amd64, true], ['a:amd64', amd64, true], ['a:i386', amd64, false], ['a:amd64', all, true], ['a:amd64 (>= 2)', amd64, false], ['a:any', a1, true], ['a:i386', a1, true],
+    ['a:any', amd64, true], ['a:amd64', amd64, true], ['a:i386', amd64, false], ['a:amd64', all, true], ['a:amd64 (>= 2)', amd64, false],
+      ['a:any', a1, true], ['a:i386', a1, true],
   ])('%s by %j: %s', (text, have, expected) => {
     const need = parseRelations(text, 'Depends')[0]?.[0] ?? { name: '' }
     expect(satisfies(have ?? { name: '' }, need)).toBe(expected)
@@ -44,7 +50,8 @@ describe('what satisfies a need', () => {
 
 const hasPerl = spawnSync('perl', ['-MDpkg::Deps', '-e', '1']).status === 0
 test.skipIf(!hasPerl)('Dpkg::Deps has the same opinion on what is satisfied', () => {
-  const haves: readonly Provided[] = [{ name: 'a', version: '1.0-1' }, { name: 'a', version: '1:0.5' }, { name: 'a', version: '2~rc1' }, { name: 'v' }, { name: 'v', version: '2' }]
+  const haves: readonly Provided[] = [{ name: 'a', version: '1.0-1' }, { name: 'a', version: '1:0.5' }, { name: 'a', version: '2~rc1' },
+    { name: 'v' }, { name: 'v', version: '2' }]
   const needs = ['a', 'v', 'a (= 1.0-1)', 'a (>= 1.0)', 'a (<< 2)', 'a (>> 2~rc1)', 'a (<= 1:0.5)', 'v (= 2)', 'v (>= 2)', 'v (<< 2)', 'v (>= 1)']
   const cases = haves.flatMap(have => needs.map(need => ({ have, need })))
   // a provided name is offered by some other package; the tool is asked on the native architecture
@@ -54,7 +61,8 @@ test.skipIf(!hasPerl)('Dpkg::Deps has the same opinion on what is satisfied', ()
     else { $facts->add_installed_package($name, $version, 'amd64', 'no') }
     my $dep = deps_parse($need, host_arch => 'amd64', build_arch => 'amd64');
     print(($dep->get_evaluation($facts) // 0) == 1 ? "1\\n" : "0\\n") }`
-  const answers = execFileSync('perl', ['-e', script], { input: cases.map(({ have, need }) => `${have.name}\t${have.version ?? ''}\t${need}\n`).join('') }).toString().trim().split('\n')
+  const answers = execFileSync('perl', ['-e', script], { input: cases.map(({ have,
+    need }) => `${have.name}\t${have.version ?? ''}\t${need}\n`).join('') }).toString().trim().split('\n')
   const ours = cases.map(({ have, need }) => satisfies(have, parseRelations(need, 'Depends')[0]?.[0] ?? { name: '' }) ? '1' : '0')
   expect(cases.filter((_, i) => answers[i] !== ours[i])).toEqual([])
 })

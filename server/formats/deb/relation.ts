@@ -11,7 +11,8 @@ const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?\s*(?:
 function parseRelation(text: string, field: string): Relation {
   const match = RELATION.exec(text)
   if (match === null) {
-    return malformed(`the field ${field} holds ${quote(text)}, which is no relation: deb-control(5) wants a package name, perhaps followed by (>= version)`)
+    return malformed(
+      `the field ${field} holds ${quote(text)}, which is no relation: deb-control(5) wants a package name, perhaps followed by (>= version)`)
   }
   const [, name = '', arch, op, version] = match
   const why = version === undefined ? undefined : complainVersion(version)

@@ -12,11 +12,14 @@ describe('two versions stand in dpkg’s order', () => {
   test.each([
     ['1.0', '1.0', 0], ['1.0', '1.1', -1], ['1.9', '1.10', -1], ['1.0-1', '1.0-2', -1], ['1.0-9', '1.0-10', -1],
     // tildes come before everything, the end included
-    ['1.0~', '1.0', -1], ['1.0~rc1', '1.0', -1], ['1.0~~', '1.0~', -1], ['1.0~~a', '1.0~', -1], ['1.0~rc1-1', '1.0-1', -1], ['1.0-1~bpo1', '1.0-1', -1], ['~', '', -1],
+    ['1.0~', '1.0', -1], ['1.0~rc1', '1.0', -1], ['1.0~~', '1.0~', -1], ['1.0~~a', '1.0~', -1], ['1.0~rc1-1', '1.0-1', -1],
+      ['1.0-1~bpo1', '1.0-1', -1], ['~', '', -1],
     // letters before other characters, after the end
-    ['1.0', '1.0a', -1], ['1.0a', '1.0+', -1], ['1.0a', '1.0.', -1], ['1.0Z', '1.0a', -1], ['1.0+', '1.0-', 1], ['1.0+1', '1.0.1', -1], ['1.0.1', '1:0', -1],
+    ['1.0', '1.0a', -1], ['1.0a', '1.0+', -1], ['1.0a', '1.0.', -1], ['1.0Z', '1.0a', -1], ['1.0+', '1.0-', 1], ['1.0+1', '1.0.1', -1],
+      ['1.0.1', '1:0', -1],
     // leading zeros, absent parts
-    ['1.0', '1.00', 0], ['1.01', '1.1', 0], ['1.0', '0:1.0', 0], ['1.0', '1.0-0', 0], ['1.0', '1.0-1', -1], ['1.', '1.0', 0], ['1a', '1a0', 0], ['00:1', '1', 0],
+    ['1.0', '1.00', 0], ['1.01', '1.1', 0], ['1.0', '0:1.0', 0], ['1.0', '1.0-0', 0], ['1.0', '1.0-1', -1], ['1.', '1.0', 0], ['1a', '1a0', 0],
+      ['00:1', '1', 0],
     // the last hyphen divides, the first colon divides
     ['1-2-3', '1-2-4', -1], ['1-2', '1-2-0', -1], ['2:1.0', '10:0.1', -1], ['1:2:3', '1:2:4', -1],
     // numbers of any length
@@ -70,7 +73,8 @@ test.skipIf(!hasPerl)('Dpkg::Version agrees on 20,000 generated pairs', () => {
   const versions = generate(300)
   const pairs = versions.flatMap((a, i) => Array.from({ length: 67 }, (_, k) => [a, versions[(i * 7 + k * 31 + 1) % versions.length] ?? ''] as const))
   const script = 'use Dpkg::Version; while (<STDIN>) { chomp; my ($a, $b) = split / /; print version_compare($a, $b), "\\n" }'
-  const answers = execFileSync('perl', ['-e', script], { input: pairs.map(pair => pair.join(' ')).join('\n'), maxBuffer: 2 ** 24 }).toString().trim().split('\n').map(Number)
+  const answers = execFileSync('perl', ['-e', script], { input: pairs.map(pair => pair.join(' ')).join('\n'),
+    maxBuffer: 2 ** 24 }).toString().trim().split('\n').map(Number)
   expect(answers.length).toBe(pairs.length)
   expect(pairs.filter(([a, b], i) => sign(a, b) !== answers[i])).toEqual([])
 })
@@ -79,14 +83,18 @@ const hasDpkg = spawnSync('dpkg', ['--version']).status === 0
 test.skipIf(!hasDpkg)('dpkg --compare-versions agrees on 300 pairs', () => {
   const versions = generate(60)
   const pairs = versions.flatMap((a, i) => [1, 2, 3, 11, 29].map(k => [a, versions[(i + k) % versions.length] ?? ''] as const))
-  const script = 'while read -r a b; do if dpkg --compare-versions "$a" lt "$b"; then echo -1; elif dpkg --compare-versions "$a" eq "$b"; then echo 0; else echo 1; fi; done'
-  const answers = execFileSync('sh', ['-c', script], { input: `${pairs.map(pair => pair.join(' ')).join('\n')}\n` }).toString().trim().split('\n').map(Number)
+  const script = `while read -r a b; do
+    if dpkg --compare-versions "$a" lt "$b"; then echo -1; elif dpkg --compare-versions "$a" eq "$b"; then echo 0; else echo 1; fi
+  done`
+  const answers = execFileSync('sh', ['-c', script],
+    { input: `${pairs.map(pair => pair.join(' ')).join('\n')}\n` }).toString().trim().split('\n').map(Number)
   expect(pairs.filter(([a, b], i) => sign(a, b) !== answers[i])).toEqual([])
 })
 
 const vectors = fileURLToPath(new URL('../../../../shared/data/vectors/deb-dpkg-perl.tsv', import.meta.url))
 describe.skipIf(!existsSync(vectors))('dpkg’s own table', () => {
-  const rows = existsSync(vectors) ? readFileSync(vectors, 'utf8').split('\n').filter(line => line !== '' && !line.startsWith('#')).map(line => line.split('\t')) : []
+  const rows = existsSync(vectors) ? readFileSync(vectors,
+    'utf8').split('\n').filter(line => line !== '' && !line.startsWith('#')).map(line => line.split('\t')) : []
   test.each(rows)('%s to %s is %s', (a = '', b = '', expected) => {
     expect(sign(a, b)).toBe(Number(expected))
     expect(byKey(a, b)).toBe(Number(expected))
@@ -95,7 +103,8 @@ describe.skipIf(!existsSync(vectors))('dpkg’s own table', () => {
 
 describe('what is a version', () => {
   const good = ['0', '1', '1.0-1', '1:1.0', '0:1.0', '1:2:3', '1.0-1-2', '2147483647:1', '1.0+dfsg~rc1-1+b2', '20240101', '1-~', '0~']
-  const bad = ['', '1:', '-1', '1.0-', 'v1.0', '~1', '+1', 'a:1', '1.0:2', '1.0-1:2', ':1', '2147483648:1', '1.0_1', '1.0 1', '1.0/1', '1.0-1_', '1,0', '1.0é', '1.0\n', '9'.repeat(129)]
+  const bad = ['', '1:', '-1', '1.0-', 'v1.0', '~1', '+1', 'a:1', '1.0:2', '1.0-1:2', ':1', '2147483648:1', '1.0_1', '1.0 1', '1.0/1', '1.0-1_',
+    '1,0', '1.0é', '1.0\n', '9'.repeat(129)]
   test.each(good)('%s is', version => { expect(complainVersion(version)).toBeUndefined() })
   test.each(bad)('%s is not', version => { expect(complainVersion(version)).toMatch(/.{10}/) })
 

@@ -1,7 +1,124 @@
-import type { Action } from '../core/policy.ts'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
-/** Placeholder type until the schema below derives it. */
-export type SettingsValue = {
-  readonly validation: { readonly max_upload_size_mb: number; readonly clamav_scan: boolean; readonly sha256_check: boolean; readonly grype_scan: boolean; readonly on_scanner_unavailable: 'hold' | 'warn' }
-  readonly cve_policy: Record<'critical' | 'high' | 'medium' | 'low' | 'negligible', Action>
+/** What a leaf may carry beside JSON Schema: the console and the README are made from it. */
+export interface Leaf {
+  readonly default: unknown
+  readonly description: string
+  readonly unit?: string
+  /** Encrypted at rest, `***` in every answer. */
+  readonly secret?: true
 }
+
+const bool = (value: boolean, description: string) => Type.Boolean({ default: value, description })
+const int = (value: number, range: readonly [number, number], description: string, unit?: string) =>
+  Type.Integer({ default: value, minimum: range[0], maximum: range[1], description, ...(unit === undefined ? {} : { unit }) })
+const text = (value: string, description: string, more: { readonly secret?: true; readonly pattern?: string; readonly maxLength?: number } = {}) =>
+  Type.String({ default: value, description, maxLength: 2_000, ...more })
+const choice = <const Words extends readonly string[]>(words: Words, value: Words[number], description: string) =>
+  Type.Unsafe<Words[number]>(Type.Union(words.map(word => Type.Literal(word)), { enum: [...words], default: value, description }))
+/** Opens a section; `edition` names the feature that is refused in the community edition. */
+const section = <const Leaves extends Record<string, TSchema>>(description: string, leaves: Leaves, edition?: string) =>
+  Type.Object(leaves, { description, additionalProperties: false, ...(edition === undefined ? {} : { edition }) })
+const toggles = (description: string) => Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$' }), Type.Boolean(), { default: {}, description, additionalProperties: false })
+
+const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
+const HOUR = [0, 23] as const
+const MINUTE = [0, 59] as const
+const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
+const schedule = (enabled: boolean, hour: number, minute: number, what: string) => ({
+  enabled: bool(enabled, `Run ${what} daily.`),
+  hour: int(hour, HOUR, 'Hour of the day it runs at, local time.', 'h'),
+  minute: int(minute, MINUTE, 'Minute of that hour.', 'min'),
+})
+
+/** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
+export const SETTINGS = Type.Object({
+  app_url: text('http://localhost:8000', 'Where people reach the console; password-reset links are made with it.', { pattern: URL_OR_EMPTY }),
+  sync: section('Daily security synchronisation.', schedule(true, 3, 0, 'the security synchronisation'), 'sync'),
+  sources: toggles('Switches each upstream source, by its id; one that is not named is on.'),
+  mirror: section('Bulk mirroring from upstream.', {
+    ...schedule(false, 4, 30, 'the mirror'),
+    max_packages_per_run: int(200, [1, 100_000], 'Packages one run imports at most.'),
+    max_runtime_minutes: int(60, [1, 1_440], 'How long one run lasts at most.', 'min'),
+    min_free_disk_gb: int(5, [0, 1_000_000], 'A run stops when less disk is free.', 'GB'),
+    sources: toggles('Sources that are mirrored; one that is not named is not.'),
+  }),
+  notifications: section('Outbound webhook.', {
+    webhook_url: text('', 'Where events are sent.', { pattern: URL_OR_EMPTY }),
+    webhook_enabled: bool(false, 'Send events.'),
+    webhook_min_packages: int(1, [0, 1_000_000], 'A sync or mirror result is sent from this many changed packages on.'),
+  }),
+  email: section('Mail over SMTP.', {
+    enabled: bool(false, 'Send mail.'),
+    smtp_host: text('', 'Mail server.', { maxLength: 255 }),
+    smtp_port: int(587, [1, 65_535], 'Its port: 465 is TLS from the start, 587 and 25 use STARTTLS.'),
+    smtp_user: text('', 'User name at the mail server.', { maxLength: 255 }),
+    smtp_password: text('', 'Password at the mail server.', { secret: true }),
+    from_address: text('', 'Sender.', { maxLength: 320 }),
+    to_addresses: text('', 'Receivers, separated by commas.'),
+    use_tls: bool(true, 'Refuse to send without TLS.'),
+  }, 'email'),
+  ldap: section('Login against a directory.', {
+    enabled: bool(false, 'Ask the directory when no local account matches.'),
+    host: text('', 'Directory server.', { maxLength: 255 }),
+    port: int(389, [1, 65_535], 'Its port.'),
+    use_ssl: bool(false, 'LDAPS.'),
+    use_starttls: bool(false, 'StartTLS.'),
+    bind_dn: text('', 'DN of the service account.'),
+    bind_password: text('', 'Its password.', { secret: true }),
+    base_dn: text('', 'Where people are searched.'),
+    user_filter: text('(uid={username})', 'Search filter; {username} is replaced, escaped.'),
+    attr_username: text('uid', 'Attribute with the user name.', { maxLength: 100 }),
+    attr_email: text('mail', 'Attribute with the mail address.', { maxLength: 100 }),
+    attr_fullname: text('cn', 'Attribute with the full name.', { maxLength: 100 }),
+    attr_groups: text('memberOf', 'Attribute with the groups.', { maxLength: 100 }),
+    group_admin: text('', 'Group whose members are admins.'),
+    group_maintainer: text('', 'Group whose members are maintainers.'),
+    group_uploader: text('', 'Group whose members are uploaders.'),
+    group_auditor: text('', 'Group whose members are auditors.'),
+    group_reader: text('', 'Group whose members are readers.'),
+    default_role: choice(['reader', 'auditor', 'uploader', 'maintainer', 'admin'], 'reader', 'Role of those in none of the groups.'),
+    auto_provision: bool(true, 'Make the local user at the first login.'),
+    verify_cert: bool(true, 'Verify the directory\'s certificate.'),
+    ca_bundle_path: text('', 'CA certificates to verify it with; empty means the system\'s.'),
+  }, 'ldap'),
+  retention: section('What is removed after a time.', {
+    audit_days: int(90, [1, 36_500], 'How long audit files are kept.', 'd'),
+    import_cleanup_days: int(30, [1, 36_500], 'How long what an import left is kept.', 'd'),
+  }, 'retention'),
+  backup: section('Daily backup.', {
+    ...schedule(false, 4, 30, 'the backup'),
+    retention_count: int(7, [1, 1_000], 'Backups that are kept.'),
+  }),
+  validation: section('The gate\'s steps.', {
+    sha256_check: bool(true, 'Compare the SHA-256 of what arrived with what the sender said.'),
+    clamav_scan: bool(true, 'Scan for malware.'),
+    grype_scan: bool(true, 'Look for known vulnerabilities.'),
+    grype_fail_on: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'critical', 'Severity from which a scan by grype alone fails.'),
+    max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
+    on_scanner_unavailable: choice(['hold', 'warn'], 'hold', 'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.'),
+  }),
+  cve_policy: section('What happens to a package with findings, by its worst severity.', {
+    critical: choice(ACTIONS, 'block', 'Action for critical findings.'),
+    high: choice(ACTIONS, 'review', 'Action for high findings.'),
+    medium: choice(ACTIONS, 'warn', 'Action for medium findings, and for those whose severity nobody knows.'),
+    low: choice(ACTIONS, 'allow', 'Action for low findings.'),
+    negligible: choice(ACTIONS, 'allow', 'Action for negligible findings.'),
+    sla_critical_days: int(0, [0, 3_650], 'Days to decide on critical findings.', 'd'),
+    sla_high_days: int(30, [0, 3_650], 'Days to decide on high findings.', 'd'),
+    sla_medium_days: int(90, [0, 3_650], 'Days to decide on medium findings.', 'd'),
+    auto_enrich: bool(true, 'Add exploit probability (EPSS) and known exploitation (KEV) at upload.'),
+  }),
+  mfa_policy: section('Second factor for admins.', {
+    enforce_admin_mfa: bool(false, 'Admins need a second factor.'),
+    grace_period_days: int(7, [0, 365], 'How long an admin may still log in without one.', 'd'),
+  }),
+  signing: section('The key that signs the indexes.', {
+    key_type: choice(['rsa4096', 'ed25519Legacy'], 'rsa4096', 'Algorithm of a new key. RSA is read by every client.'),
+    key_name: text('Gatehouse', 'Name in a new key.', { maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' }),
+    key_email: text('gatehouse@localhost.localdomain', 'Address in a new key.', { maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' }),
+    overlap_days: int(30, [0, 3_650], 'How long the previous key goes on signing beside a new one.', 'd'),
+  }),
+}, { additionalProperties: false })
+
+export type SettingsValue = Static<typeof SETTINGS>

@@ -1,15 +1,116 @@
-import type { SettingsValue } from './schema.ts'
+import { Value } from '@sinclair/typebox/value'
+import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { fail } from '../core/errors.ts'
+import type { Layout } from '../files/layout.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { isSealed, type SecretBox } from '../lib/secret-box.ts'
+import { translateLegacy } from './legacy.ts'
+import { SETTINGS, type SettingsValue } from './schema.ts'
+import { isTree, leaves, mapLeaves, MASK, overlay, type Tree } from './tree.ts'
 
 /** The runtime configuration. `/repos/settings.json` holds only what differs from the defaults. */
 export interface Settings {
   /** A frozen snapshot; a run takes one at its start and keeps it. */
   now(): SettingsValue
   /** The whole object as `GET /settings/` answers it: secrets as `***`. */
-  masked(): Record<string, unknown>
+  masked(): SettingsValue
   /**
    * Deep-merges `change`, checks it, writes it atomically, tells the subscribers.
-   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting; then nothing has changed
+   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting, enterprise_only; then nothing has changed
+   * @returns the dotted keys whose value is another now
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
   subscribe(listener: (now: SettingsValue) => void): void
+}
+
+export interface SettingsDeps {
+  readonly layout: Pick<Layout, 'settingsFile'>
+  readonly box: SecretBox
+  readonly production: boolean
+  readonly edition: 'enterprise' | 'community'
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(freeze)
+    Object.freeze(value)
+  }
+  return value
+}
+
+function defaultsFor(production: boolean): Tree {
+  const value = Value.Create(SETTINGS) as SettingsValue
+  return { ...value, validation: { ...value.validation, on_scanner_unavailable: production ? 'hold' : 'warn' } }
+}
+
+/** What is on disk, secrets opened. @throws Error with one line that names the file or the setting */
+async function load(path: string, box: SecretBox): Promise<Tree> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new Error('settings.json is damaged: it is not JSON. Restore it from a backup, or remove it to start with the defaults.', { cause })
+  }
+  if (!isTree(value)) throw new Error('settings.json is damaged: it is not an object. Restore it from a backup, or remove it to start with the defaults.')
+  return mapLeaves(SETTINGS, value, ({ path: key, schema, value: kept }) => {
+    if (schema.secret !== true || typeof kept !== 'string' || !isSealed(kept)) return kept
+    try {
+      return box.open(kept).toString('utf8')
+    } catch (cause) {
+      throw new Error(`The setting ${key} cannot be read: ${(cause as Error).message}.`, { cause })
+    }
+  })
+}
+
+/** Sections of the enterprise edition that the change touches. */
+function refuseLocked(change: Tree): void {
+  for (const key of Object.keys(change)) {
+    const edition = (SETTINGS.properties as Record<string, { edition?: string }>)[key]?.edition
+    if (edition !== undefined) fail('enterprise_only', { feature: `The settings section ${edition}` })
+  }
+}
+
+/** Reads the settings once and keeps them. @throws Error in one line when the file is damaged or its key is another one */
+export async function createSettings({ layout, box, production, edition }: SettingsDeps): Promise<Settings> {
+  const defaults = defaultsFor(production)
+  const lock = createKeyedLock()
+  const listeners: ((now: SettingsValue) => void)[] = []
+  let current = freeze(overlay(SETTINGS, defaults, await load(layout.settingsFile, box)) as SettingsValue)
+
+  async function save(next: Tree): Promise<void> {
+    const standard = new Map([...leaves(SETTINGS, defaults)].map(leaf => [leaf.path, leaf.value]))
+    const differing = mapLeaves(SETTINGS, next, ({ path, schema, value }) => {
+      if (isDeepStrictEqual(value, standard.get(path))) return undefined
+      return schema.secret === true && typeof value === 'string' ? box.seal(value) : value
+    })
+    await writeAtomic(layout.settingsFile, `${JSON.stringify(differing, null, 2)}\n`, { mode: 0o600 })
+  }
+
+  return {
+    now: () => current,
+    masked: () => mapLeaves(SETTINGS, current, ({ schema, value }) => schema.secret === true && value !== '' ? MASK : value) as SettingsValue,
+    patch: change => lock.run('settings', async () => {
+      if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
+      const parts = translateLegacy(change)
+      if (edition === 'community') parts.forEach(refuseLocked)
+      const next = parts.reduce<Tree>((sofar, part) => overlay(SETTINGS, sofar, part), current)
+      const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
+      const changed = [...leaves(SETTINGS, next)].filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path))).map(leaf => leaf.path)
+      if (changed.length === 0) return { changed }
+      await save(next)
+      current = freeze(next as SettingsValue)
+      for (const listener of listeners) listener(current)
+      return { changed }
+    }),
+    subscribe: listener => { listeners.push(listener) },
+  }
 }

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { ENV_TABLE, EnvProblems, readEnv } from './env.ts'
+
+const STRONG = { JWT_SECRET_KEY: 'f3a91c07d5b2e846f3a9', WEBHOOK_SECRET: '90ab12cd34ef56789012', LICENSE_VENDOR_SECRET: 'q8w7e6r5t4y3u2i1o0pa' }
+
+function problemsOf(vars: Record<string, string>): readonly string[] {
+  try {
+    readEnv(vars, '/here')
+    return []
+  } catch (error) {
+    return (error as EnvProblems).problems
+  }
+}
+
+describe('the environment', () => {
+  test('an empty one is a development machine with everything below ./var/repos', () => {
+    expect(readEnv({}, '/here')).toMatchObject({ production: false, host: '127.0.0.1', port: 8000, reposRoot: '/here/var/repos', repoFormat: 'all', edition: 'enterprise', jwtMinutes: 60, warnings: [] })
+    expect(readEnv({ ENV: 'production', ...STRONG }, '/here').reposRoot).toBe('/repos')
+  })
+
+  test('every problem is told at once, each with its variable, and no secret is repeated', () => {
+    const problems = problemsOf({ ENV: 'production', PORT: '70000', EDITION: 'pro', JWT_SECRET_KEY: 'changeme', DATABASE_URL: 'mysql://u:hunter2@h/d' })
+    expect(problems.map(problem => problem.split(':')[0])).toEqual(['PORT', 'DATABASE_URL', 'JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'LICENSE_VENDOR_SECRET', 'EDITION'])
+    expect(problems.join()).not.toMatch(/hunter2|changeme/)
+  })
+
+  test.each(['', 'secret', 'change-me', 'CHANGEME', 'password123', 'aaaaaaaaaaaaaaaaaaaaaaaa', 'short', 'your-secret-key-here'])('production refuses the secret %j', weak => {
+    for (const name of Object.keys(STRONG)) expect(problemsOf({ ENV: 'production', ...STRONG, [name]: weak })).toHaveLength(1)
+    expect(problemsOf({ ENV: 'development', JWT_SECRET_KEY: weak })).toEqual([])
+  })
+
+  test('an unknown REPO_FORMAT means apt, with a warning', () => {
+    expect(readEnv({ REPO_FORMAT: 'yum' }, '/')).toMatchObject({ repoFormat: 'apt', warnings: [expect.stringContaining('REPO_FORMAT=yum')] })
+  })
+
+  test('a bcrypt hash may be written with doubled dollars', () => {
+    const hash = `$2b$12$${'a'.repeat(53)}`
+    for (const text of [hash, hash.replaceAll('$', '$$$$')]) {
+      expect(readEnv({ ADMIN_USERNAME: 'root', ADMIN_PASSWORD_HASH: text }, '/').admin).toEqual({ username: 'root', passwordHash: hash })
+    }
+    expect(problemsOf({ ADMIN_USERNAME: 'root' })).toHaveLength(1)
+    expect(problemsOf({ ADMIN_USERNAME: 'root', ADMIN_PASSWORD_HASH: 'plain' })).toHaveLength(1)
+  })
+
+  test('every variable has a description, and its default passes its own check', () => {
+    for (const { description, default: standard, check } of ENV_TABLE) {
+      expect(description).toMatch(/\.$/)
+      if (standard !== undefined) expect(check?.(standard)).toBeUndefined()
+    }
+  })
+})

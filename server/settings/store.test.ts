@@ -1,0 +1,121 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isRefusal } from '../core/errors.ts'
+import { createSecretBox } from '../lib/secret-box.ts'
+import { SETTINGS } from './schema.ts'
+import { createSettings, type Settings, type SettingsDeps } from './store.ts'
+import { leaves } from './tree.ts'
+
+let root: string
+let settingsFile: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'gh-settings-'))
+  settingsFile = join(root, 'settings.json')
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const open = (more: Partial<SettingsDeps> = {}): Promise<Settings> =>
+  createSettings({ layout: { settingsFile }, box: createSecretBox('a key'), production: true, edition: 'enterprise', ...more })
+const refusal = async (settings: Settings, change: unknown): Promise<string> =>
+  settings.patch(change).then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
+
+test('the defaults are those of the specification', async () => {
+  const now = (await open()).now()
+  expect(now.sync).toEqual({ enabled: true, hour: 3, minute: 0 })
+  expect(now.mirror).toEqual({ enabled: false, hour: 4, minute: 30, max_packages_per_run: 200, max_runtime_minutes: 60, min_free_disk_gb: 5, sources: {} })
+  expect(now.email).toMatchObject({ enabled: false, smtp_port: 587, use_tls: true })
+  expect(now.ldap).toMatchObject({ enabled: false, port: 389, default_role: 'reader', auto_provision: true, verify_cert: true, ca_bundle_path: '' })
+  expect(now.retention).toEqual({ audit_days: 90, import_cleanup_days: 30 })
+  expect(now.backup).toEqual({ enabled: false, hour: 4, minute: 30, retention_count: 7 })
+  expect(now.validation).toEqual({ sha256_check: true, clamav_scan: true, grype_scan: true, grype_fail_on: 'critical', max_upload_size_mb: 500, on_scanner_unavailable: 'hold' })
+  expect(now.cve_policy).toEqual({
+    critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', sla_critical_days: 0, sla_high_days: 30, sla_medium_days: 90, auto_enrich: true,
+  })
+  expect(now.mfa_policy).toEqual({ enforce_admin_mfa: false, grace_period_days: 7 })
+  for (const leaf of leaves(SETTINGS, now)) expect(leaf.schema.description, leaf.path).toMatch(/\.$/)
+})
+
+test('outside production an engine that does not answer only warns', async () => {
+  expect((await open({ production: false })).now().validation.on_scanner_unavailable).toBe('warn')
+})
+
+describe('a patch', () => {
+  test('is merged deeply, kept as the difference only, and told to subscribers', async () => {
+    const settings = await open()
+    const told: number[] = []
+    settings.subscribe(now => told.push(now.sync.hour))
+    expect(await settings.patch({ sync: { hour: 5 }, cve_policy: { high: 'block' } })).toEqual({ changed: ['sync.hour', 'cve_policy.high'] })
+    expect(settings.now().sync).toEqual({ enabled: true, hour: 5, minute: 0 })
+    expect(JSON.parse(await readFile(settingsFile, 'utf8'))).toEqual({ sync: { hour: 5 }, cve_policy: { high: 'block' } })
+    expect((await stat(settingsFile)).mode & 0o777).toBe(0o600)
+    expect(told).toEqual([5])
+    expect((await open()).now().sync.hour).toBe(5)
+  })
+
+  test('of a secret is masked in answers, encrypted on disk, unchanged by ***, and readable after a restart', async () => {
+    const settings = await open()
+    await settings.patch({ email: { smtp_password: 'hunter2' } })
+    await settings.patch({ email: { smtp_password: '***', smtp_host: 'mail.example' } })
+    expect(settings.masked().email).toMatchObject({ smtp_password: '***', smtp_host: 'mail.example' })
+    expect(settings.masked().ldap.bind_password).toBe('') // nothing is set, and that is no secret
+    expect(await readFile(settingsFile, 'utf8')).not.toContain('hunter2')
+    expect((await open()).now().email.smtp_password).toBe('hunter2')
+  })
+
+  test.each<[string, unknown, string]>([
+    ['an unknown key', { sync: { hours: 1 } }, 'unknown_setting: There is no setting sync.hours.'],
+    ['an unknown section', { syncs: {} }, 'unknown_setting: There is no setting syncs.'],
+    ['a value out of bounds', { sync: { hour: 24 } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
+    ['a value of another type', { sync: { enabled: 'yes' } }, 'bad_setting: sync.enabled: it must be true or false.'],
+    ['null', { sync: { hour: null } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
+    ['a section that is no object', { sync: true }, 'bad_setting: sync: it must be an object.'],
+    ['an action nobody knows', { cve_policy: { high: 'explode' } }, 'bad_setting: cve_policy.high: it must be one of block, review, warn, allow.'],
+    ['a prototype key', JSON.parse('{"__proto__":{"polluted":true}}'), 'unknown_setting: There is no setting __proto__.'],
+    ['a prototype key in free names', JSON.parse('{"sources":{"__proto__":true}}'), 'bad_setting: sources: it must be an object of names with true or false.'],
+    ['an array', [], 'bad_setting: settings: it must be an object.'],
+  ])('with %s is refused, and nothing of it is kept', async (_, change, message) => {
+    const settings = await open()
+    const before = settings.now()
+    const whole = Array.isArray(change) ? change : { ...{ backup: { retention_count: 3 } }, ...(change as object) }
+    expect(await refusal(settings, change)).toBe(message)
+    expect(await refusal(settings, Object.hasOwn(change as object, '__proto__') ? change : whole)).toBe(message)
+    expect(settings.now()).toBe(before)
+  })
+
+  test('of the flat keys of older clients lands in its section', async () => {
+    const settings = await open()
+    await settings.patch({ ldap_url: 'ldaps://dir.example', ldap_bind_dn: 'cn=svc', ldap_bind_password: 'pw', ldap_base_dn: 'dc=example', retention_days: 30 })
+    expect(settings.now().ldap).toMatchObject({ host: 'dir.example', port: 636, use_ssl: true, bind_dn: 'cn=svc', bind_password: 'pw', base_dn: 'dc=example' })
+    expect(settings.now().retention.audit_days).toBe(30)
+    expect(await refusal(settings, { ldap_url: 'http://dir' })).toContain('bad_setting: ldap_url')
+  })
+
+  test('twenty at once lose nothing', async () => {
+    const settings = await open()
+    await Promise.all(Array.from({ length: 20 }, (_, n) => settings.patch({ sources: { [`source-${n}`]: false } })))
+    expect(Object.keys(settings.now().sources)).toHaveLength(20)
+    expect(Object.keys((await open()).now().sources)).toHaveLength(20)
+  })
+
+  test('of an enterprise section is refused in the community edition; the rest goes on', async () => {
+    const settings = await open({ edition: 'community' })
+    expect(await refusal(settings, { ldap: { enabled: true } })).toContain('enterprise_only')
+    expect(await refusal(settings, { retention_days: 5 })).toContain('enterprise_only')
+    await settings.patch({ cve_policy: { high: 'warn' } })
+    expect(settings.now().cve_policy.high).toBe('warn')
+  })
+})
+
+describe('a start', () => {
+  test('with a damaged file stops in one clear line', async () => {
+    await writeFile(settingsFile, '{"sync":')
+    await expect(open()).rejects.toThrow('settings.json is damaged')
+  })
+
+  test('with another key names the setting it cannot read', async () => {
+    await (await open()).patch({ ldap: { bind_password: 'x' } })
+    await expect(open({ box: createSecretBox('another key') })).rejects.toThrow('ldap.bind_password cannot be read: it was encrypted with another SETTINGS_ENCRYPTION_KEY')
+  })
+})

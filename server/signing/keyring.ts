@@ -1,0 +1,111 @@
+import { chmod, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as openpgp from 'openpgp'
+import { fail } from '../core/errors.ts'
+import type { Layout } from '../files/layout.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import { algorithmOf, createSigner, fingerprintOf, generateKey, publicBlock, type SigningKey } from './openpgp.ts'
+import type { KeyCard, Keyring } from './signer.ts'
+
+/**
+ * The keys on disk: `keyring/<fingerprint>.json`, mode 0600, the secret part sealed; folder 0700.
+ * `current` is the newest that does not retire; the others sign beside it until `retires_at`.
+ */
+interface Stored { readonly fingerprint: string; readonly created_at: string; readonly retires_at?: string; readonly sealed: string }
+
+export interface KeyringDeps {
+  readonly layout: Pick<Layout, 'keyring' | 'publicKey'>
+  readonly box: SecretBox
+  readonly clock: Clock
+}
+
+const DAY_MS = 86_400_000
+
+async function readStored(folder: string): Promise<Stored[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
+  const files = names.filter(name => /^[0-9A-F]{40,64}\.json$/.test(name))
+  const stored = await Promise.all(files.map(async name => JSON.parse(await readFile(join(folder, name), 'utf8')) as Stored))
+  // the key without an end is the current one; then the most recent first
+  return stored.sort((a, b) => Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1))
+}
+
+function cardOf(stored: Stored, key: openpgp.PrivateKey): KeyCard {
+  return {
+    fingerprint: stored.fingerprint, user_id: key.getUserIDs()[0] ?? '', algorithm: algorithmOf(key), created_at: stored.created_at,
+    role: stored.retires_at === undefined ? 'current' : 'previous', ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
+  }
+}
+
+/** Opens the keyring; call `publish` once at start so that `gpg.key` says what the keyring says. */
+export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<void> } {
+  const lock = createKeyedLock()
+  const listeners: (() => void)[] = []
+  let loaded: Promise<readonly SigningKey[]> | undefined
+
+  async function load(): Promise<readonly SigningKey[]> {
+    const keys: SigningKey[] = []
+    for (const stored of await readStored(layout.keyring)) {
+      const key = await openpgp.readPrivateKey({ binaryKey: box.open(stored.sealed) })
+      keys.push({ key, card: cardOf(stored, key) })
+    }
+    return keys
+  }
+
+  async function active(): Promise<readonly SigningKey[]> {
+    loaded ??= load().catch((error: unknown) => { loaded = undefined; throw error })
+    const now = clock.now().toISOString()
+    return (await loaded).filter(({ card }) => card.retires_at === undefined || card.retires_at > now)
+  }
+
+  async function needed(): Promise<readonly SigningKey[]> {
+    const keys = await active()
+    return keys.some(({ card }) => card.role === 'current') ? keys : fail('no_signing_key', {})
+  }
+
+  const store = (stored: Stored): Promise<void> =>
+    writeAtomic(join(layout.keyring, `${stored.fingerprint}.json`), `${JSON.stringify(stored)}\n`, { mode: 0o600 })
+
+  async function retirePrevious(overlapDays: number): Promise<void> {
+    const now = clock.now()
+    for (const stored of await readStored(layout.keyring)) {
+      if (stored.retires_at === undefined) await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
+      else if (stored.retires_at <= now.toISOString()) await rm(join(layout.keyring, `${stored.fingerprint}.json`), { force: true })
+    }
+  }
+
+  async function publish(): Promise<void> {
+    const keys = await active()
+    if (keys.length > 0) await writeAtomic(layout.publicKey, publicBlock(keys.map(({ key }) => key), 'armored'), { mode: 0o644 })
+  }
+
+  let cached: { readonly of: string; readonly signer: ReturnType<typeof createSigner> } | undefined
+  return {
+    async signer() {
+      const keys = await needed()
+      const of = keys.map(({ card }) => card.fingerprint).join()
+      if (cached?.of !== of) cached = { of, signer: createSigner(keys, () => clock.now()) }
+      return cached.signer
+    },
+    keys: async () => (await active()).map(({ card }) => card),
+    publish,
+    generate: options => lock.run('keyring', async () => {
+      await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
+      await chmod(layout.keyring, 0o700)
+      const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
+      const key = await generateKey({ ...options, at })
+      const stored: Stored = { fingerprint: fingerprintOf(key), created_at: at.toISOString(), sealed: box.seal(key.write()) }
+      // first retire, then add: after a crash in between, the old key still signs and the admin generates again
+      await retirePrevious(options.overlapDays)
+      await store(stored)
+      loaded = undefined
+      await publish()
+      for (const listener of listeners) listener()
+      return cardOf(stored, key)
+    }),
+    publicKey: async form => publicBlock((await needed()).map(({ key }) => key), form),
+    onChange: listener => { listeners.push(listener) },
+  }
+}

@@ -58,8 +58,8 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
     spool: deps.spool, limitBytes,
     check: ({ head, filename, fields: sofar }) => {
       const format = recognise(deps, head, filename)
-      const codename = sofar.get('distribution')
-      if (codename !== undefined && codename !== '') choose(deps, codename, format)
+      const codename = sofar.get('distribution')?.trim() ?? ''
+      if (codename !== '') choose(deps, codename, format)
     },
   })
   try {

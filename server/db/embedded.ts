@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rm, symlink } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -45,24 +45,50 @@ async function healLinks(native: string): Promise<void> {
 }
 
 /** How PostgreSQL is run: it refuses root, so root enters a user namespace; and it must die with its parent. */
-interface Runner { readonly native: string; command(binary: string, args: readonly string[]): [string, string[], { uid?: number; gid?: number }] }
+interface Runner {
+  /** The uid that owns the data, where it is not ours. */
+  readonly uid?: number
+  command(binary: string, args: readonly string[]): readonly [string, readonly string[]]
+}
 
 const NOBODY = 65534
 
-async function chooseRunner(native: string, folder: string): Promise<Runner> {
-  const dieWithParent = (binary: string, args: readonly string[]): string[] => ['setpriv', '--pdeathsig', 'INT', join(native, 'bin', binary), ...args]
+/**
+ * A copy of the binaries where another uid can read them: node_modules may lie below a folder that is root's alone.
+ * /tmp is everybody's, so a folder found there is used only when root made it and nobody else may write to it.
+ */
+async function copyBinaries(native: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string }
+  const place = join(tmpdir(), `gatehouse-postgres-${version}`)
+  const found = await lstat(place).catch(() => undefined)
+  if (found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0) return place
+  const part = await mkdtemp(`${place}-`)
+  await cp(native, part, { recursive: true, verbatimSymlinks: true })
+  await chmod(part, 0o755)
+  return rename(part, place).then(() => place, () => part) // somebody else's folder is in the way: ours goes by its own name
+}
+
+async function chooseRunner(native: string): Promise<Runner> {
+  const canSetpriv = spawnSync('setpriv', ['--version']).status === 0
+  // SIGINT is PostgreSQL's fast shutdown: transactions are rolled back, the rest is written
+  const dieWithParent = (binary: string, args: readonly string[]): [string, ...string[]] =>
+    canSetpriv ? ['setpriv', '--pdeathsig', 'INT', join(native, 'bin', binary), ...args] : [join(native, 'bin', binary), ...args]
   if (process.getuid?.() !== 0) {
-    return { native, command: (binary, args) => { const [first = '', ...rest] = dieWithParent(binary, args); return [first, rest, {}] } }
+    return { command: (binary, args) => { const [first, ...rest] = dieWithParent(binary, args); return [first, rest] } }
   }
   const namespace = ['--user', '--map-user=1000', '--map-group=1000']
   if (spawnSync('unshare', [...namespace, 'true']).status === 0) {
-    return { native, command: (binary, args) => ['unshare', [...namespace, ...dieWithParent(binary, args)], {}] }
+    return { command: (binary, args) => ['unshare', [...namespace, ...dieWithParent(binary, args)]] }
   }
-  // no user namespaces (some containers): another uid, and binaries where that uid can read them
-  const readable = join(tmpdir(), 'gatehouse-postgres-18.4')
-  if (!existsSync(join(readable, 'bin', 'postgres'))) await cp(native, readable, { recursive: true, verbatimSymlinks: true })
-  spawnSync('chown', ['-R', String(NOBODY), folder])
-  return { native: readable, command: (binary, args) => ['setpriv', [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--pdeathsig', 'INT', join(readable, 'bin', binary), ...args], {}] }
+  if (!canSetpriv) throw new Error('The embedded PostgreSQL does not run as root here (no user namespaces, no setpriv). Start Gatehouse as another user, or set DATABASE_URL.')
+  const readable = await copyBinaries(native)
+  const asNobody = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--pdeathsig', 'INT']
+  return { uid: NOBODY, command: (binary, args) => ['setpriv', [...asNobody, join(readable, 'bin', binary), ...args]] }
+}
+
+/** Gives a folder to the uid PostgreSQL runs as; also the other way round, when namespaces became possible. */
+function own(runner: Runner, folder: string): void {
+  if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${runner.uid ?? 0}:${runner.uid ?? 0}`, folder])
 }
 
 function isAlive(pid: number): boolean {
@@ -74,36 +100,59 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes the pid file of a server that is no more; waits for one that is going. @throws when another one runs on the folder */
+/** The pid of the server that runs on `folder`; undefined when it is gone and its number belongs to nobody, or to somebody else. */
+async function findRunning(folder: string): Promise<number | undefined> {
+  const pid = Number((await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n', 1)[0])
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
+  const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
+  if (exe === undefined) return pid // not readable for us: believe it
+  // a server works in its data folder; a number that came to another PostgreSQL meanwhile shows another one
+  return basename(exe).startsWith('postgres') && await readlink(`/proc/${pid}/cwd`).catch(() => undefined) === await realpath(folder) ? pid : undefined
+}
+
+const GOING_MS = 15_000
+
+/** Removes the pid file of a server that is no more; waits for one that is going. @throws when another one stays on the folder */
 async function healPidFile(folder: string): Promise<void> {
-  const file = join(folder, 'postmaster.pid')
-  const deadline = Date.now() + 15_000
+  const deadline = Date.now() + GOING_MS
   for (;;) {
-    const text = await readFile(file, 'utf8').catch(() => undefined)
-    if (text === undefined) return
-    const pid = Number(text.split('\n', 1)[0])
-    const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
-    const ours = isAlive(pid) && (exe === undefined ? process.platform !== 'linux' : basename(exe).startsWith('postgres'))
-    if (!ours) {
-      await rm(file, { force: true })
-      return
+    const pid = await findRunning(folder)
+    if (pid === undefined) return rm(join(folder, 'postmaster.pid'), { force: true })
+    const parent = await findDaemon(pid)
+    if (parent !== undefined || Date.now() > deadline) {
+      throw new Error(`${folder} is in use by pid ${parent ?? pid}. Stop the other Gatehouse that runs on this REPOS_ROOT first, or give this one its own.`)
     }
-    if (Date.now() > deadline) throw new Error(`${folder} is in use by the PostgreSQL with pid ${pid}. Stop the other Gatehouse that runs on this REPOS_ROOT first.`)
-    await new Promise(resolve => setTimeout(resolve, 100))
+    await new Promise(resolve => setTimeout(resolve, 50))
   }
 }
 
-function initialise(runner: Runner, folder: string): void {
-  const [command, args, options] = runner.command('initdb', ['-D', folder, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-instructions'])
-  const done = spawnSync(command, args, { encoding: 'utf8', ...options })
+/** The live Gatehouse that keeps this PostgreSQL; undefined when its parent died and it is on its way out. */
+async function findDaemon(pid: number): Promise<number | undefined> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const parent = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0)
+  const exe = await readlink(`/proc/${parent}/exe`).catch(() => '')
+  return basename(exe).startsWith('node') ? parent : undefined
+}
+
+/** Makes the cluster beside its place and moves it there whole: PG_VERSION is the first file of an initdb that may be killed. */
+async function initialise(runner: Runner, folder: string, durable: boolean): Promise<void> {
+  const part = `${folder}.part`
+  await rm(part, { recursive: true, force: true })
+  await mkdir(part, { recursive: true, mode: 0o700 })
+  own(runner, part)
+  const [command, args] = runner.command('initdb', ['-D', part, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-instructions',
+    ...durable ? [] : ['--no-sync']])
+  const done = spawnSync(command, args, { encoding: 'utf8' })
   if (done.status !== 0) throw new Error(`initdb failed: ${(done.stderr || done.error?.message || '').trim().slice(-500)}`)
+  await rm(folder, { recursive: true, force: true })
+  await rename(part, folder)
 }
 
 function launch(runner: Runner, folder: string, socket: string, durable: boolean): Promise<ChildProcess> {
   const settings = ['listen_addresses=', 'shared_buffers=128MB', 'max_connections=60', 'max_wal_size=512MB', 'wal_compression=on', 'jit=off',
     ...durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']]
-  const [command, args, options] = runner.command('postgres', ['-D', folder, '-k', socket, ...settings.flatMap(setting => ['-c', setting])])
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], ...options })
+  const [command, args] = runner.command('postgres', ['-D', folder, '-k', socket, ...settings.flatMap(setting => ['-c', setting])])
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   return new Promise((resolve, reject) => {
     let said = ''
     const deadline = setTimeout(() => { child.kill('SIGKILL'); reject(new Error(`PostgreSQL did not start within ${START_MS / 1000} s: ${said.slice(-500)}`)) }, START_MS)
@@ -134,31 +183,27 @@ async function ensureDatabase(socket: string): Promise<void> {
 export async function startEmbedded({ folder, durable = true }: EmbeddedOptions): Promise<Embedded> {
   const native = findBinaries()
   await healLinks(native)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const runner = await chooseRunner(native, folder)
-  if (!existsSync(join(folder, 'PG_VERSION'))) {
-    await rm(folder, { recursive: true, force: true }) // a first start that was interrupted left half a cluster
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    if (runner.native !== native) spawnSync('chown', [String(NOBODY), folder])
-    initialise(runner, folder)
-  }
+  const runner = await chooseRunner(native)
   await healPidFile(folder)
+  if (!existsSync(join(folder, 'PG_VERSION'))) await initialise(runner, folder, durable)
+  else if ((await lstat(folder)).uid !== (runner.uid ?? process.getuid?.())) own(runner, folder)
   // short on purpose: the path of a unix socket has at most 107 bytes
   const socket = await mkdtemp(join(tmpdir(), 'gh-pg-'))
-  await chmod(socket, 0o700)
-  if (runner.native !== native) spawnSync('chown', [String(NOBODY), socket])
+  own(runner, socket)
+  const removeSocket = (): Promise<void> => rm(socket, { recursive: true, force: true })
   const child = await launch(runner, folder, socket, durable).catch(async (error: unknown) => {
-    await rm(socket, { recursive: true, force: true })
+    await removeSocket()
     throw error
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  await ensureDatabase(socket)
-  return {
-    socket, database: DATABASE, pid: child.pid ?? 0,
-    stop: async () => {
-      child.kill('SIGINT') // fast shutdown
-      await ended
-      await rm(socket, { recursive: true, force: true })
-    },
+  const stop = async (): Promise<void> => {
+    child.kill('SIGINT')
+    await ended
+    await removeSocket()
   }
+  await ensureDatabase(socket).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
+  return { socket, database: DATABASE, pid: child.pid ?? 0, stop }
 }

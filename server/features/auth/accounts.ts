@@ -1,0 +1,84 @@
+import { ROLES, type Principal, type Role } from '../../core/access.ts'
+import { fail } from '../../core/errors.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Audit, AuditAction } from '../../record/audit.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import { hashPassword } from './passwords.ts'
+import { deleteAccount, findAccount, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
+
+/** Who acts, and from where: for the audit line. */
+export interface By { readonly who: Principal; readonly ip: string }
+
+export interface AccountDeps { readonly db: Db; readonly audit: Audit; readonly outbox: Pick<Outbox, 'nudge'>; readonly clock: Clock }
+
+/** `role`, or its older form `roles` with one entry. @throws missing_role */
+export function roleOf(body: { readonly role?: Role; readonly roles?: readonly Role[] }): Role {
+  return body.role ?? body.roles?.[0] ?? fail('missing_role', { roles: ROLES.join(', '), field: 'role' })
+}
+
+export interface Accounts {
+  create(account: { readonly username: string; readonly password: string; readonly role: Role; readonly fullName?: string | undefined; readonly email?: string | undefined }, by: By): Promise<Account>
+  change(username: string, change: AccountChange, by: By): Promise<Account>
+  remove(username: string, by: By): Promise<void>
+  resetPassword(username: string, password: string, by: By): Promise<void>
+}
+
+/** What an admin does to accounts. Each change and its audit line are one transaction. */
+export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>): Accounts {
+  async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const result = await db.tx(work)
+    outbox.nudge()
+    return result
+  }
+
+  const note = (tx: Tx, action: AuditAction, detail: string, { who, ip }: By): Promise<void> =>
+    audit.owe(tx, { action, result: 'SUCCESS', user: who.name, detail, ip })
+
+  /** @throws last_admin when `username` is the only one who could still change anything */
+  async function keepAnAdmin(tx: Tx, username: string): Promise<void> {
+    const admins = await lockAdmins(tx)
+    if (admins.length === 1 && admins[0] === username) fail('last_admin', { username })
+  }
+
+  return {
+    async create({ username, password, role, fullName, email }, by) {
+      const passwordHash = await hashPassword(password)
+      return changing(async tx => {
+        const account = await insertAccount(tx, { username, passwordHash, role, fullName, email }) ?? fail('user_exists', { username })
+        await note(tx, 'USER_CREATE', `${username}, ${role}.`, by)
+        return account
+      })
+    },
+    change: (username, change, by) => changing(async tx => {
+      const isSelf = by.who.kind === 'user' && by.who.name === username
+      if (isSelf && change.role !== undefined) {
+        const own = await findAccount(tx, username)
+        if (own !== undefined && own.role !== change.role) fail('own_role', { username })
+      }
+      if (isSelf && change.active === false) fail('own_account', { username })
+      if (change.active === false || (change.role !== undefined && change.role !== 'admin')) await keepAnAdmin(tx, username)
+      const before = await findAccount(tx, username) ?? fail('user_not_found', { username })
+      const after = await updateAccount(tx, username, change) ?? fail('user_not_found', { username })
+      const changed = (['role', 'full_name', 'email', 'active'] as const).filter(field => before[field] !== after[field])
+      if (before.role !== after.role) await note(tx, 'USER_ROLE_CHANGE', `${username}: ${before.role} → ${after.role}.`, by)
+      if (changed.some(field => field !== 'role') || changed.length === 0) await note(tx, 'USER_UPDATE', `${username}: ${changed.filter(field => field !== 'role').join(', ') || 'nothing changed'}.`, by)
+      return after
+    }),
+    remove: (username, by) => changing(async tx => {
+      if (by.who.kind === 'user' && by.who.name === username) fail('own_account', { username })
+      await keepAnAdmin(tx, username)
+      if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
+      await deleteAccount(tx, username)
+      await note(tx, 'USER_DELETE', `${username}.`, by)
+    }),
+    async resetPassword(username, password, by) {
+      const hash = await hashPassword(password, 'new_password')
+      await changing(async tx => {
+        if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
+        await setPassword(tx, { username, hash })
+        await note(tx, 'PASSWORD_RESET', `${username}, by an admin.`, by)
+      })
+    },
+  }
+}

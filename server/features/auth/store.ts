@@ -1,0 +1,112 @@
+import type { Role } from '../../core/access.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+
+export interface Account {
+  readonly username: string
+  readonly password_hash: string
+  readonly role: Role
+  readonly full_name: string | null
+  readonly email: string | null
+  readonly active: boolean
+  readonly created_at: Date
+  readonly last_login: Date | null
+  readonly locked_until: Date | null
+  readonly credentials_at: Date
+  /** The session that changed the password: it goes on. */
+  readonly kept_session: string | null
+}
+
+const COLUMNS = 'username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session'
+
+export function findAccount(db: Queryable, username: string): Promise<Account | undefined> {
+  return db.first<Account>(`select ${COLUMNS} from account where username = $1`, [username])
+}
+
+export function listAccounts(db: Queryable): Promise<Account[]> {
+  return db.query<Account>(`select ${COLUMNS} from account order by username`)
+}
+
+export interface NewAccount { readonly username: string; readonly passwordHash: string; readonly role: Role; readonly fullName?: string | undefined; readonly email?: string | undefined }
+
+/** @returns undefined when the name is taken */
+export function insertAccount(db: Queryable, { username, passwordHash, role, fullName, email }: NewAccount): Promise<Account | undefined> {
+  return db.first<Account>(`
+    insert into account (username, password_hash, role, full_name, email) values ($1, $2, $3, $4, $5)
+    on conflict (username) do nothing returning ${COLUMNS}`, [username, passwordHash, role, fullName ?? null, email ?? null])
+}
+
+export interface AccountChange { readonly role?: Role | undefined; readonly fullName?: string | null | undefined; readonly email?: string | null | undefined; readonly active?: boolean | undefined }
+
+/** Changes what is given. Switching an account off also ends its sessions, for when it is switched on again. */
+export function updateAccount(tx: Tx, username: string, { role, fullName, email, active }: AccountChange): Promise<Account | undefined> {
+  return tx.first<Account>(`
+    update account set role = coalesce($2, role), full_name = case when $3 then $4 else full_name end, email = case when $5 then $6 else email end,
+      active = coalesce($7, active), credentials_at = case when $7 = false then clock_timestamp() else credentials_at end,
+      kept_session = case when $7 = false then null else kept_session end
+    where username = $1 returning ${COLUMNS}`,
+  [username, role ?? null, fullName !== undefined, fullName ?? null, email !== undefined, email ?? null, active ?? null])
+}
+
+export async function deleteAccount(tx: Tx, username: string): Promise<void> {
+  await tx.query('delete from account where username = $1', [username])
+}
+
+/** A new password ends every session that was opened with the old one, but for `keep`, and lifts a lock. */
+export async function setPassword(db: Queryable, { username, hash, keep }: { readonly username: string; readonly hash: string; readonly keep?: string }): Promise<void> {
+  await db.query(`
+    update account set password_hash = $2, credentials_at = clock_timestamp(), kept_session = $3, failed_logins = 0, locked_until = null
+    where username = $1`, [username, hash, keep ?? null])
+}
+
+/** Active admins, locked until the transaction ends, so that two cannot remove one another at once. */
+export async function lockAdmins(tx: Tx): Promise<string[]> {
+  return (await tx.query<{ username: string }>(`select username from account where role = 'admin' and active order by username for update`)).map(row => row.username)
+}
+
+/** Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. */
+export async function countFailure(db: Queryable, { username, limit, lockUntil }: { readonly username: string; readonly limit: number; readonly lockUntil: Date }): Promise<void> {
+  await db.query(`
+    update account set failed_logins = case when failed_logins + 1 >= $2 then 0 else failed_logins + 1 end,
+      locked_until = case when failed_logins + 1 >= $2 then $3 else locked_until end
+    where username = $1`, [username, limit, lockUntil])
+}
+
+export async function noteLogin(db: Queryable, username: string, at: Date): Promise<void> {
+  await db.query('update account set failed_logins = 0, locked_until = null, last_login = $2 where username = $1', [username, at])
+}
+
+export interface ApiToken {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly created_by: string
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly last_used_at: Date | null
+}
+
+const TOKEN_COLUMNS = 'id, name, role, created_by, created_at, expires_at, last_used_at'
+
+export async function insertToken(tx: Tx, { name, role, hash, by, expiresAt }: { readonly name: string; readonly role: Role; readonly hash: string; readonly by: string; readonly expiresAt: Date | undefined }): Promise<ApiToken> {
+  const row = await tx.first<ApiToken>(`insert into api_token (name, role, hash, created_by, expires_at) values ($1, $2, $3, $4, $5) returning ${TOKEN_COLUMNS}`,
+    [name, role, hash, by, expiresAt ?? null])
+  if (row === undefined) throw new Error('an insert gave no row back')
+  return row
+}
+
+export function findToken(db: Queryable, hash: string): Promise<ApiToken | undefined> {
+  return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where hash = $1`, [hash])
+}
+
+export function listTokens(db: Queryable): Promise<ApiToken[]> {
+  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token order by created_at desc, id`)
+}
+
+export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefined> {
+  return tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
+}
+
+/** At most once a minute per token: a busy build server must not write a row per request. */
+export async function noteTokenUse(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query(`update api_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`, [id, at])
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import Koa, { type Context, type Middleware } from 'koa'
+import type { BoundRoute } from '../core/contract.ts'
+import { fail } from '../core/errors.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Log } from '../lib/log.ts'
+import type { Metrics } from '../record/metrics.ts'
+import { clientIp, createTrust } from './client-ip.ts'
+import { createConsole } from './console.ts'
+import { createDocsPage, createOpenApi } from './openapi.ts'
+import { catchProblems } from './problem.ts'
+import type { RateLimits } from './rate-limit.ts'
+import { createRoutes, type Authenticate } from './routes.ts'
+import { createTrees } from './trees.ts'
+
+export interface AppDeps {
+  readonly routes: readonly BoundRoute[]
+  readonly authenticate: Authenticate
+  readonly limits: RateLimits
+  readonly edition: 'enterprise' | 'community'
+  readonly production: boolean
+  readonly version: string
+  readonly trustedProxies: readonly string[]
+  readonly corsOrigins: readonly string[]
+  readonly layout: Pick<Layout, 'apt' | 'publicKey'>
+  readonly binaryKey: () => Promise<Buffer | undefined>
+  readonly uiFolder: string
+  readonly metrics: Pick<Metrics, 'request'>
+  readonly log: Log
+}
+
+/** Taken from the caller where it is harmless in a log, made otherwise. */
+const requestId: Middleware = async (ctx, next) => {
+  const given = ctx.get('x-request-id')
+  ctx.state.requestId = /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
+  ctx.set('X-Request-ID', String(ctx.state.requestId))
+  await next()
+}
+
+function hardening(production: boolean): Middleware {
+  return async (ctx, next) => {
+    ctx.set({
+      'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Referrer-Policy': 'no-referrer', 'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin', 'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+      'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`, 'Cache-Control': 'no-store',
+    })
+    if (production && ctx.secure) ctx.set('Strict-Transport-Security', 'max-age=31536000')
+    await next()
+  }
+}
+
+function cors(origins: readonly string[]): Middleware {
+  return async (ctx, next) => {
+    const origin = ctx.get('origin')
+    ctx.vary('Origin')
+    if (!origins.includes(origin)) return next()
+    ctx.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': 'X-Request-ID, Retry-After', 'Cross-Origin-Resource-Policy': 'cross-origin' })
+    if (ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return next()
+    ctx.set({ 'Access-Control-Allow-Methods': 'GET, POST, PATCH, PUT, DELETE', 'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-ID, X-Setup-Token, X-Checksum-Sha256, Last-Event-ID', 'Access-Control-Max-Age': '600' })
+    ctx.status = 204
+  }
+}
+
+function record(log: Log, metrics: Pick<Metrics, 'request'>): Middleware {
+  return async (ctx, next) => {
+    const start = process.hrtime.bigint()
+    ctx.res.once('close', () => {
+      const seconds = Number(process.hrtime.bigint() - start) / 1e9
+      const route = String(ctx.state.route ?? 'none')
+      metrics.request(ctx.method, route, ctx.status, seconds)
+      const who = (ctx.state.who as { name?: string } | undefined)?.name
+      log.info({ request_id: ctx.state.requestId as string, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(seconds * 1000), ip: ctx.state.clientIp as string, user: who }, 'request')
+    })
+    await next()
+  }
+}
+
+function address(trustedProxies: readonly string[]): Middleware {
+  const isTrusted = createTrust(trustedProxies)
+  return async (ctx, next) => {
+    ctx.state.clientIp = clientIp(ctx.req.socket.remoteAddress ?? '', ctx.get('x-forwarded-for'), isTrusted)
+    await next()
+  }
+}
+
+/** OpenAPI and its page; in production they answer 404 like anything that is not there. */
+function documentation({ routes, production, version }: AppDeps): Middleware {
+  const document = JSON.stringify(createOpenApi(routes, version))
+  const page = createDocsPage(routes)
+  return async (ctx, next) => {
+    if (production || ctx.method !== 'GET') return next()
+    if (ctx.path === '/openapi.json') { ctx.type = 'application/json'; ctx.body = document; return }
+    if (ctx.path === '/docs' || ctx.path === '/docs/') { ctx.type = 'text/html; charset=utf-8'; ctx.body = page; return }
+    await next()
+  }
+}
+
+const wellFormed: Middleware = async (ctx, next) => {
+  try {
+    decodeURIComponent(ctx.path)
+  } catch {
+    fail('bad_request', { said: 'The path has a % that does not begin an encoded byte.' })
+  }
+  await next()
+}
+
+const nothingHere = (ctx: Context): never => fail('not_found', { path: ctx.path.slice(0, 200) })
+
+/** The HTTP face of the service. The order of the middleware is the order of this list. */
+export function createApp(deps: AppDeps): Koa {
+  const { log, metrics, production, trustedProxies, corsOrigins, layout, binaryKey, uiFolder } = deps
+  const app = new Koa()
+  const order: readonly Middleware[] = [
+    requestId,
+    address(trustedProxies),
+    record(log, metrics),
+    hardening(production),
+    catchProblems(log) as Middleware,
+    cors(corsOrigins),
+    wellFormed,
+    createTrees({ layout, binaryKey }),
+    createRoutes(deps),
+    documentation(deps),
+    createConsole(uiFolder),
+    nothingHere as unknown as Middleware,
+  ]
+  for (const middleware of order) app.use(middleware)
+  app.silent = true // faults are logged by catchProblems; what is left are connections that broke
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'].includes(error.code ?? '')) log.warn({ err: error }, 'connection')
+  })
+  return app
+}
+

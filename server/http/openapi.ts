@@ -1,0 +1,96 @@
+import { Kind, type TSchema } from '@sinclair/typebox'
+import type { BoundRoute, Row } from '../core/contract.ts'
+import { ERRORS, type ErrorCode } from '../core/errors.ts'
+import { API_PREFIX } from './routes.ts'
+
+type Json = Record<string, unknown>
+
+/** A TypeBox schema is JSON Schema already; only its symbols and undefined members have to go. */
+function plain(schema: TSchema): Json {
+  return schema[Kind] === undefined ? schema as Json : JSON.parse(JSON.stringify(schema)) as Json
+}
+
+function parameters(path: string, row: Row): Json[] {
+  const members = (schema: TSchema | undefined): Record<string, TSchema> => (schema?.properties ?? {}) as Record<string, TSchema>
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name, in: 'path', required: true, schema: members(row.params)[name] === undefined ? { type: 'string' } : plain(members(row.params)[name] as TSchema),
+  }))
+  const required = new Set((row.query?.required ?? []) as string[])
+  const inQuery = Object.entries(members(row.query)).map(([name, schema]) => ({ name, in: 'query', required: required.has(name), schema: plain(schema) }))
+  return [...inPath, ...inQuery]
+}
+
+const FORM: Json = {
+  required: true,
+  content: { 'multipart/form-data': { schema: {
+    type: 'object', required: ['file', 'distribution'],
+    properties: { file: { type: 'string', format: 'binary' }, distribution: { type: 'string' }, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } },
+  } } },
+}
+
+function success(row: Row): Json {
+  const of = (type: string, schema: Json): Json => ({ description: 'Done.', content: { [type]: { schema } } })
+  if (row.reply === 'none') return { description: 'Done.' }
+  if (row.reply === 'events') return of('text/event-stream', { type: 'string' })
+  if (row.reply === 'text') return of('text/plain', { type: 'string' })
+  if (row.reply === 'file') return of('application/octet-stream', { type: 'string', format: 'binary' })
+  return of('application/json', plain(row.reply))
+}
+
+function failures(row: Row): Json {
+  const common: ErrorCode[] = [
+    ...row.access === 'public' ? [] : ['not_authenticated', 'forbidden'] as const,
+    ...row.limit === undefined ? [] : ['rate_limited'] as const, ...row.edition === undefined ? [] : ['enterprise_only'] as const,
+  ]
+  const byStatus = new Map<number, string[]>()
+  for (const code of [...common, ...row.fails ?? []]) byStatus.set(ERRORS[code][0], [...byStatus.get(ERRORS[code][0]) ?? [], code])
+  if (row.body !== undefined || row.query !== undefined) byStatus.set(422, [...byStatus.get(422) ?? [], 'bad_shape'])
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), {
+    description: [...new Set(codes)].join(', '), content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  }]))
+}
+
+function operation(key: string, row: Row): Json {
+  const [method = '', path = ''] = key.split(' ')
+  const body = row.upload === true ? { requestBody: FORM }
+    : row.body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }
+  return {
+    summary: row.summary, operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`, tags: [path.split('/')[1] ?? ''],
+    description: `Access: ${row.access}.${row.limit === undefined ? '' : ` At most ${row.limit.perMinute} a minute per client address.`}`,
+    parameters: parameters(path, row), ...body,
+    responses: { [row.reply === 'none' ? 204 : row.status ?? 200]: success(row), ...failures(row) },
+    security: row.access === 'public' ? [] : [{ bearer: [] }],
+  }
+}
+
+const PROBLEM: Json = {
+  type: 'object', required: ['detail', 'code', 'request_id'],
+  properties: { detail: {}, code: { type: 'string' }, facts: { type: 'object' }, request_id: { type: 'string' } },
+}
+
+/** The OpenAPI 3.1 document of these rows. */
+export function createOpenApi(routes: readonly BoundRoute[], version: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const { key, row } of routes) {
+    const [method = '', path = ''] = key.split(' ')
+    const full = row.root === true ? path : `${API_PREFIX}${path}`
+    paths[full] = { ...paths[full], [method.toLowerCase()]: operation(key, row) }
+  }
+  return {
+    openapi: '3.1.0', info: { title: 'Gatehouse', version, description: 'A private package repository behind a security gate.' },
+    servers: [{ url: '/' }], paths,
+    components: { schemas: { Problem: PROBLEM }, securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API token (svc_…).' } } },
+  }
+}
+
+const escape = (text: string): string => text.replace(/[&<>"]/g, char => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char)
+
+/** A page of all routes, without scripts, styles or foreign assets. */
+export function createDocsPage(routes: readonly BoundRoute[]): string {
+  const rows = [...routes].sort((a, b) => (a.key.split(' ')[1] ?? '') < (b.key.split(' ')[1] ?? '') ? -1 : 1).map(({ key, row }) => {
+    const [method = '', path = ''] = key.split(' ')
+    return `<tr><td><code>${method}</code></td><td><code>${escape(row.root === true ? path : API_PREFIX + path)}</code></td><td>${row.access}</td><td>${escape(row.summary)}</td></tr>`
+  })
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Gatehouse API</title><h1>Gatehouse API</h1>
+<p>The same as <a href="/openapi.json">OpenAPI 3.1</a>.</p><table><thead><tr><th>Method</th><th>Path</th><th>Access</th><th>What it does</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></html>\n`
+}

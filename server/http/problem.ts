@@ -1,0 +1,79 @@
+import type { Context, Next } from 'koa'
+import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
+import type { Log } from '../lib/log.ts'
+
+/** One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`. */
+export interface Fault { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
+
+/** The request does not have the shape its route says. */
+export class ShapeError extends Error {
+  readonly faults: readonly Fault[]
+  constructor(faults: readonly Fault[]) {
+    super(faults.map(fault => `${fault.loc.join('.')}: ${fault.msg}`).join('; '))
+    this.name = 'ShapeError'
+    this.faults = faults
+  }
+}
+
+type Detail = string | readonly Fault[] | Record<string, unknown>
+
+/** The codes whose `detail` is an object, because existing clients read it so. */
+const OBJECTS: Partial<Record<ErrorCode, (error: AppError) => Record<string, unknown>>> = {
+  enterprise_only: ({ message }) => ({
+    edition: 'community', feature: 'enterprise', message, upgrade_url: 'https://gatehouse.example/enterprise', contact: 'sales@gatehouse.example',
+  }),
+  rate_limited: ({ message, facts }) => ({ error: 'rate_limit_exceeded', message, limit: facts.limit, retry_after: facts.retry_after }),
+  duplicate_conflict: ({ message, facts }) => ({
+    error: 'duplicate_conflict', message, incoming_sha256: facts.incoming_sha256, existing_sha256: facts.existing_sha256,
+  }),
+}
+
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly detail: Detail
+  readonly facts?: Readonly<Record<string, unknown>>
+}
+
+/** What an error looks like from outside. A fault of ours says nothing but that it is one. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof AppError) {
+    const [status] = ERRORS[error.code]
+    const { code, facts } = error
+    const detail = OBJECTS[code]?.(error) ?? (status === 422 ? [faultOf(error)] : error.message)
+    return { status, code, detail, ...(Object.keys(facts).length === 0 ? {} : { facts }) }
+  }
+  if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
+  return { status: 500, code: 'internal', detail: ERRORS.internal[1] }
+}
+
+function faultOf({ code, facts, message }: AppError): Fault {
+  const field = typeof facts.field === 'string' ? facts.field : typeof facts.key === 'string' ? facts.key : undefined
+  return { loc: ['body', ...field === undefined ? [] : field.split('.')], msg: message, type: code }
+}
+
+/** The body of an answer that says no. */
+export function problemBody({ code, detail, facts }: Problem, requestId: string): Record<string, unknown> {
+  return { detail, code, ...(facts === undefined ? {} : { facts }), request_id: requestId }
+}
+
+/** The only place that catches: turns every error into its answer, and logs faults of ours once, with their cause. */
+export function catchProblems(log: Log) {
+  return async (ctx: Context, next: Next): Promise<void> => {
+    try {
+      await next()
+    } catch (error) {
+      const requestId = String(ctx.state.requestId)
+      if (ctx.req.destroyed && !ctx.req.complete && !ctx.res.writable) return // the client went away: nobody to answer
+      const problem = problemOf(error)
+      if (problem.status >= 500) log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
+      ctx.status = problem.status
+      if (problem.status === 401) ctx.set('WWW-Authenticate', 'Bearer')
+      if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
+      if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
+      // a body that was refused half way is not read to its end: the connection cannot be used again
+      if (!ctx.req.complete) ctx.set('Connection', 'close')
+      ctx.body = problemBody(problem, requestId)
+    }
+  }
+}

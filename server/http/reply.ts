@@ -1,0 +1,72 @@
+import type { Context } from 'koa'
+import { PassThrough } from 'node:stream'
+import { WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
+import type { Log } from '../lib/log.ts'
+import { problemBody, problemOf } from './problem.ts'
+
+const HEARTBEAT_MS = 15_000
+
+/** One event as it goes over the wire (WHATWG HTML, 9.2 Server-sent events). */
+export function printEvent({ id, event, data }: StreamEvent): string {
+  const lines = [...id === undefined ? [] : [`id: ${id}`], ...event === undefined ? [] : [`event: ${event}`], `data: ${JSON.stringify(data)}`]
+  return `${lines.join('\n')}\n\n`
+}
+
+async function pump(events: AsyncIterator<StreamEvent>, first: IteratorResult<StreamEvent>, out: PassThrough): Promise<void> {
+  for (let next = first; next.done !== true; next = await events.next()) {
+    if (out.destroyed) break
+    if (!out.write(printEvent(next.value))) await new Promise(resolve => { out.once('drain', resolve); out.once('close', resolve) })
+  }
+}
+
+/** Sends events until they end or the client leaves. What fails before the first event is an ordinary problem. */
+async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, log: Log): Promise<void> {
+  const iterator = events[Symbol.asyncIterator]()
+  const requestId = String(ctx.state.requestId)
+  const out = new PassThrough()
+  const heartbeat = setInterval(() => out.write(': ping\n\n'), HEARTBEAT_MS)
+  const end = (): void => {
+    clearInterval(heartbeat)
+    out.destroy()
+    void Promise.resolve(iterator.return?.()).catch((error: unknown) => log.error({ err: error, request_id: requestId }, 'a stream did not end well'))
+  }
+  ctx.res.once('close', end)
+  let first: IteratorResult<StreamEvent>
+  try {
+    first = await iterator.next()
+  } catch (error) {
+    ctx.res.removeListener('close', end)
+    clearInterval(heartbeat)
+    throw error
+  }
+  ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' })
+  ctx.status = 200
+  ctx.body = out
+  pump(iterator, first, out).catch((error: unknown) => {
+    const problem = problemOf(error)
+    if (problem.status >= 500) log.error({ err: error, request_id: requestId }, 'a stream failed')
+    if (!out.destroyed) out.write(printEvent({ event: 'error', data: { status: problem.status, ...problemBody(problem, requestId) } }))
+  }).finally(() => { clearInterval(heartbeat); out.end() })
+}
+
+function sendFile(ctx: Context, { body, type, name, size }: FileReply): void {
+  ctx.type = type
+  if (name !== undefined) ctx.attachment(name)
+  if (size !== undefined) ctx.length = size
+  ctx.body = body
+}
+
+/** Turns what a handler returned into the answer its row promises. */
+export async function sendReply(ctx: Context, row: Row, answer: unknown, log: Log): Promise<void> {
+  const status = answer instanceof WithStatus ? answer.status : row.status ?? 200
+  const body: unknown = answer instanceof WithStatus ? answer.body : answer
+  if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, log)
+  ctx.status = status
+  if (row.reply === 'file') return sendFile(ctx, body as FileReply)
+  if (row.reply === 'none' || status === 204) {
+    ctx.status = 204
+    return
+  }
+  ctx.type = row.reply === 'text' ? 'text/plain; charset=utf-8' : 'application/json'
+  ctx.body = row.reply === 'text' ? body : JSON.stringify(body)
+}

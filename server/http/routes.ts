@@ -1,0 +1,95 @@
+import Router from '@koa/router'
+import type { Context, Middleware, Next } from 'koa'
+import { allows, type Principal, type Role } from '../core/access.ts'
+import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
+import { fail } from '../core/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { readJson } from './body.ts'
+import type { RateLimits } from './rate-limit.ts'
+import { sendReply } from './reply.ts'
+import { validate } from './validate.ts'
+
+/** Says who sends this header. @throws not_authenticated, bad_credential, account_inactive */
+export type Authenticate = (authorization: string | undefined) => Promise<Principal>
+
+export interface RouteDeps {
+  readonly routes: readonly BoundRoute[]
+  readonly authenticate: Authenticate
+  readonly limits: RateLimits
+  readonly edition: 'enterprise' | 'community'
+  readonly log: Log
+}
+
+export const API_PREFIX = '/api/v1'
+
+/** `/artifacts/{name}` → `/artifacts/:name`, without the slash at its end: the router takes both. */
+export function routerPath(key: string, row: Row): string {
+  const path = key.slice(key.indexOf(' ') + 1).replace(/\{(\w+)\}/g, ':$1').replace(/(.)\/$/, '$1')
+  return row.root === true ? path : `${API_PREFIX}${path}`
+}
+
+/** Static segments before parameters, so that `/artifacts/audit/logs` is not somebody's version. */
+export function bySpecificity(a: BoundRoute, b: BoundRoute): number {
+  const [left, right] = [a, b].map(({ key, row }) => routerPath(key, row).split('/'))
+  for (let n = 0; n < Math.max(left?.length ?? 0, right?.length ?? 0); n++) {
+    const difference = Number(left?.[n]?.startsWith(':') ?? false) - Number(right?.[n]?.startsWith(':') ?? false)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+const NEEDS: Record<Exclude<Row['access'], 'public'>, string> = {
+  'any': 'a login', 'uploader+': 'uploader, maintainer or admin', 'auditor+': 'auditor, maintainer or admin', 'maintainer+': 'maintainer or admin', 'admin': 'admin',
+}
+
+async function identify(ctx: Context, row: Row, authenticate: Authenticate): Promise<Principal | undefined> {
+  if (row.access === 'public') return undefined
+  const who = await authenticate(ctx.get('authorization') || undefined)
+  ctx.state.who = who
+  const role: Role = who.role
+  return allows(row.access, role) ? who : fail('forbidden', { needs: NEEDS[row.access], role })
+}
+
+function rawOf(ctx: Context): RawRequest {
+  const gone = new AbortController()
+  ctx.res.once('close', () => { if (!ctx.res.writableFinished) gone.abort(new Error('the client went away')) })
+  return { stream: ctx.req, headers: ctx.req.headers, clientIp: String(ctx.state.clientIp), requestId: String(ctx.state.requestId), signal: gone.signal }
+}
+
+async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Promise<Input<string, Row>> {
+  const params: unknown = row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', coerce: true })
+  const query: unknown = row.query === undefined ? undefined : validate(row.query, { ...ctx.query }, { place: 'query', coerce: true })
+  const body: unknown = row.body === undefined ? undefined : validate(row.body, await readJson(ctx.req) ?? {}, { place: 'body' })
+  return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
+}
+
+function middlewareOf({ key, row, handle }: BoundRoute, { authenticate, limits, edition, log }: RouteDeps): Middleware[] {
+  const path = key.slice(key.indexOf(' ') + 1)
+  const name = async (ctx: Context, next: Next): Promise<void> => {
+    ctx.state.route = row.root === true ? path : `${API_PREFIX}${path}`
+    await next()
+  }
+  const answer = async (ctx: Context): Promise<void> => {
+    const who = await identify(ctx, row, authenticate)
+    if (row.edition !== undefined && edition === 'community') fail('enterprise_only', { feature: row.edition })
+    await sendReply(ctx, row, await handle(await inputOf(ctx, row, who)), log)
+  }
+  return [name, ...row.limit === undefined ? [] : [limits.middleware(row.limit)], answer] as Middleware[]
+}
+
+/** The rows as one middleware. What no row matches goes on to the next; a path that has other methods answers 405. */
+export function createRoutes(deps: RouteDeps): Middleware {
+  const router = new Router()
+  for (const route of [...deps.routes].sort(bySpecificity)) {
+    const method = route.key.slice(0, route.key.indexOf(' '))
+    router.register(routerPath(route.key, route.row), method === 'GET' ? ['GET', 'HEAD'] : [method], middlewareOf(route, deps) as never)
+  }
+  const dispatch = router.routes() as unknown as Middleware
+  return async (ctx, next) => {
+    const { path, pathAndMethod } = router.match(ctx.path, ctx.method)
+    if (pathAndMethod.length === 0 && path.length > 0) {
+      fail('method_not_allowed', { method: ctx.method, allowed: [...new Set(path.flatMap(layer => layer.methods))].join(', ') })
+    }
+    return dispatch(ctx, next)
+  }
+}

@@ -1,0 +1,78 @@
+import { go, type ScreenName } from './routes.svelte.ts'
+
+const KEY = 'gatehouse.single-keys'
+/** After `G`, the second letter must follow within this time. */
+const SEQUENCE_MS = 1500
+
+export const GO_KEYS: readonly { readonly key: string; readonly screen: ScreenName; readonly word: string }[] = [
+  { key: 'd', screen: 'dashboard', word: 'Dashboard' },
+  { key: 'u', screen: 'upload', word: 'Upload' },
+  { key: 'p', screen: 'packages', word: 'Packages' },
+  { key: 't', screen: 'distributions', word: 'Distributions' },
+  { key: 'h', screen: 'health', word: 'Health' },
+  { key: 'n', screen: 'users', word: 'Users and tokens' },
+]
+
+/** What a screen offers to the keyboard while it is shown. */
+export interface ScreenKeys {
+  readonly next?: () => void
+  readonly previous?: () => void
+  readonly close?: () => void
+}
+
+let screenKeys: ScreenKeys = {}
+let single = $state(read())
+let after: { readonly key: 'g'; readonly at: number } | undefined
+
+function read(): boolean {
+  try { return localStorage.getItem(KEY) !== 'off' } catch { return true }
+}
+
+/** Single letters can be switched off: people who speak to their computer type them by accident (WCAG 2.1.4). */
+export function singleKeys(): boolean {
+  return single
+}
+
+export function setSingleKeys(on: boolean): void {
+  single = on
+  try { localStorage.setItem(KEY, on ? 'on' : 'off') } catch { /* lasts as long as the page */ }
+}
+
+/** Registers a screen's keys; call the result when it leaves. */
+export function useKeys(keys: ScreenKeys): () => void {
+  screenKeys = keys
+  return () => { if (screenKeys === keys) screenKeys = {} }
+}
+
+function inField(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null
+}
+
+/** The one key handler of the window. */
+export function onKey(event: KeyboardEvent, openHelp: () => void): void {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null) return
+  if (event.key === 'Escape' && !inField(event.target)) return screenKeys.close?.()
+  if (inField(event.target) || !single) return
+  const key = event.key.toLowerCase()
+  const waited = after
+  after = undefined
+  if (waited !== undefined && event.timeStamp - waited.at < SEQUENCE_MS) {
+    const to = GO_KEYS.find(one => one.key === key)
+    if (to !== undefined) {
+      event.preventDefault()
+      go(to.screen)
+    }
+    return
+  }
+  if (key === 'g') after = { key, at: event.timeStamp }
+  else if (event.key === '?') openHelp()
+  else if (key === 'j') screenKeys.next?.()
+  else if (key === 'k') screenKeys.previous?.()
+  else if (event.key === '/') {
+    const search = document.querySelector<HTMLInputElement>('[data-search]')
+    if (search === null) return
+    event.preventDefault()
+    search.focus()
+    search.select()
+  }
+}

@@ -1,0 +1,59 @@
+import { onLive } from './live.svelte.ts'
+
+/** What a screen reads: the old value stays while a new one loads, and stays visible beside a problem. */
+export interface Resource<T> {
+  readonly value: T | undefined
+  readonly problem: unknown
+  readonly loading: boolean
+  reload(): Promise<void>
+}
+
+/**
+ * Reads now, again whenever something that `read` looks at synchronously changes, and on live events that `follow` names.
+ * A newer read ends an older one. Call it while a component is set up.
+ */
+export function resource<T>(read: (signal: AbortSignal) => Promise<T>, follow: 'live' | 'alone' = 'alone'): Resource<T> {
+  let value = $state.raw<T | undefined>()
+  let problem = $state.raw<unknown>()
+  let loading = $state(true)
+  let running: AbortController | undefined
+
+  async function load(): Promise<void> {
+    running?.abort()
+    const mine = new AbortController()
+    running = mine
+    loading = true
+    try {
+      const answer = await read(mine.signal)
+      if (mine.signal.aborted) return
+      value = answer
+      problem = undefined
+    } catch (error) {
+      if (mine.signal.aborted) return
+      problem = error
+    }
+    loading = false
+  }
+
+  $effect(() => {
+    void load()
+    return () => running?.abort()
+  })
+  if (follow === 'live') {
+    $effect(() => {
+      // many packages may move at once: one read for all of them
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const stop = onLive(() => {
+        timer ??= setTimeout(() => { timer = undefined; void load() }, 400)
+      })
+      return () => { clearTimeout(timer); stop() }
+    })
+  }
+
+  return {
+    get value() { return value },
+    get problem() { return problem },
+    get loading() { return loading },
+    reload: load,
+  }
+}

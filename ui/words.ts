@@ -1,0 +1,88 @@
+import type { State } from './wire.ts'
+
+/** The words, icons and colours of the gate, said once for all screens. */
+export const STATES: Readonly<Record<State, { readonly word: string; readonly icon: string; readonly tone: string }>> = {
+  published: { word: 'Published', icon: 'published', tone: 'published' },
+  pending_review: { word: 'In review', icon: 'review', tone: 'review' },
+  quarantined: { word: 'Quarantined', icon: 'quarantined', tone: 'quarantined' },
+  rejected: { word: 'Rejected', icon: 'rejected', tone: 'rejected' },
+}
+export const STATE_NAMES = Object.keys(STATES) as readonly State[]
+
+/** The gate: six steps of the server, and the publication that follows. */
+export const STEPS = [
+  { id: 'format', word: 'Format', asks: 'Is it what it says?' },
+  { id: 'provenance', word: 'SHA-256', asks: 'Are these the bytes that were meant?' },
+  { id: 'antivirus', word: 'Antivirus', asks: 'Is there malware in it?' },
+  { id: 'vulnerabilities', word: 'CVE scan', asks: 'What is known against it?' },
+  { id: 'signature', word: 'Signature', asks: 'Can it be signed?' },
+  { id: 'dependencies', word: 'Dependencies', asks: 'Can a client install it?' },
+  { id: 'publish', word: 'Publish', asks: 'In the signed index?' },
+] as const
+export type StepId = typeof STEPS[number]['id']
+
+export type Mark = 'waiting' | 'running' | 'passed' | 'warned' | 'failed' | 'held' | 'unavailable' | 'skipped'
+/** One step as it is drawn. */
+export interface StepMark { readonly id: StepId; readonly word: string; readonly mark: Mark; readonly said: string }
+
+interface Answer { readonly name: string; readonly passed: boolean; readonly warning: boolean; readonly verdict: string; readonly message: string; readonly detail: string }
+
+function markOf(step: Answer, state: State | undefined): Mark {
+  // never read as clean, whatever the rest of the answer says
+  if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data') return 'unavailable'
+  if (step.detail === 'skipped') return 'skipped'
+  if (!step.passed) return state === 'pending_review' ? 'held' : 'failed'
+  return step.warning ? 'warned' : 'passed'
+}
+
+/** What the server said so far, as seven marks. Steps it has not reached wait; publication follows from the state. */
+export function gateMarks(steps: readonly Answer[], state: State | undefined, running?: StepId): StepMark[] {
+  const marks = STEPS.map(({ id, word }): StepMark => {
+    const step = steps.find(one => one.name === id)
+    if (step !== undefined) return { id, word, mark: markOf(step, state), said: step.message }
+    if (id === 'publish' && state !== undefined) return { id, word, ...publication(state) }
+    return { id, word, mark: id === running ? 'running' : 'waiting', said: '' }
+  })
+  return marks
+}
+
+function publication(state: State): { readonly mark: Mark; readonly said: string } {
+  if (state === 'published') return { mark: 'passed', said: 'In the signed index.' }
+  if (state === 'pending_review') return { mark: 'held', said: 'After a decision. Clients do not see it until then.' }
+  return { mark: 'waiting', said: 'Not published. Clients do not see it.' }
+}
+
+const MARK_WORDS: Readonly<Record<Mark, string>> = {
+  waiting: 'waits', running: 'is running', passed: 'passed', warned: 'warned', failed: 'failed', held: 'holds it', unavailable: 'is unavailable', skipped: 'is switched off',
+}
+
+/** The gate in words, for readers who do not see the marks. */
+export function gateInWords(marks: readonly StepMark[]): string {
+  const told = marks.filter(({ mark }) => !['passed', 'waiting'].includes(mark))
+  if (told.length > 0) return `Gate: ${told.map(({ word, mark }) => `${word} ${MARK_WORDS[mark]}`).join(', ')}`
+  return marks.every(({ mark }) => mark === 'passed') ? 'Gate: all steps passed' : 'Gate: not yet started'
+}
+
+/** The password rules, so that they can tick while someone types. Source: the specification, "User". */
+export const PASSWORD_RULES = [
+  { word: '8 characters or more', holds: (text: string) => text.length >= 8 },
+  { word: 'an uppercase letter', holds: (text: string) => /\p{Lu}/u.test(text) },
+  { word: 'a digit or special character', holds: (text: string) => /[^\p{L}\s]/u.test(text) },
+] as const
+
+export function isStrong(password: string): boolean {
+  return PASSWORD_RULES.every(({ holds }) => holds(password))
+}
+
+/** What an audit action is called in a sentence about a package. */
+export const ACTIONS: Readonly<Record<string, { readonly word: string; readonly icon: string; readonly tone: string }>> = {
+  UPLOAD: { word: 'uploaded', icon: 'upload', tone: 'dim' },
+  DELETE: { word: 'deleted', icon: 'trash', tone: 'dim' },
+  IMPORT: { word: 'imported', icon: 'import', tone: 'dim' },
+  SYNC: { word: 'Security sync', icon: 'refresh', tone: 'dim' },
+  SECURITY_DECISION: { word: 'decided', icon: 'check', tone: 'dim' },
+  QUARANTINE: { word: 'quarantined', icon: 'quarantined', tone: 'quar-c' },
+  RESCAN: { word: 'scanned again', icon: 'scan', tone: 'dim' },
+  INIT_DISTS: { word: 'Repositories set up', icon: 'layers', tone: 'dim' },
+  SYNC_INDEX: { word: 'Index rebuilt', icon: 'db', tone: 'dim' },
+}

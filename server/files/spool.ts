@@ -117,11 +117,13 @@ async function writeAll(handle: FileHandle, chunks: Buffer[], position: number):
   await writeAll(handle, [rest], position + bytesWritten)
 }
 
+interface Written { readonly digests: Digests; readonly head: Uint8Array; readonly size: number }
+
 /** Makes the spool over `incoming/`. */
 export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
   const folder = layout.incoming
 
-  async function write(part: string, handle: FileHandle, incoming: AsyncGenerator<Batch>): Promise<{ readonly digests: Digests; readonly head: Uint8Array; readonly size: number }> {
+  async function write(part: string, handle: FileHandle, incoming: AsyncGenerator<Batch>): Promise<Written> {
     const first = await incoming.next()
     if (first.done === true) throw new Error('a body has at least one batch')
     const { chunks, head } = first.value

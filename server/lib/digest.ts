@@ -46,7 +46,8 @@ const followFiles: ThreadBody<Message, Digests> = require => {
   }
 
   function begin(job: number, path: string) {
-    const file = { fd: fs.openSync(path, 'r'), done: 0, md5: createHash('md5'), sha1: createHash('sha1'), sha256: createHash('sha256'), sha512: createHash('sha512') }
+    const fd = fs.openSync(path, 'r')
+    const file = { fd, done: 0, md5: createHash('md5'), sha1: createHash('sha1'), sha256: createHash('sha256'), sha512: createHash('sha512') }
     open.set(job, file)
     return file
   }

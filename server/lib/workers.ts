@@ -27,7 +27,8 @@ function sourceOf(body: { toString(): string }): string {
   return `const { parentPort } = require('node:worker_threads')
 const handle = (${body.toString()})(require)
 parentPort.on('message', ({ job, message }) => {
-  try { handle(job, message, out => parentPort.postMessage({ job, out })) } catch (error) { parentPort.postMessage({ job, error: String(error && error.message || error) }) }
+  try { handle(job, message, out => parentPort.postMessage({ job, out })) }
+  catch (error) { parentPort.postMessage({ job, error: String(error && error.message || error) }) }
 })`
 }
 

@@ -15,8 +15,14 @@ function reportOf(answer: Answer): Report {
       said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and is never served.`,
     }
     // not a fault of the package alone: limits are the engine's, so a person decides where scans must not be missing
-    case 'unscannable': return { step: 'antivirus', outcome: 'unavailable', verdict: 'unscannable', said: `${answer.where} could not be scanned whole: ${answer.why}.` }
-    case 'unavailable': return { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: `The antivirus engine does not answer: ${answer.why}.` }
+    case 'unscannable': return {
+      step: 'antivirus', outcome: 'unavailable', verdict: 'unscannable',
+      said: `${answer.where} could not be scanned whole: ${answer.why}.`,
+    }
+    case 'unavailable': return {
+      step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable',
+      said: `The antivirus engine does not answer: ${answer.why}.`,
+    }
   }
 }
 
@@ -25,7 +31,12 @@ export function antivirusStep(scanners: readonly AntivirusScanner[]): Step {
   return {
     name: 'antivirus',
     async run(subject, signal) {
-      if (!subject.settings.validation.clamav_scan) return { step: 'antivirus', outcome: 'skipped', verdict: 'skipped', said: 'The antivirus scan is switched off (validation.clamav_scan).' }
+      if (!subject.settings.validation.clamav_scan) {
+        return {
+          step: 'antivirus', outcome: 'skipped', verdict: 'skipped',
+          said: 'The antivirus scan is switched off (validation.clamav_scan).',
+        }
+      }
       const scan = await scanSubject(subject, signal)
       const answers = await Promise.all(scanners.map(async (scanner): Promise<Answer> => {
         try {

@@ -9,7 +9,9 @@ export type Decide = (reports: readonly Report[]) => Verdict
  * Each step starts when its report is asked for, so a reader that stops reading stops the work.
  * @throws what a step throws: bad_package, digest_mismatch, and the signal's reason once it is aborted
  */
-export async function* examine(run: { readonly subject: Subject; readonly steps: readonly Step[]; readonly signal: AbortSignal }, decide: Decide): AsyncGenerator<Report, Verdict> {
+export async function* examine(
+  run: { readonly subject: Subject; readonly steps: readonly Step[]; readonly signal: AbortSignal }, decide: Decide,
+): AsyncGenerator<Report, Verdict> {
   const reports: Report[] = []
   for (const step of run.steps) {
     run.signal.throwIfAborted()

@@ -48,7 +48,10 @@ async function findKnown(catalog: GateDeps['catalog'], ref: PackageRef, { file }
 
 /** Makes the gate over its steps and the one door. */
 export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate {
-  async function manifestOf(subject: Subject, verdict: Verdict, applicant: Applicant, reports: readonly Report[], signal: AbortSignal): Promise<Manifest> {
+  async function manifestOf(
+    { subject, applicant, reports, verdict }: { readonly subject: Subject; readonly applicant: Applicant; readonly reports: readonly Report[]; readonly verdict: Verdict },
+    signal: AbortSignal,
+  ): Promise<Manifest> {
     const { identity, about, facts, files } = await subject.inspected(signal)
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
     const severity = worst(findings)
@@ -64,7 +67,9 @@ export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate 
     async* admit(applicant, signal) {
       const { file, format, distribution, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
-      const subject = createSubject({ file, format, distribution, settings: { validation, cve_policy }, ...(expectedSha256 === undefined ? {} : { expectedSha256 }) })
+      const subject = createSubject({
+        file, format, distribution, settings: { validation, cve_policy }, ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
+      })
       const examination = examine({ subject, steps, signal }, reports => decide(reports, policyOf(subject.settings), 'native'))
       const reports: Report[] = []
       try {
@@ -80,7 +85,7 @@ export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate 
           next = await examination.next()
         }
         signal.throwIfAborted()
-        const manifest = await manifestOf(subject, next.value, applicant, reports, signal)
+        const manifest = await manifestOf({ subject, applicant, reports, verdict: next.value }, signal)
         return await catalog.change({ kind: 'admit', manifest, file }, actor)
       } finally {
         await file.discard()

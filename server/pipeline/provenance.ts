@@ -9,8 +9,18 @@ export const provenanceStep: Step = {
   name: 'provenance',
   async run({ file, expectedSha256: expected, settings }) {
     const actual = file.blob.sha256
-    if (!settings.validation.sha256_check) return { step: 'provenance', outcome: 'skipped', verdict: 'skipped', said: 'The SHA-256 check is switched off (validation.sha256_check).' }
-    if (expected === undefined) return { step: 'provenance', outcome: 'ok', verdict: 'recorded', said: `The sender named no digest. SHA-256 ${actual} is recorded.` }
+    if (!settings.validation.sha256_check) {
+      return {
+        step: 'provenance', outcome: 'skipped', verdict: 'skipped',
+        said: 'The SHA-256 check is switched off (validation.sha256_check).',
+      }
+    }
+    if (expected === undefined) {
+      return {
+        step: 'provenance', outcome: 'ok', verdict: 'recorded',
+        said: `The sender named no digest. SHA-256 ${actual} is recorded.`,
+      }
+    }
     if (expected !== actual) fail('digest_mismatch', { actual, expected })
     return { step: 'provenance', outcome: 'ok', verdict: 'verified', said: `SHA-256 ${actual}, as the sender said.` }
   },

@@ -27,11 +27,19 @@ async function readSigned({ signed }: EmbeddedSignature): Promise<Buffer | undef
 
 async function checkEmbedded(signature: EmbeddedSignature, signer: Signer): Promise<Report> {
   const bytes = await readSigned(signature)
-  if (bytes === undefined) return { step: 'signature', outcome: 'warned', verdict: 'signed', said: 'The package carries a signature over more than 32 MB, which was not checked. The index is signed.' }
+  if (bytes === undefined) {
+    return {
+      step: 'signature', outcome: 'warned', verdict: 'signed',
+      said: 'The package carries a signature over more than 32 MB, which was not checked. The index is signed.',
+    }
+  }
   if (await signer.verifyDetached(bytes, armored(signature.signature))) {
     return { step: 'signature', outcome: 'ok', verdict: 'signed', said: 'The signature in the package is ours and is good. The index is signed.' }
   }
-  return { step: 'signature', outcome: 'warned', verdict: 'signed', said: 'The package carries a signature that no key of this repository made. The index is signed.' }
+  return {
+    step: 'signature', outcome: 'warned', verdict: 'signed',
+    said: 'The package carries a signature that no key of this repository made. The index is signed.',
+  }
 }
 
 /**
@@ -55,7 +63,10 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
       const { signature } = await subject.inspected(signal)
       if (signature !== undefined) return checkEmbedded(signature, signer)
       const key = signer.keys.find(({ role }) => role === 'current')
-      return { step: 'signature', outcome: 'ok', verdict: 'signed', said: `The package carries no signature of its own. The index is signed${key === undefined ? '' : ` by ${key.fingerprint}`}.` }
+      return {
+        step: 'signature', outcome: 'ok', verdict: 'signed',
+        said: `The package carries no signature of its own. The index is signed${key === undefined ? '' : ` by ${key.fingerprint}`}.`,
+      }
     },
   }
 }

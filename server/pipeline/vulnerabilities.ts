@@ -35,7 +35,11 @@ function reportOf(answers: readonly Answer[], settings: Subject['settings']): Re
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
   // old or missing data may have found something, but that it found no more says nothing
-  return { step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage, said: known === undefined ? said : `${known.said} ${said}`, ...(known === undefined ? {} : { findings }) }
+  return {
+    step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage,
+    said: known === undefined ? said : `${known.said} ${said}`,
+    ...(known === undefined ? {} : { findings }),
+  }
 }
 
 /** Step 4. Every engine is asked at once, what they find is merged. Old or missing data is told as such, never as no findings. */
@@ -43,7 +47,12 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[]): 
   return {
     name: 'vulnerabilities',
     async run(subject, signal) {
-      if (!subject.settings.validation.grype_scan) return { step: 'vulnerabilities', outcome: 'skipped', verdict: 'skipped', said: 'The vulnerability scan is switched off (validation.grype_scan).' }
+      if (!subject.settings.validation.grype_scan) {
+        return {
+          step: 'vulnerabilities', outcome: 'skipped', verdict: 'skipped',
+          said: 'The vulnerability scan is switched off (validation.grype_scan).',
+        }
+      }
       const scan = await scanSubject(subject, signal)
       const answers = await Promise.all(scanners.map(async (scanner): Promise<VulnerabilityAnswer | Answer> => {
         try {

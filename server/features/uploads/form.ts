@@ -55,8 +55,15 @@ function linger(stream: RawRequest['stream'], bytes: number): void {
   stream.resume()
 }
 
+interface Listener {
+  readonly field: (name: string, value: string) => void
+  readonly file: (body: Readable, filename: string) => Promise<unknown>
+  /** Bytes the file may have. */
+  readonly most: number
+}
+
 /** Everything that can happen to a form, as one promise that settles once. */
-function follow(raw: RawRequest, parser: BusboyInstance, on: { readonly field: (name: string, value: string) => void; readonly file: (body: Readable, filename: string) => Promise<unknown>; readonly most: number }): Promise<void> {
+function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<void> {
   const { stream, signal } = raw
   return new Promise((resolve, reject) => {
     let files = 0

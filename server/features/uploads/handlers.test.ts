@@ -383,12 +383,25 @@ describe('a refusal keeps nothing and says why', () => {
     const chunk = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
     socket.write('POST /upload/ HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n')
     socket.write(chunk(Buffer.concat([Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n'), await hello()])))
-    for (let i = 0; i < 40; i++) if (!socket.write(chunk(Buffer.alloc(256 * 1024)))) await once(socket, 'drain')
+    for (let i = 0; i < 160; i++) if (!socket.write(chunk(Buffer.alloc(256 * 1024)))) await once(socket, 'drain')
     socket.write('0\r\n\r\n')
     const [first] = await once(socket, 'data') as [Buffer]
     socket.destroy()
     expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /)
   })
+})
+
+test('a client that goes on sending after a refusal is cut off in the end', async () => {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  socket.on('error', () => undefined)
+  socket.write('POST /upload/ HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n')
+  const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1 << 20), Buffer.from('\r\n')])
+  let sent = 0
+  for (; sent < 400 && !socket.destroyed; sent++) if (!socket.write(chunk)) await Promise.race([once(socket, 'drain').catch(() => undefined), closed])
+  expect(sent).toBeGreaterThanOrEqual(64)
+  expect(sent).toBeLessThan(200)
+  socket.destroy()
 })
 
 describe('a client that goes away', () => {

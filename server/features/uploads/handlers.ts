@@ -6,7 +6,7 @@ import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/di
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/policy.ts'
-import type { Spool, SpooledFile } from '../../files/spool.ts'
+import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Applicant, Gate } from '../../pipeline/gate.ts'
@@ -14,7 +14,7 @@ import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { uploads } from './contract.ts'
-import { readForm } from './form.ts'
+import { readForm, type Form } from './form.ts'
 import { knownEvent, publishEvent, replyOf, resultEvent, runningEvent, statusOf, stepEvent } from './result.ts'
 
 export interface UploadDeps {
@@ -63,14 +63,15 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
     },
   })
   try {
-    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...applied(deps, file, fields, raw) }
+    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...applied(deps, { file, fields }, raw) }
   } catch (error) {
     await file.discard()
     throw error
   }
 }
 
-function applied(deps: UploadDeps, file: SpooledFile, fields: ReadonlyMap<string, string>, { headers }: RawRequest): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
+/** What the fields say, checked. @throws missing_field, unknown_distribution, wrong_format, bad_digest */
+function applied(deps: UploadDeps, { file, fields }: Form, { headers }: RawRequest): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
   const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
   const format = recognise(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()

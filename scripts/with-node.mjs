@@ -1,11 +1,12 @@
 // Runs `node ARGS` under Node 24 where the machine's own is older: the runtime comes as an optional dependency.
-// Plain JavaScript that any Node from 14 on understands.
-import { spawn } from 'node:child_process'
+// Plain JavaScript that any Node from 14 on understands, and nothing but Node's own modules: it runs before anything is installed.
+import { spawn, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NEEDED = 24
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }
 
 /** The path of a Node that is new enough, or null. */
 export function findNode() {
@@ -19,6 +20,12 @@ export function findNode() {
   }
 }
 
+/** On Linux the child is told to end when this launcher is killed outright; elsewhere it stays as it is. */
+function endWithParent(command) {
+  if (process.platform !== 'linux' || spawnSync('setpriv', ['--version']).status !== 0) return command
+  return ['setpriv', '--pdeathsig', 'TERM', ...command]
+}
+
 /** Runs it with this terminal's input and output; passes signals on; resolves with the exit code. */
 export function runNode(args, env = process.env) {
   const node = findNode()
@@ -26,9 +33,17 @@ export function runNode(args, env = process.env) {
     console.error(`Node ${NEEDED} or newer is needed. This is ${process.version}, and no runtime for ${process.platform}-${process.arch} is installed: run npm ci, or install Node ${NEEDED}.`)
     return Promise.resolve(1)
   }
-  const child = spawn(node, args, { stdio: 'inherit', env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  return new Promise(done => child.on('exit', (code, signal) => done(code ?? 128 + ({ SIGINT: 2, SIGTERM: 15, SIGKILL: 9 }[signal] ?? 0))))
+  const [command, ...rest] = endWithParent([node, ...args])
+  const child = spawn(command, rest, { stdio: 'inherit', env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
+  const pass = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => [signal, () => child.kill(signal)])
+  for (const [signal, listener] of pass) process.on(signal, listener)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code, signal) => {
+      for (const [name, listener] of pass) process.off(name, listener)
+      resolve(code ?? 128 + (SIGNAL_NUMBERS[signal] ?? 0))
+    })
+  })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await runNode(process.argv.slice(2))

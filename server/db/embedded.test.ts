@@ -90,14 +90,14 @@ describe('the embedded PostgreSQL', () => {
     }
   })
 
-  test.for([
-    ['a number that nobody has', async () => '4194303'],
-    ['a number that came to another program', async () => String(process.pid)],
-    ['no number', async () => 'x'],
-    ['nothing', async () => ''],
-  ] as const)('a pid file that was left behind with %s is no obstacle', async ([, content]) => {
+  test.for<readonly [string, string]>([
+    ['a number that nobody has', '4194303'],
+    ['a number that came to another program', String(process.pid)],
+    ['no number', 'x'],
+    ['nothing', ''],
+  ])('a pid file that was left behind with %s is no obstacle', async ([, content]) => {
     await withServer(async () => undefined)
-    await writeFile(join(folder, 'postmaster.pid'), `${await content()}\n${folder}\n`)
+    await writeFile(join(folder, 'postmaster.pid'), `${content}\n${folder}\n`)
     await withServer(server => ask(server, 'select 1'))
   })
 

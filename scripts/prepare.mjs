@@ -1,0 +1,69 @@
+// What a fresh clone needs before it can run: packages and the console's build. Plain JavaScript for Node 20, no dependencies.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findNode, runNode } from './with-node.mjs'
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+function readLock(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).packages ?? {}
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * True when node_modules is what package-lock.json says, compared with npm's own note of what it installed. Packages for
+ * other platforms may be missing.
+ */
+export function isInstalled(root = ROOT) {
+  const wanted = readLock(join(root, 'package-lock.json'))
+  const got = readLock(join(root, 'node_modules', '.package-lock.json'))
+  if (wanted === undefined || got === undefined) return false
+  return Object.entries(wanted).every(([path, { version, optional }]) => {
+    if (path === '') return true
+    const installed = got[path]
+    return installed === undefined ? optional === true : installed.version === version && existsSync(join(root, path))
+  })
+}
+
+/** Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether it is good now */
+export function installIfNeeded() {
+  if (isInstalled() && findNode() !== null) return true
+  console.log('Installing packages (npm ci) ...')
+  // the npm that runs this script, or the one on PATH
+  const npm = process.env.npm_execpath
+  const [command, args] = npm !== undefined && /\.[cm]?js$/.test(npm) ? [process.execPath, [npm]] : ['npm', []]
+  const done = spawnSync(command, [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: ROOT, stdio: 'inherit', shell: process.platform === 'win32' && command === 'npm',
+  })
+  if (done.status === 0) return true
+  console.error('npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.')
+  return false
+}
+
+function newest(folder) {
+  return Math.max(0, ...readdirSync(folder, { withFileTypes: true }).map(entry => {
+    if (entry.name === 'dist' || entry.name === 'node_modules') return 0
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? newest(path) : statSync(path).mtimeMs
+  }))
+}
+
+/** True when the console's build is there and no source of it is newer. */
+export function isUiBuilt(root = ROOT) {
+  const built = statSync(join(root, 'ui', 'dist', 'index.html'), { throwIfNoEntry: false })
+  return built !== undefined && built.mtimeMs >= Math.max(newest(join(root, 'ui')), statSync(join(root, 'package-lock.json')).mtimeMs)
+}
+
+/** Builds the console where that is missing or old. @returns whether it is good now */
+export async function buildUiIfNeeded() {
+  if (isUiBuilt()) return true
+  console.log('Building the console ...')
+  const code = await runNode([join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--logLevel', 'warn'])
+  if (code !== 0) console.error('The console did not build; what went wrong stands above.')
+  return code === 0
+}

@@ -1,0 +1,7 @@
+// `npm start`: everything a fresh clone lacks, then the daemon in the foreground. Plain JavaScript for Node 20.
+import { join } from 'node:path'
+import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
+import { runNode } from './with-node.mjs'
+
+const ready = installIfNeeded() && await buildUiIfNeeded()
+process.exitCode = ready ? await runNode([join(ROOT, 'server', 'main.ts'), ...process.argv.slice(2)]) : 1

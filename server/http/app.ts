@@ -5,7 +5,7 @@ import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
-import { clientIp, createTrust } from './client-ip.ts'
+import { clientIp, createTrust, isProxy } from './client-ip.ts'
 import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
 import { catchProblems } from './problem.ts'
@@ -44,7 +44,7 @@ function hardening(production: boolean): Middleware {
       'Cross-Origin-Resource-Policy': 'same-origin', 'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
       'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`, 'Cache-Control': 'no-store',
     })
-    if (production && ctx.secure) ctx.set('Strict-Transport-Security', 'max-age=31536000')
+    if (production && ctx.state.isSecure === true) ctx.set('Strict-Transport-Security', 'max-age=31536000')
     await next()
   }
 }
@@ -67,9 +67,11 @@ function record(log: Log, metrics: Pick<Metrics, 'request'>): Middleware {
     ctx.res.once('close', () => {
       const seconds = Number(process.hrtime.bigint() - start) / 1e9
       const route = String(ctx.state.route ?? 'none')
-      metrics.request(ctx.method, route, ctx.status, seconds)
+      // as nginx counts them: the client left before the answer was whole
+      const status = ctx.res.writableFinished ? ctx.status : 499
+      metrics.request(ctx.method, route, status, seconds)
       const who = (ctx.state.who as { name?: string } | undefined)?.name
-      log.info({ request_id: ctx.state.requestId as string, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(seconds * 1000), ip: ctx.state.clientIp as string, user: who }, 'request')
+      log.info({ request_id: ctx.state.requestId as string, method: ctx.method, path: ctx.path, status, ms: Math.round(seconds * 1000), ip: ctx.state.clientIp as string, user: who }, 'request')
     })
     await next()
   }
@@ -78,7 +80,9 @@ function record(log: Log, metrics: Pick<Metrics, 'request'>): Middleware {
 function address(trustedProxies: readonly string[]): Middleware {
   const isTrusted = createTrust(trustedProxies)
   return async (ctx, next) => {
-    ctx.state.clientIp = clientIp(ctx.req.socket.remoteAddress ?? '', ctx.get('x-forwarded-for'), isTrusted)
+    const { remoteAddress } = ctx.req.socket
+    ctx.state.clientIp = clientIp(remoteAddress, ctx.get('x-forwarded-for'), isTrusted)
+    ctx.state.isSecure = ctx.secure || (isProxy(remoteAddress, isTrusted) && ctx.get('x-forwarded-proto') === 'https')
     await next()
   }
 }
@@ -88,19 +92,23 @@ function documentation({ routes, production, version }: AppDeps): Middleware {
   const document = JSON.stringify(createOpenApi(routes, version))
   const page = createDocsPage(routes)
   return async (ctx, next) => {
-    if (production || ctx.method !== 'GET') return next()
+    if (production || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
     if (ctx.path === '/openapi.json') { ctx.type = 'application/json'; ctx.body = document; return }
     if (ctx.path === '/docs' || ctx.path === '/docs/') { ctx.type = 'text/html; charset=utf-8'; ctx.body = page; return }
     await next()
   }
 }
 
-const wellFormed: Middleware = async (ctx, next) => {
+function decoded(path: string): string {
   try {
-    decodeURIComponent(ctx.path)
+    return decodeURIComponent(path)
   } catch {
-    fail('bad_request', { said: 'The path has a % that does not begin an encoded byte.' })
+    return fail('bad_request', { said: 'The path has a % that does not begin an encoded UTF-8 character.' })
   }
+}
+
+const wellFormed: Middleware = async (ctx, next) => {
+  if (decoded(ctx.path).includes('\0')) fail('bad_request', { said: 'The path has a zero byte.' })
   await next()
 }
 

@@ -3,27 +3,58 @@ import { fail } from '../core/errors.ts'
 
 /** Largest JSON body. Packages come as multipart and have a limit of their own. */
 export const JSON_LIMIT_BYTES = 1024 * 1024
+const LINGER_BYTES = 64 * 1024 * 1024
+
+/** Reads on and throws away, within bounds: a client that is still sending sees no answer before it is done. */
+function linger(request: IncomingMessage): void {
+  let left = LINGER_BYTES
+  request.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) request.destroy() })
+  request.resume()
+}
+
+/** Not `for await`, which would destroy the connection on the way out, before the refusal is sent. */
+function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const take = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size <= JSON_LIMIT_BYTES) {
+        chunks.push(chunk)
+        return
+      }
+      request.off('data', take)
+      linger(request)
+      resolve('too large')
+    }
+    request.on('data', take)
+    request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('error', reject)
+  })
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    // no value of ours is called so, and a copy of it would change what the copy is
+    return text.includes('__proto__') ? JSON.parse(text, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(text)
+  } catch {
+    return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
+  }
+}
 
 /**
  * The JSON body, or undefined where there is none.
  * @throws body_too_large, bad_request when it is no JSON
  */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const tooLarge = (): never => fail('body_too_large', { limit_kb: JSON_LIMIT_BYTES / 1024 })
-  if (Number(request.headers['content-length'] ?? 0) > JSON_LIMIT_BYTES) tooLarge()
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > JSON_LIMIT_BYTES) tooLarge()
-    chunks.push(chunk)
-  }
-  if (size === 0) return undefined
+  const announced = Number(request.headers['content-length'] ?? 0)
+  const bytes = announced > JSON_LIMIT_BYTES ? 'too large' : await readAll(request)
+  if (bytes === 'too large') return fail('body_too_large', { limit_kb: JSON_LIMIT_BYTES / 1024 })
+  if (bytes.length === 0) return undefined
   const type = (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json' && !type.endsWith('+json')) fail('bad_request', { said: `The body is ${type.slice(0, 100)}; this route takes application/json.` })
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
-  } catch {
-    return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
-  }
+  const encoding = request.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity') fail('bad_request', { said: `The body is encoded with ${encoding.slice(0, 100)}. Send it as it is.` })
+  return parse(bytes)
 }

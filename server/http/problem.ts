@@ -64,15 +64,13 @@ export function catchProblems(log: Log) {
       await next()
     } catch (error) {
       const requestId = String(ctx.state.requestId)
-      if (ctx.req.destroyed && !ctx.req.complete && !ctx.res.writable) return // the client went away: nobody to answer
+      if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client went away: nobody to answer
       const problem = problemOf(error)
       if (problem.status >= 500) log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
       if (problem.status === 401) ctx.set('WWW-Authenticate', 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
-      // a body that was refused half way is not read to its end: the connection cannot be used again
-      if (!ctx.req.complete) ctx.set('Connection', 'close')
       ctx.body = problemBody(problem, requestId)
     }
   }

@@ -57,8 +57,8 @@ function rawOf(ctx: Context): RawRequest {
 }
 
 async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Promise<Input<string, Row>> {
-  const params: unknown = row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', coerce: true })
-  const query: unknown = row.query === undefined ? undefined : validate(row.query, { ...ctx.query }, { place: 'query', coerce: true })
+  const params: unknown = row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
+  const query: unknown = row.query === undefined ? undefined : validate(row.query, { ...ctx.query }, { place: 'query', isText: true })
   const body: unknown = row.body === undefined ? undefined : validate(row.body, await readJson(ctx.req) ?? {}, { place: 'body' })
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
@@ -79,7 +79,8 @@ function middlewareOf({ key, row, handle }: BoundRoute, { authenticate, limits, 
 
 /** The rows as one middleware. What no row matches goes on to the next; a path that has other methods answers 405. */
 export function createRoutes(deps: RouteDeps): Middleware {
-  const router = new Router()
+  // paths are case-sensitive, as package names are
+  const router = new Router({ sensitive: true })
   for (const route of [...deps.routes].sort(bySpecificity)) {
     const method = route.key.slice(0, route.key.indexOf(' '))
     router.register(routerPath(route.key, route.row), method === 'GET' ? ['GET', 'HEAD'] : [method], middlewareOf(route, deps) as never)

@@ -12,21 +12,50 @@ const KINDS: readonly [RegExp, string][] = [[/required/i, 'missing'], [/Expected
 
 function faultOf(place: Place, error: ValueError): Fault {
   const path = error.path.split('/').slice(1).map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const schema = error.schema as { description?: string; enum?: string[]; anyOf?: { const?: unknown }[] }
+  const schema = error.schema as { description?: string; pattern?: string; enum?: string[]; anyOf?: { const?: unknown }[] }
   const words = schema.enum ?? schema.anyOf?.flatMap(one => one.const === undefined ? [] : [String(one.const)])
-  const msg = words !== undefined && words.length > 0 && error.message.startsWith('Expected union') ? `It must be one of ${words.join(', ')}.` : `${error.message}.`
+  const rule = words !== undefined && words.length > 0 && error.message.startsWith('Expected union') ? `It must be one of ${words.join(', ')}.`
+    : schema.pattern !== undefined && schema.description !== undefined ? `It must be ${schema.description}`
+      : `${error.message}.`
   const required = /required property/i.test(error.message)
-  return { loc: [place, ...path], msg: required ? 'It is missing.' : msg, type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error' }
+  return { loc: [place, ...path], msg: required ? 'It is missing.' : rule, type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error' }
+}
+
+/** What a text means where the schema wants no text; anything unclear stays text, and the check says so. */
+function readText(schema: TSchema, given: unknown): unknown {
+  if (schema.type === 'array') return (Array.isArray(given) ? given : [given]).map(one => readText(schema.items as TSchema, one))
+  if (typeof given !== 'string') return given
+  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(given)) return Number(given)
+  if (schema.type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(given)) return Number(given)
+  if (schema.type === 'boolean' && /^(true|false|1|0)$/.test(given)) return given === 'true' || given === '1'
+  return given
+}
+
+function readTexts(schema: TSchema, given: unknown): unknown {
+  const members = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
+  const values = given as Readonly<Record<string, unknown>>
+  return Object.fromEntries(members.flatMap(([name, member]) => values[name] === undefined ? [] : [[name, readText(member, values[name])]]))
+}
+
+/** Where a text has a zero byte, which PostgreSQL stores in no text. */
+function* zeroBytes(value: unknown, path: readonly (string | number)[]): Generator<readonly (string | number)[]> {
+  if (typeof value === 'string' && value.includes('\0')) yield path
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value)) {
+    if (key.includes('\0')) yield path
+    yield* zeroBytes(member, [...path, key])
+  }
 }
 
 /**
  * The value in the shape of the schema, without anything the schema does not name.
- * @param coerce  for what arrives as text: `"2"` becomes 2
+ * @param isText  the members arrived as text, so `"2"` becomes 2 where a number is wanted
  * @throws ShapeError with every fault
  */
-export function validate(schema: TSchema, given: unknown, { place, coerce = false }: { readonly place: Place; readonly coerce?: boolean }): unknown {
-  const copy: unknown = structuredClone(given)
-  const value = coerce ? Value.Convert(schema, copy) : copy
+export function validate(schema: TSchema, given: unknown, { place, isText = false }: { readonly place: Place; readonly isText?: boolean }): unknown {
+  const value: unknown = isText ? readTexts(schema, given) : structuredClone(given)
+  const [zero] = zeroBytes(value, [place])
+  if (zero !== undefined) throw new ShapeError([{ loc: zero, msg: 'It has a zero byte.', type: 'value_error' }])
   if (!Value.Check(schema, value)) {
     const seen = new Set<string>()
     const faults = [...Value.Errors(schema, value)].slice(0, 100).filter(error => !seen.has(error.path) && seen.add(error.path)).map(error => faultOf(place, error))

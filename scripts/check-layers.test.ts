@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { checkLayers, findCycles, judge, readImports } from './check-layers.ts'
+
+const ok = (from: string, to: string, isType = false): boolean => judge({ from, to, isType }) === undefined
+
+describe('the direction of imports', () => {
+  test.for<readonly [string, string]>([
+    ['server/catalog/catalog.ts', 'server/core/manifest.ts'],
+    ['server/pipeline/examine.ts', 'server/catalog/catalog.ts'],
+    ['server/features/auth/handlers.ts', 'server/features/auth/store.ts'],
+    ['server/http/routes.ts', 'server/core/contract.ts'],
+    ['server/main.ts', 'server/compose.ts'],
+  ])('%s may import %s', ([from, to]) => { expect(ok(from, to)).toBe(true) })
+
+  test.for<readonly [string, string]>([
+    ['server/core/policy.ts', 'server/db/db.ts'],
+    ['server/db/outbox.ts', 'server/catalog/catalog.ts'],
+    ['server/catalog/catalog.ts', 'server/features/audit/handlers.ts'],
+    ['server/features/auth/handlers.ts', 'server/features/audit/handlers.ts'],
+    ['server/catalog/catalog.ts', 'server/publish/publisher.ts'],
+    ['server/files/pool.ts', 'server/record/audit.ts'],
+    ['server/lib/ar.ts', 'ui/api.ts'],
+    ['server/lost/thing.ts', 'server/core/policy.ts'],
+    ['ui/api.ts', 'server/api.ts'],
+  ])('%s may not import %s', ([from, to]) => { expect(ok(from, to)).toBe(false) })
+
+  test('the console names types of the server in one place, and runs nothing of it', () => {
+    expect(ok('ui/wire.ts', 'server/catalog/view.ts', true)).toBe(true)
+    expect(ok('ui/wire.ts', 'server/catalog/view.ts')).toBe(false)
+    expect(ok('ui/screens/login/Login.svelte', 'server/catalog/view.ts', true)).toBe(false)
+  })
+
+  test('types of a neighbour are allowed, but not between features', () => {
+    expect(ok('server/record/audit.ts', 'server/db/db.ts', true)).toBe(true)
+    expect(ok('server/features/auth/handlers.ts', 'server/features/audit/handlers.ts', true)).toBe(false)
+  })
+
+  test('the type of an interface may be looked at from below, its value may not', () => {
+    expect(ok('server/files/layout.ts', 'server/formats/format.ts', true)).toBe(true)
+    expect(ok('server/files/layout.ts', 'server/formats/format.ts')).toBe(false)
+  })
+
+  test('imports are read in all their forms', () => {
+    const text = 'import { a } from \'./a.ts\'\nimport type { B } from "../b.ts"\nimport { type C, type D } from \'./c.ts\'\nimport { type E, f } from \'./e.ts\'\nexport { g } from \'./g.ts\'\nimport \'./h.ts\'\nimport x from \'koa\'\nimport {\n  i,\n} from \'./i.ts\'\n'
+    expect(readImports('server/x/y.ts', text, '/root')).toEqual([
+      { from: 'server/x/y.ts', to: 'server/x/a.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/b.ts', isType: true },
+      { from: 'server/x/y.ts', to: 'server/x/c.ts', isType: true }, { from: 'server/x/y.ts', to: 'server/x/e.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/g.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/x/h.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/i.ts', isType: false },
+    ])
+  })
+
+  test('a circle is found once, and types make none', () => {
+    const edge = (from: string, to: string, isType = false) => ({ from, to, isType })
+    expect(findCycles([edge('a', 'b'), edge('b', 'c'), edge('c', 'a'), edge('c', 'd')])).toEqual(['a -> b -> c -> a'])
+    expect(findCycles([edge('a', 'b'), edge('b', 'a', true)])).toEqual([])
+  })
+
+  test('a tree with an upward import is refused with the way out', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'layers-'))
+    try {
+      for (const [path, text] of [['server/core/a.ts', 'import { b } from \'../db/b.ts\'\n'], ['server/db/b.ts', 'export const b = 1\n'], ['ui/App.svelte', '<script>\n  import { b } from \'../server/db/b.ts\'\n</script>\n']] as const) {
+        await mkdir(dirname(join(root, path)), { recursive: true })
+        await writeFile(join(root, path), text)
+      }
+      expect(checkLayers(root)).toEqual([
+        expect.stringMatching(/^server\/core\/a\.ts \(floor 0\) imports server\/db\/b\.ts \(floor 1\).*Move what both need down to core or lib/),
+        expect.stringMatching(/^ui\/App\.svelte imports server\/db\/b\.ts.*types only/),
+      ])
+    } finally {
+      await rm(root, { recursive: true })
+    }
+  })
+})

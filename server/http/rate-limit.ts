@@ -11,21 +11,32 @@ interface Kept { readonly reset?: number }
 export interface RateLimits {
   /** @throws rate_limited in the middleware when the address has used up its count of this bucket */
   middleware(limit: Limit): (ctx: Context, next: Next) => Promise<void>
-  /** Forgets addresses whose minute is over; call now and then, the library never does. */
+  /** Forgets addresses whose minute is over; happens by itself once a minute while requests come. */
   sweep(): void
   /** Addresses remembered, over all buckets. */
   size(): number
 }
 
-/** Counts per client address and bucket, in memory. Routes that name one bucket share its count. */
-export function createRateLimits(now: () => number): RateLimits {
+/**
+ * Counts per client address and bucket, in memory. Routes that name one bucket share its count. Addresses whose minute is over
+ * are forgotten within another one; the library itself would keep them for ever.
+ */
+export function createRateLimits(now: () => number = Date.now): RateLimits {
   const buckets = new Map<string, Map<string, Kept>>()
+  let swept = now()
+
+  function sweep(): void {
+    swept = now()
+    for (const db of buckets.values()) for (const [id, kept] of db) if ((kept.reset ?? 0) * 1000 < swept) db.delete(id)
+  }
+
   return {
     middleware({ bucket, perMinute }) {
       const db = buckets.get(bucket) ?? new Map<string, Kept>()
       buckets.set(bucket, db)
       const count = ratelimit({ driver: 'memory', db, duration: MINUTE_MS, max: perMinute, id: ctx => String(ctx.state.clientIp) })
       return async (ctx, next) => {
+        if (now() - swept >= MINUTE_MS) sweep()
         let passed = false
         await count(ctx as never, async () => { passed = true })
         const limited = ctx.state.rateLimit as { readonly after: number } | undefined
@@ -35,10 +46,7 @@ export function createRateLimits(now: () => number): RateLimits {
         return next()
       }
     },
-    sweep() {
-      const seconds = now() / 1000
-      for (const db of buckets.values()) for (const [id, kept] of db) if ((kept.reset ?? 0) < seconds) db.delete(id)
-    },
+    sweep,
     size: () => [...buckets.values()].reduce((sum, db) => sum + db.size, 0),
   }
 }

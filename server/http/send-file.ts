@@ -1,10 +1,17 @@
 import type { Context } from 'koa'
-import { constants } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
+import { close, constants, createReadStream, fstat, open, read, type Stats } from 'node:fs'
 
 export interface SendOptions { readonly type: string; readonly cacheControl: string }
 
 interface Range { readonly start: number; readonly end: number }
+
+/** Up to here a file is read in one piece: a stream costs three times as much, and indexes are small. */
+const SMALL = 128 * 1024
+/**
+ * A date in seconds says which of two files a client has only once that second is over. Until then none is sent, so that
+ * nobody keeps an index because the next publication carries the same date (RFC 9110, 8.8.2.2).
+ */
+const SETTLED_MS = 2_000
 
 /** One byte range (RFC 9110, 14.1.2). Several ranges are answered with the whole file, as the RFC allows. */
 export function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfiable' {
@@ -17,74 +24,110 @@ export function parseRange(header: string, size: number): Range | 'whole' | 'uns
   return start >= size || (from === '' && Number(to) === 0) ? 'unsatisfiable' : { start, end }
 }
 
-function notModified(ctx: Context, etag: string, modified: number): boolean {
+/** What tells one version of a file from another. `modified` in ms since 1970, undefined while it says too little. */
+interface Validators { readonly etag: string; readonly modified: number | undefined }
+
+function validatorsOf({ ino, size, mtimeMs }: Stats): Validators {
+  const modified = Math.floor(mtimeMs / 1000) * 1000
+  const isSettled = Date.now() - modified >= SETTLED_MS
+  return { etag: `"${ino.toString(16)}-${size.toString(16)}-${Math.floor(mtimeMs * 1000).toString(16)}"`, modified: isSettled ? modified : undefined }
+}
+
+function notModified(ctx: Context, { etag, modified }: Validators): boolean {
   const match = ctx.get('if-none-match')
   if (match !== '') return match === '*' || match.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
   const since = Date.parse(ctx.get('if-modified-since'))
-  return !Number.isNaN(since) && modified <= since
+  return modified !== undefined && !Number.isNaN(since) && modified <= since
 }
 
-function rangeFor(ctx: Context, etag: string, modified: number, size: number): Range | 'whole' | 'unsatisfiable' {
+function rangeFor(ctx: Context, { etag, modified }: Validators, size: number): Range | 'whole' | 'unsatisfiable' {
   const header = ctx.get('range')
-  if (header === '') return 'whole'
+  if (header === '' || ctx.method !== 'GET') return 'whole'
   const condition = ctx.get('if-range')
-  const holds = condition === '' || condition === etag || Date.parse(condition) === modified
+  const holds = condition === '' || condition === etag || (modified !== undefined && Date.parse(condition) === modified)
   return holds ? parseRange(header, size) : 'whole'
 }
 
-async function openFile(path: string): Promise<FileHandle | undefined> {
-  try {
+// plain calls: a FileHandle with its promises halves the requests a second
+
+function openFile(path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
     // never blocks on a fifo somebody put there
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'ELOOP') return undefined
-    throw error
+    open(path, constants.O_RDONLY | constants.O_NONBLOCK, (error, fd) => {
+      if (error === null) resolve(fd)
+      else if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO'].includes(error.code ?? '')) resolve(undefined)
+      else reject(error)
+    })
+  })
+}
+
+function statFile(fd: number): Promise<Stats> {
+  return new Promise((resolve, reject) => { fstat(fd, (error, stat) => { if (error === null) resolve(stat); else reject(error) }) })
+}
+
+function readFile(fd: number, { start, end }: Range): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(end - start + 1)
+  return new Promise((resolve, reject) => {
+    read(fd, buffer, 0, buffer.length, start, (error, length) => {
+      if (error !== null) reject(error)
+      else if (length !== buffer.length) reject(new Error('a file shrank while it was read'))
+      else resolve(buffer)
+    })
+  })
+}
+
+/** Says what is sent; the body comes after. @returns the bytes to send, undefined when there are none */
+function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): Range | undefined {
+  const validators = validatorsOf(stat)
+  ctx.set({ 'ETag': validators.etag, 'Accept-Ranges': 'bytes', 'Cache-Control': cacheControl })
+  if (validators.modified !== undefined) ctx.set('Last-Modified', new Date(validators.modified).toUTCString())
+  if (notModified(ctx, validators)) {
+    ctx.status = 304
+    return undefined
   }
+  const range = rangeFor(ctx, validators, stat.size)
+  if (range === 'unsatisfiable') {
+    ctx.status = 416
+    ctx.set('Content-Range', `bytes */${stat.size}`)
+    ctx.body = ''
+    return undefined
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: stat.size - 1 } : range
+  ctx.status = range === 'whole' ? 200 : 206
+  if (range !== 'whole') ctx.set('Content-Range', `bytes ${start}-${end}/${stat.size}`)
+  ctx.type = type
+  ctx.length = end - start + 1
+  return { start, end }
 }
 
 /**
- * Sends a file with ranges, conditional requests and HEAD. The file is opened once: what is sent has the size and the ETag that
- * were said, also when a publication replaces it meanwhile.
+ * Sends a file with ranges, conditional requests and HEAD. The path is followed once, by the one `open`: size, ETag and bytes
+ * are of one file, also when a publication replaces it meanwhile.
  * @returns false when there is no such regular file
  */
-export async function sendFile(ctx: Context, path: string, { type, cacheControl }: SendOptions): Promise<boolean> {
-  const file = await openFile(path)
-  if (file === undefined) return false
+export async function sendFile(ctx: Context, path: string, options: SendOptions): Promise<boolean> {
+  const fd = await openFile(path)
+  if (fd === undefined) return false
   let handed = false
   try {
-    const stat = await file.stat()
+    const stat = await statFile(fd)
     if (!stat.isFile()) return false
-    const modified = Math.floor(stat.mtimeMs / 1000) * 1000
-    const etag = `"${stat.ino.toString(16)}-${stat.size.toString(16)}-${Math.floor(stat.mtimeMs * 1000).toString(16)}"`
-    ctx.set({ 'ETag': etag, 'Last-Modified': new Date(modified).toUTCString(), 'Accept-Ranges': 'bytes', 'Cache-Control': cacheControl })
-    if (notModified(ctx, etag, modified)) {
-      ctx.status = 304
-      return true
+    const range = begin(ctx, stat, options)
+    if (range === undefined) return true
+    const length = range.end - range.start + 1
+    if (ctx.method === 'HEAD') {
+      ctx.respond = false // Koa would call an answer without a body 204
+      ctx.res.end()
+    } else if (length <= SMALL) {
+      ctx.body = length === 0 ? '' : await readFile(fd, range)
+    } else {
+      const stream = createReadStream('', { fd, ...range, autoClose: true, highWaterMark: 256 * 1024 })
+      ctx.res.once('close', () => stream.destroy())
+      handed = true
+      ctx.body = stream
     }
-    const range = rangeFor(ctx, etag, modified, stat.size)
-    if (range === 'unsatisfiable') {
-      ctx.status = 416
-      ctx.set('Content-Range', `bytes */${stat.size}`)
-      ctx.body = ''
-      return true
-    }
-    const { start, end } = range === 'whole' ? { start: 0, end: stat.size - 1 } : range
-    ctx.status = range === 'whole' ? 200 : 206
-    if (range !== 'whole') ctx.set('Content-Range', `bytes ${start}-${end}/${stat.size}`)
-    ctx.type = type
-    ctx.length = end - start + 1
-    if (ctx.method === 'HEAD' || end < start) {
-      ctx.body = ctx.method === 'HEAD' ? null : ''
-      if (ctx.method === 'HEAD') { ctx.status = range === 'whole' ? 200 : 206; ctx.length = end - start + 1; ctx.type = type }
-      return true
-    }
-    const stream = file.createReadStream({ start, end, autoClose: true, highWaterMark: 256 * 1024 })
-    ctx.res.once('close', () => stream.destroy())
-    ctx.body = stream
-    handed = true
     return true
   } finally {
-    if (!handed) await file.close()
+    if (!handed) close(fd, () => undefined) // it was opened for reading: there is nothing to lose
   }
 }

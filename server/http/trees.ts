@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa'
-import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Layout } from '../files/layout.ts'
 import { sendFile } from './send-file.ts'
@@ -55,10 +54,7 @@ export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
     }
     const segments = treeSegments(path)
     if (segments === undefined || !ROOTS.has(segments[0] ?? '')) return next()
-    // the link to the live generation is followed once: everything below comes from that generation
-    const target = segments[0] === 'dists' && segments.length > 2
-      ? await realpath(join(layout.apt, 'dists', segments[1] ?? '')).then(live => join(live, ...segments.slice(2)), () => undefined)
-      : join(layout.apt, ...segments)
-    if (target === undefined || !await sendFile(ctx, target, { type: typeOf(path), cacheControl: cacheControl(segments) })) return next()
+    const target = join(layout.apt, ...segments)
+    if (!await sendFile(ctx, target, { type: typeOf(path), cacheControl: cacheControl(segments) })) return next()
   }
 }

@@ -7,7 +7,7 @@ const Roles = Type.Array(RoleName, { minItems: 1, maxItems: 1, description: 'The
 // long enough for every password manager, short enough that nobody hashes megabytes
 const Secret = Type.String({ minLength: 1, maxLength: 1_000 })
 const NewPassword = Type.String({ maxLength: 1_000, description: 'At least 8 characters, an upper-case letter, and a digit or special character.' })
-const Username = Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.' })
+const Username = Type.String({ pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.' })
 const FullName = Type.Union([Type.String({ maxLength: 200 }), Type.Null()])
 const Email = Type.Union([Type.String({ maxLength: 320, pattern: '^$|^[^\\s@]+@[^\\s@]+$' }), Type.Null()])
 const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
@@ -31,7 +31,7 @@ export const auth = contract({
   },
   'GET /auth/me': { summary: 'The caller\'s own profile.', access: 'any', reply: User },
   'POST /auth/change-password': {
-    summary: 'Changes the caller\'s own password and ends the other sessions.', access: 'any', limit: { bucket: 'change-password', perMinute: 10 },
+    summary: 'Changes the caller\'s own password and ends the other sessions.', access: 'any', limit: { bucket: 'change-password', perMinute: 30 },
     body: Type.Object({ current_password: Secret, new_password: NewPassword }),
     reply: Done,
     fails: ['wrong_current_password', 'weak_password', 'no_password'],

@@ -9,9 +9,9 @@ export const setup = contract({
   },
   'POST /setup/': {
     summary: 'Makes the first admin. Needs the header X-Setup-Token where the deployment sets one.', access: 'public', status: 201,
-    limit: { bucket: 'setup', perMinute: 10 },
+    limit: { bucket: 'setup', perMinute: 60 },
     body: Type.Object({
-      admin_username: Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -.' }),
+      admin_username: Type.String({ pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.' }),
       admin_password: Type.String({ maxLength: 1_000, description: 'At least 8 characters, an upper-case letter, and a digit or special character.' }),
     }),
     reply: Type.Object({ message: Type.String(), username: Type.String(), role: Type.Literal('admin'), admin_exists: Type.Literal(true) }),

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { createRateLimits, type RateLimits } from './rate-limit.ts'
+
+/** Whether a request from this address gets through. */
+function passes(limits: RateLimits, address: string): Promise<boolean> {
+  const ctx = { state: { clientIp: address }, set: () => undefined, response: { get: () => '' } }
+  return limits.middleware({ bucket: 'b', perMinute: 2 })(ctx as never, async () => undefined).then(() => true, () => false)
+}
+
+test('of many at once exactly so many pass, and an address is forgotten after its minute', async () => {
+  let now = Date.now()
+  const limits = createRateLimits(() => now)
+  expect(await Promise.all(Array.from({ length: 5 }, () => passes(limits, 'a')))).toEqual([true, true, false, false, false])
+  for (let n = 0; n < 500; n++) await passes(limits, `10.0.${n >> 8}.${n & 255}`)
+  expect(limits.size()).toBe(501)
+  now += 121_000
+  await passes(limits, 'b')
+  expect(limits.size()).toBe(1)
+})

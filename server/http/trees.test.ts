@@ -1,0 +1,230 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { link, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../test/support/app.ts'
+
+const FOR_EVER = 'public, max-age=31536000, immutable'
+const OLD = new Date('2026-01-02T03:04:05.678Z')
+const DEB = 'pool/jammy/main/h/hello/hello_1%3a2.0~rc1+b1_amd64.deb'
+const DEB_URL = '/repos/pool/jammy/main/h/hello/hello_1%253a2.0~rc1+b1_amd64.deb'
+const BYTES = '0123456789'
+
+let app: TestApp
+let uiFolder: string
+let key: Buffer | undefined
+
+async function put(path: string, text: string, mtime = OLD): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, text)
+  await utimes(path, mtime, mtime)
+}
+
+async function goLive(generation: number): Promise<void> {
+  const live = app.layout.live('jammy' as never)
+  await mkdir(dirname(live), { recursive: true })
+  await symlink(`../../trees/jammy/${generation}`, `${live}.new`)
+  await rename(`${live}.new`, live)
+}
+
+beforeAll(async () => {
+  app = await startApp({ binaryKey: async () => key })
+  uiFolder = join(app.layout.root, 'ui-dist')
+  for (const generation of [1, 2]) {
+    const tree = join(app.layout.trees, 'jammy', String(generation))
+    await put(join(tree, 'InRelease'), `release ${generation}`)
+    await put(join(tree, 'main/binary-amd64/Packages.gz'), `packages ${generation}`)
+    await put(join(tree, 'main/binary-amd64/by-hash/SHA256/abc'), 'by hash')
+    await put(join(tree, '.state.json'), 'secret')
+  }
+  await put(join(app.layout.apt, DEB), BYTES)
+  await put(join(app.layout.apt, 'pool/jammy/empty.deb'), '')
+  await put(app.layout.publicKey, 'ascii key')
+  for (const secret of [app.layout.settingsFile, join(app.layout.manifests, 'deb/x.json'), join(app.layout.quarantine, 'q'), join(app.layout.pool, 'aa/bb/c'), join(app.layout.secrets, 'jwt'), join(app.layout.keyring, 'k')]) await put(secret, 'secret')
+  await goLive(1)
+})
+afterAll(() => app.close())
+const get = (path: string, headers: Record<string, string> = {}) => app.ask('GET', path, { headers })
+
+describe('what is published', () => {
+  test.each([
+    ['/repos/dists/jammy/InRelease', 'release 1', 'no-cache', 'text/plain; charset=utf-8'],
+    ['/repos/dists/jammy/main/binary-amd64/Packages.gz', 'packages 1', 'no-cache', 'application/gzip'],
+    ['/repos/dists/jammy/main/binary-amd64/by-hash/SHA256/abc', 'by hash', FOR_EVER, 'application/octet-stream'],
+    [DEB_URL, BYTES, FOR_EVER, 'application/vnd.debian.binary-package'],
+    ['/repos/pool/jammy/empty.deb', '', FOR_EVER, 'application/vnd.debian.binary-package'],
+    ['/repos/gpg.key', 'ascii key', 'no-cache', 'application/pgp-keys'],
+  ])('%s', async (path, text, cache, type) => {
+    const answer = await get(path)
+    expect([answer.status, answer.text, answer.headers['cache-control'], answer.headers['content-type']]).toEqual([200, text, cache, type])
+    expect(answer.headers).toMatchObject({ 'last-modified': 'Fri, 02 Jan 2026 03:04:05 GMT', 'accept-ranges': 'bytes', 'content-length': String(text.length), 'x-content-type-options': 'nosniff' })
+    expect(answer.headers.etag).toMatch(/^"[0-9a-f-]+"$/)
+    const head = await app.ask('HEAD', path)
+    expect([head.status, head.text, head.headers['content-length'], head.headers.etag]).toEqual([200, '', String(text.length), answer.headers.etag])
+  })
+
+  test('the binary key is there once there is a key', async () => {
+    expect((await get('/repos/dists/gatehouse.gpg')).status).toBe(404)
+    key = Buffer.from('binary key')
+    const answer = await get('/repos/dists/gatehouse.gpg')
+    expect([answer.status, answer.text, answer.headers['cache-control']]).toEqual([200, 'binary key', 'no-cache'])
+  })
+
+  test.each([
+    '/repos', '/repos/', '/repos/dists', '/repos/dists/', '/repos/dists/jammy', '/repos/dists/jammy/', '/repos/dists/jammy/main', '/repos/pool/', '/repos/dists/noble/InRelease',
+    '/repos/settings.json', '/repos/manifests/deb/x.json', '/repos/quarantine/q', '/repos/pool/aa/bb/c', '/repos/.secrets/jwt', '/repos/keyring/k', '/repos/trees/jammy/1/InRelease',
+    '/repos/apt/pool/jammy/empty.deb', '/repos/dists/jammy/.state.json', '/repos/dists/../settings.json', '/repos/pool/../../settings.json', '/repos/pool/%2e%2e/%2e%2e/settings.json',
+    '/repos/pool/..%2f..%2fsettings.json', '/repos/dists/jammy/..%2f2/InRelease', '/repos/dists/jammy%2fInRelease', '/repos/dists//jammy/InRelease', '/repos//dists/jammy/InRelease',
+    '/repos/dists/jammy/InRelease/', '/repos/dists/jammy/InRelease/x', '/repos/pool/jammy\\empty.deb', '/repos/pool/jammy/./empty.deb', `/repos/pool/${'x'.repeat(300)}`, '/Repos/gpg.key', '/repos/pool/jammy/empty.deb%0a',
+  ])('nothing else: %s', async path => {
+    const answer = await get(path)
+    expect([answer.status, answer.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
+    expect(answer.text).not.toBe('secret')
+  })
+
+  test.each(['POST', 'PUT', 'DELETE'])('%s changes nothing', async method => {
+    expect((await app.ask(method, '/repos/gpg.key')).status).toBe(404)
+  })
+
+  test('a fifo is not waited for', async () => {
+    await promisify(execFile)('mkfifo', [join(app.layout.apt, 'pool/jammy/pipe')])
+    expect((await get('/repos/pool/jammy/pipe')).status).toBe(404)
+  })
+})
+
+describe('ranges', () => {
+  test.each([
+    ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+    ['bytes=4-', 206, '456789', 'bytes 4-9/10'],
+    ['bytes=-3', 206, '789', 'bytes 7-9/10'],
+    ['bytes=-30', 206, BYTES, 'bytes 0-9/10'],
+    ['bytes=9-99', 206, '9', 'bytes 9-9/10'],
+    ['bytes=10-', 416, '', 'bytes */10'],
+    ['bytes=-0', 416, '', 'bytes */10'],
+    ['bytes=5-2', 200, BYTES, undefined],
+    ['bytes=0-1,4-5', 200, BYTES, undefined],
+    ['bytes=', 200, BYTES, undefined],
+    ['bytes=-', 200, BYTES, undefined],
+    ['lines=0-3', 200, BYTES, undefined],
+  ])('%s is %i', async (range, status, text, contentRange) => {
+    const answer = await get(DEB_URL, { range })
+    expect([answer.status, answer.text, answer.headers['content-range'], answer.headers['content-length']]).toEqual([status, text, contentRange, String(text.length)])
+  })
+
+  test('an empty file has no range to give', async () => {
+    expect((await get('/repos/pool/jammy/empty.deb', { range: 'bytes=0-' })).status).toBe(416)
+  })
+
+  test('HEAD knows no ranges', async () => {
+    const answer = await app.ask('HEAD', DEB_URL, { headers: { range: 'bytes=0-3' } })
+    expect([answer.status, answer.headers['content-length'], answer.headers['content-range']]).toEqual([200, '10', undefined])
+  })
+
+  test('a partial download goes on only while the file is the same', async () => {
+    const { headers } = await get(DEB_URL)
+    const status = async (condition: string): Promise<number> => (await get(DEB_URL, { 'range': 'bytes=4-', 'if-range': condition })).status
+    expect(await status(String(headers.etag))).toBe(206)
+    expect(await status(String(headers['last-modified']))).toBe(206)
+    expect(await status('"another"')).toBe(200)
+    expect(await status(`W/${String(headers.etag)}`)).toBe(200)
+    expect(await status('Fri, 02 Jan 2026 03:04:06 GMT')).toBe(200)
+  })
+})
+
+describe('conditional requests', () => {
+  test.each([
+    ['if-modified-since', 'Fri, 02 Jan 2026 03:04:05 GMT', 304],
+    ['if-modified-since', 'Fri, 02 Jan 2026 03:04:04 GMT', 200],
+    ['if-modified-since', 'yesterday', 200],
+    ['if-none-match', '*', 304],
+    ['if-none-match', '"another"', 200],
+  ])('%s: %s is %i', async (header, value, status) => {
+    expect((await get(DEB_URL, { [header]: value })).status).toBe(status)
+  })
+
+  test('a known ETag is 304 with the headers of 200 and no body; it outranks the date', async () => {
+    const etag = String((await get(DEB_URL)).headers.etag)
+    for (const sent of [etag, `"x", ${etag}`, `W/${etag}`]) {
+      const answer = await get(DEB_URL, { 'if-none-match': sent })
+      expect([answer.status, answer.text, answer.headers.etag, answer.headers['cache-control'], answer.headers['content-length']]).toEqual([304, '', etag, FOR_EVER, undefined])
+    }
+    expect((await get(DEB_URL, { 'if-none-match': '"x"', 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
+  })
+
+  test('a file of this very second has no date yet: the next publication could have the same', async () => {
+    const path = join(app.layout.apt, 'pool/jammy/fresh.deb')
+    await put(path, 'fresh', new Date())
+    const first = await get('/repos/pool/jammy/fresh.deb')
+    expect([first.status, first.headers['last-modified']]).toEqual([200, undefined])
+    expect((await get('/repos/pool/jammy/fresh.deb', { 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
+    expect((await get('/repos/pool/jammy/fresh.deb', { 'if-none-match': String(first.headers.etag) })).status).toBe(304)
+  })
+})
+
+describe('a publication', () => {
+  test('changes bytes and ETag with one rename', async () => {
+    const before = await get('/repos/dists/jammy/InRelease')
+    await goLive(2)
+    const after = await get('/repos/dists/jammy/InRelease', { 'if-none-match': String(before.headers.etag) })
+    expect([before.text, after.text, after.status]).toEqual(['release 1', 'release 2', 200])
+    await goLive(1)
+  })
+
+  test('a download that runs goes on when its file is replaced and removed', async () => {
+    const path = join(app.layout.apt, 'pool/jammy/big.deb')
+    const size = 24 * 1024 * 1024
+    await put(path, 'a'.repeat(size))
+    const socket = connect(app.port, '127.0.0.1')
+    socket.write('GET /repos/pool/jammy/big.deb HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    await once(socket, 'readable')
+    await put(`${path}.new`, 'b'.repeat(size))
+    await link(path, `${path}.old`)
+    await rename(`${path}.new`, path)
+    await rm(`${path}.old`)
+    let bytes = 0
+    let others = 0
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      others += chunk.includes('bbbb') ? 1 : 0
+    }
+    expect([bytes > size && bytes < size + 2000, others]).toEqual([true, 0])
+  })
+
+  test('a client that leaves in the middle leaves no open file', async () => {
+    const open = async (): Promise<number> => {
+      const links = await readdir('/proc/self/fd')
+      return links.length
+    }
+    const before = await open()
+    for (let n = 0; n < 20; n++) {
+      const socket = connect(app.port, '127.0.0.1')
+      socket.write('GET /repos/pool/jammy/big.deb HTTP/1.1\r\nHost: x\r\n\r\n')
+      await once(socket, 'readable')
+      socket.destroy()
+    }
+    await expect.poll(open, { timeout: 10_000 }).toBeLessThanOrEqual(before)
+  })
+})
+
+describe('the console', () => {
+  test('says how it is built when it is not', async () => {
+    const answer = await get('/')
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect(answer.text).toContain('npm run build')
+  })
+
+  test('is served under a strict policy; hashed files for ever, its page never unasked', async () => {
+    await put(join(uiFolder, 'index.html'), '<!doctype html>')
+    await put(join(uiFolder, 'assets/index-abc.js'), 'js')
+    await put(join(uiFolder, '.env'), 'secret')
+    const page = await get('/')
+    expect([page.status, page.text, page.headers['cache-control'], page.headers['content-type']]).toEqual([200, '<!doctype html>', 'no-cache', 'text/html; charset=utf-8'])
+    expect(page.headers['content-security-policy']).toBe(`default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`)
+    const script = await get('/assets/index-abc.js')
+    expect([script.text, script.headers['cache-control'], script.headers['content-type']]).toEqual(['js', FOR_EVER, 'text/javascript; charset=utf-8'])
+    for (const path of ['/.env', '/assets', '/assets/', '/assets/missing.js', '/..%2f..%2fsettings.json', '/../settings.json']) expect((await get(path)).status, path).toBe(404)
+  })
+})

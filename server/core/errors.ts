@@ -31,7 +31,6 @@ export const ERRORS = {
   weak_password: [422, 'The password is too weak: {why}.'],
   wrong_current_password: [400, 'The current password is wrong.'],
   missing_role: [422, 'The field role is missing. It is one of {roles}.'],
-  missing_role: [422, 'The field role is missing. It is one of {roles}.'],
   no_password: [400, 'An API token has no password. Log in as a user to change one.'],
   own_role: [400, 'You cannot change your own role. Ask another admin.'],
   own_account: [400, 'You cannot delete or deactivate your own account. Ask another admin.'],

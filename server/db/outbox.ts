@@ -42,7 +42,7 @@ export interface OutboxDeps {
   readonly tickMs?: number
 }
 
-interface Owed { readonly key: string; readonly ids: number[]; readonly tries: number }
+interface Owed { readonly key: string; readonly ids: number[]; readonly tries: number; readonly due_in_ms: number }
 interface Waiter { readonly ask: number; readonly tell: (delivered: boolean) => void }
 
 const LONGEST_BACKOFF_MS = 60_000
@@ -51,10 +51,11 @@ const KEYS_AT_ONCE = 500
 const kindOf = (key: string): string => key.split(':', 1)[0] ?? key
 const restOf = (key: string): string => key.slice(kindOf(key).length + 1)
 
-async function readOwed(db: Db, dueOnly: boolean): Promise<Owed[]> {
+/** The keys that are due first, and how long until each is; 0 or less is now. */
+async function readOwed(db: Db): Promise<Owed[]> {
   return db.query<Owed>(`
-    select key, array_agg(id) as ids, max(tries) as tries from outbox group by key
-    having not $1 or min(not_before) <= clock_timestamp() order by min(id) limit ${KEYS_AT_ONCE}`, [dueOnly])
+    select key, array_agg(id) as ids, max(tries) as tries, extract(epoch from min(not_before) - clock_timestamp())::float8 * 1000 as due_in_ms
+    from outbox group by key order by greatest(min(not_before), clock_timestamp()), min(id) limit ${KEYS_AT_ONCE}`)
 }
 
 /** The loop that pays debts. One instance per database: the leader's. */
@@ -65,6 +66,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   const waiters = new Map<string, Set<Waiter>>()
   const deliveries = new Set<Promise<void>>()
   let timer: NodeJS.Timeout | undefined
+  let soon: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
   let lookAgain = false
   let stopped = true
@@ -117,11 +119,21 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     }
   }
 
+  /** The tick is for what others wrote; what was owed here with a delay is looked at when it is due. */
+  function lookWhenDue(dueInMs: readonly number[]): void {
+    const soonest = Math.min(...dueInMs.filter(ms => ms > 0))
+    if (soonest >= tickMs || stopped) return
+    clearTimeout(soon)
+    soon = setTimeout(nudge, Math.ceil(soonest) + 1)
+  }
+
   async function look(): Promise<void> {
     do {
       lookAgain = false
       try {
-        dispatch(await readOwed(db, true), true)
+        const rows = await readOwed(db)
+        dispatch(rows.filter(row => row.due_in_ms <= 0), true)
+        lookWhenDue(rows.map(row => row.due_in_ms))
       } catch (error) {
         onError('outbox', error)
       }
@@ -137,7 +149,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   async function drain(): Promise<void> {
     const tried = new Map<string, number>()
     for (;;) {
-      const rows = await readOwed(db, false)
+      const rows = await readOwed(db)
       const fresh = rows.filter(({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids))
       if (fresh.length === 0 && deliveries.size === 0) return
       for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
@@ -181,6 +193,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     stop: async () => {
       stopped = true
       clearInterval(timer)
+      clearTimeout(soon)
       await looking
       await Promise.all(deliveries)
     },

@@ -3,6 +3,7 @@ import type { Blob, FormatId, PackageIdentity, RelPath } from '../core/identity.
 import type { Description } from '../core/manifest.ts'
 import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import type { TreeWriter } from './tree.ts'
 
 /** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
 export interface Inspection<Facts = unknown> {
@@ -71,6 +72,8 @@ export interface Format<Facts = unknown> {
   poolName(identity: PackageIdentity, source: string): RelPath
   purl(identity: PackageIdentity, distribution: Distribution): string
   installCommand(identity: PackageIdentity): string
+  /** How its signed tree is laid out; absent while this build cannot publish it. */
+  readonly tree?: TreeWriter
   /** A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined. */
   complain(identity: PackageIdentity): string | undefined
 }

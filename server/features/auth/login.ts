@@ -14,7 +14,10 @@ const LOCK_MS = 15 * 60_000
 export interface LoginDeps { readonly db: Db; readonly audit: Pick<Audit, 'record' | 'owe'>; readonly tokens: Tokens; readonly clock: Clock }
 
 export interface Login {
-  /** @throws bad_password; the same for an unknown user, a wrong password and a locked account, in the same time */
+  /**
+   * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only who knows the password of a
+   * deactivated account is told that it is deactivated. @throws bad_password, account_inactive
+   */
   login(given: { readonly username: string; readonly password: string; readonly ip: string }): Promise<string>
   /** Who sends this header. Asked on every request: what was switched off or revoked is refused at once. */
   authenticate(authorization: string | undefined): Promise<Principal>
@@ -23,9 +26,9 @@ export interface Login {
 }
 
 export function createLogin({ db, audit, tokens, clock }: LoginDeps): Login {
-  async function refuse(username: string, ip: string, why: string): Promise<never> {
+  async function refuse(username: string, ip: string, why: string, code: 'bad_password' | 'account_inactive' = 'bad_password'): Promise<never> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: why, ip })
-    return fail('bad_password', {})
+    return fail(code, {})
   }
 
   async function byToken(token: string): Promise<Principal> {
@@ -52,17 +55,18 @@ export function createLogin({ db, audit, tokens, clock }: LoginDeps): Login {
     if (account === undefined) return refuse(username, ip, 'There is no such user.')
     if (account.locked_until !== null && account.locked_until > now) return refuse(username, ip, 'The account is locked.')
     if (!matches) {
-      await countFailure(db, { username, limit: WRONG_PASSWORDS, lockUntil: new Date(now.getTime() + LOCK_MS) })
+      const at = clock.now()
+      await countFailure(db, { username, limit: WRONG_PASSWORDS, at, lockUntil: new Date(at.getTime() + LOCK_MS) })
       return refuse(username, ip, 'The password is wrong.')
     }
-    if (!account.active) return refuse(username, ip, 'The account is deactivated.')
+    if (!account.active) return refuse(username, ip, 'The account is deactivated.', 'account_inactive')
+    if (!await noteLogin(db, account, clock.now())) return refuse(username, ip, 'The account is locked.')
     return account
   }
 
   return {
     async login(given) {
       const account = await verify(given)
-      await noteLogin(db, account.username, clock.now())
       await audit.record({ action: 'LOGIN', result: 'SUCCESS', user: account.username, detail: 'With a password.', ip: given.ip })
       return tokens.issue({ username: account.username, role: account.role, credentialsAt: account.credentials_at })
     },

@@ -16,20 +16,38 @@ export function weaknessOf(password: string): string | undefined {
   return undefined
 }
 
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Hashing takes a thread of the four that disk access needs too: a wave of logins must not stop the downloads. */
+async function atMost<T>(most: number, work: () => Promise<T>): Promise<T> {
+  if (running >= most) await new Promise<void>(resolve => { waiting.push(resolve) })
+  else running += 1
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running -= 1
+    else next()
+  }
+}
+
 /** @throws weak_password */
 export async function hashPassword(password: string, field = 'password'): Promise<string> {
   const why = weaknessOf(password)
   if (why !== undefined) fail('weak_password', { why, field })
-  return bcrypt.hash(password, COST)
+  return atMost(2, () => bcrypt.hash(password, COST))
 }
 
 let nobody: Promise<string> | undefined
 
 /** Compares in the same time whether the account exists or not: without a hash, against one that nothing matches. */
 export async function checkPassword(password: string, hash: string | undefined): Promise<boolean> {
-  nobody ??= bcrypt.hash(randomBytes(16).toString('hex'), COST)
-  const matches = await bcrypt.compare(password, hash ?? await nobody)
-  return matches && hash !== undefined
+  nobody ??= atMost(2, () => bcrypt.hash(randomBytes(16).toString('hex'), COST))
+  // htpasswd and PHP write $2y$ for what this library calls $2b$
+  const against = hash?.replace(/^\$2y\$/, '$2b$') ?? await nobody
+  const matches = await atMost(2, () => bcrypt.compare(password, against))
+  return matches && hash !== undefined && Buffer.byteLength(password) <= LONGEST_BYTES
 }
 
 /** API tokens are random, so one fast hash is enough. */

@@ -18,6 +18,9 @@ export interface Account {
 
 const COLUMNS = 'username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session'
 
+// by a millisecond at least: that is all of it that a token carries
+const NEXT = `greatest(clock_timestamp(), credentials_at + interval '1 millisecond')`
+
 export function findAccount(db: Queryable, username: string): Promise<Account | undefined> {
   return db.first<Account>(`select ${COLUMNS} from account where username = $1`, [username])
 }
@@ -41,7 +44,7 @@ export interface AccountChange { readonly role?: Role | undefined; readonly full
 export function updateAccount(tx: Tx, username: string, { role, fullName, email, active }: AccountChange): Promise<Account | undefined> {
   return tx.first<Account>(`
     update account set role = coalesce($2, role), full_name = case when $3 then $4 else full_name end, email = case when $5 then $6 else email end,
-      active = coalesce($7, active), credentials_at = case when $7 = false then clock_timestamp() else credentials_at end,
+      active = coalesce($7, active), credentials_at = case when $7 = false then ${NEXT} else credentials_at end,
       kept_session = case when $7 = false then null else kept_session end
     where username = $1 returning ${COLUMNS}`,
   [username, role ?? null, fullName !== undefined, fullName ?? null, email !== undefined, email ?? null, active ?? null])
@@ -54,7 +57,7 @@ export async function deleteAccount(tx: Tx, username: string): Promise<void> {
 /** A new password ends every session that was opened with the old one, but for `keep`, and lifts a lock. */
 export async function setPassword(db: Queryable, { username, hash, keep }: { readonly username: string; readonly hash: string; readonly keep?: string }): Promise<void> {
   await db.query(`
-    update account set password_hash = $2, credentials_at = clock_timestamp(), kept_session = $3, failed_logins = 0, locked_until = null
+    update account set password_hash = $2, credentials_at = ${NEXT}, kept_session = $3, failed_logins = 0, locked_until = null
     where username = $1`, [username, hash, keep ?? null])
 }
 
@@ -63,16 +66,25 @@ export async function lockAdmins(tx: Tx): Promise<string[]> {
   return (await tx.query<{ username: string }>(`select username from account where role = 'admin' and active order by username for update`)).map(row => row.username)
 }
 
-/** Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. */
-export async function countFailure(db: Queryable, { username, limit, lockUntil }: { readonly username: string; readonly limit: number; readonly lockUntil: Date }): Promise<void> {
+/**
+ * Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. While it is locked nothing
+ * counts, so that nobody keeps another one out for ever.
+ */
+export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: { readonly username: string; readonly limit: number; readonly at: Date; readonly lockUntil: Date }): Promise<void> {
   await db.query(`
     update account set failed_logins = case when failed_logins + 1 >= $2 then 0 else failed_logins + 1 end,
-      locked_until = case when failed_logins + 1 >= $2 then $3 else locked_until end
-    where username = $1`, [username, limit, lockUntil])
+      locked_until = case when failed_logins + 1 >= $2 then $3::timestamptz end
+    where username = $1 and (locked_until is null or locked_until <= $4)`, [username, limit, lockUntil, at])
 }
 
-export async function noteLogin(db: Queryable, username: string, at: Date): Promise<void> {
-  await db.query('update account set failed_logins = 0, locked_until = null, last_login = $2 where username = $1', [username, at])
+/**
+ * Notes a login, unless the account was locked, deactivated or given another password since it was read: of many guesses at
+ * once those after the lock count for nothing. @returns whether it is one
+ */
+export async function noteLogin(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
+  return await db.first(`
+    update account set failed_logins = 0, locked_until = null, last_login = $2
+    where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2) returning 1`, [username, at, hash]) !== undefined
 }
 
 export interface ApiToken {

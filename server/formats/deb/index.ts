@@ -7,14 +7,18 @@ import type { DebFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
+import { debTree } from './tree.ts'
 import { compareVersions, versionKey } from './version.ts'
 
 const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
 
-/** `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share one. */
+/**
+ * `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share one;
+ * with its colon as it is, since old clients ask for the name unencoded and newer ones encode it, and both must find it.
+ */
 function poolName({ name, version, arch }: PackageIdentity, source: string): RelPath {
   const prefix = source.startsWith('lib') && source.length > 3 ? source.slice(0, 4) : source.slice(0, 1)
-  return relPath(`${prefix}/${source}/${name}_${version.replaceAll(':', '%3a')}_${arch}.deb`)
+  return relPath(`${prefix}/${source}/${name}_${version}_${arch}.deb`)
 }
 
 // the purl specification leaves a colon as it is
@@ -38,4 +42,5 @@ export const deb: Format<DebFacts> = {
   },
   installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
   complain,
+  tree: debTree,
 }

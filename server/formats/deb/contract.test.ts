@@ -24,7 +24,7 @@ testFormatContract({
 test.each([
   [id('hello', '2.10-3'), 'hello', 'h/hello/hello_2.10-3_amd64.deb'],
   [id('libxyz1', '1.0'), 'libxyz', 'libx/libxyz/libxyz1_1.0_amd64.deb'],
-  [id('xyz-bin', '1:2:3-1', 'all'), 'libxyz', 'libx/libxyz/xyz-bin_1%3a2%3a3-1_all.deb'],
+  [id('xyz-bin', '1:2:3-1', 'all'), 'libxyz', 'libx/libxyz/xyz-bin_1:2:3-1_all.deb'],
   [id('lib', '1'), 'lib', 'l/lib/lib_1_amd64.deb'],
 ])('a package lies in the pool beside its source: %j', (identity, source, path) => {
   expect(deb.poolName(identity, source)).toBe(path)

@@ -118,7 +118,7 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
   if (arch.length > 32 || !/^[a-z0-9][a-z0-9-]*$/.test(arch) || arch === 'source' || /(^|-)any($|-)/.test(arch)) {
     return `the architecture ${quote(arch)} is not allowed: a binary package is built for one, such as amd64, or for all`
   }
-  const fileName = name.length + version.replaceAll(':', '%3a').length + arch.length
+  const fileName = name.length + version.length + arch.length
   if (fileName > MAX_FILE_NAME) return 'name, version and architecture together are too long for a file name'
   return undefined
 }

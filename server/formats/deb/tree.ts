@@ -1,0 +1,47 @@
+import type { Distribution } from '../../core/distributions.ts'
+import { relPath, type RelPath } from '../../core/identity.ts'
+import type { PublishedEntry } from '../format.ts'
+import type { ListedFile, TreeWriter } from '../tree.ts'
+import type { DebFacts } from './facts.ts'
+
+const RELEASE = relPath('Release')
+const RELEASE_GPG = relPath('Release.gpg')
+const IN_RELEASE = relPath('InRelease')
+
+/** `Sat, 21 Nov 2026 03:00:00 UTC`, as apt reads it in Release. */
+function releaseDate(at: Date): string {
+  return at.toUTCString().replace('GMT', 'UTC')
+}
+
+/** Source of the fields: https://wiki.debian.org/DebianRepository/Format, "Release" files. */
+function printRelease(files: readonly ListedFile[], { codename, component, archs, label }: Distribution, at: Date): string {
+  const list = (digest: 'sha256' | 'sha512'): string => files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')
+  return [
+    'Origin: Gatehouse', 'Label: Gatehouse', `Suite: ${codename}`, `Codename: ${codename}`, `Date: ${releaseDate(at)}`,
+    `Architectures: ${archs.join(' ')}`, `Components: ${component}`, `Description: Packages for ${label} that passed the gate`, 'Acquire-By-Hash: yes',
+    `SHA256:\n${list('sha256')}SHA512:\n${list('sha512')}`,
+  ].join('\n')
+}
+
+const factsOf = (entry: PublishedEntry): DebFacts => entry.facts as DebFacts // written by this format's inspect
+
+/** The APT tree: Packages, Contents, Release and its two signed forms. */
+export const debTree: TreeWriter = {
+  indexes: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/binary-${arch}/Packages`) })),
+  contents: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/Contents-${arch}.gz`) })),
+  render(entry, file) {
+    const { size, md5, sha1, sha256, sha512 } = entry.blob
+    return `${factsOf(entry).control}\nFilename: ${file}\nSize: ${size}\nMD5sum: ${md5}\nSHA1: ${sha1}\nSHA256: ${sha256}\nSHA512: ${sha512}\n\n`
+  },
+  async root(files, distribution, { signer, at }) {
+    const release = printRelease(files, distribution, at)
+    const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])
+    return new Map<RelPath, string>([[RELEASE, release], [RELEASE_GPG, detached], [IN_RELEASE, inRelease]])
+  },
+  async verifyRoot(read, signer) {
+    const [release, detached, inRelease] = await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])
+    // the clear-signed form must carry the very text that the detached signature is over
+    const carried = inRelease.replaceAll('\r\n', '\n').includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
+    return carried && await signer.verifyDetached(Buffer.from(release), detached) && signer.verifyClearsigned(inRelease)
+  },
+}

@@ -1,0 +1,39 @@
+import type { Handlers } from '../../core/contract.ts'
+import type { Audit } from '../../record/audit.ts'
+import { SETTINGS } from '../../settings/schema.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Keyring } from '../../signing/signer.ts'
+import type { settings } from './contract.ts'
+
+export interface SettingsRouteDeps {
+  readonly settings: Settings
+  readonly keyring: Pick<Keyring, 'keys' | 'generate' | 'publicKey'>
+  readonly audit: Pick<Audit, 'record'>
+}
+
+export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
+  'GET /settings/': deps => deps.settings.masked(),
+  'PATCH /settings/': async (deps, { body, who, raw }) => {
+    const { changed } = await deps.settings.patch(body)
+    // names only: a value may be a secret
+    const detail = changed.length === 0 ? 'Nothing changed.' : `${changed.join(', ')}.`
+    await deps.audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, detail, ip: raw.clientIp })
+    return deps.settings.masked()
+  },
+  'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,
+  'GET /settings/gpg': async ({ keyring }) => {
+    const keys = [...await keyring.keys()]
+    return { configured: keys.length > 0, fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null, keys, public_key_url: '/repos/gpg.key' }
+  },
+  'POST /settings/gpg/generate': async ({ settings: current, keyring, audit }, { body, who, raw }) => {
+    const { key_type, key_name, key_email, overlap_days } = current.now().signing
+    const card = await keyring.generate({ type: body.type ?? key_type, name: body.name ?? key_name, email: body.email ?? key_email, overlapDays: body.overlap_days ?? overlap_days })
+    await audit.record({ action: 'GPG_GENERATE', result: 'SUCCESS', user: who.name, detail: `${card.algorithm}, ${card.fingerprint}.`, ip: raw.clientIp })
+    return card
+  },
+  'GET /settings/gpg/export': async ({ keyring }, { query }) => {
+    const form = query.form ?? 'armored'
+    const body = await keyring.publicKey(form)
+    return { body, type: 'application/pgp-keys', name: form === 'armored' ? 'gatehouse.asc' : 'gatehouse.gpg', size: body.length }
+  },
+}

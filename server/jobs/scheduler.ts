@@ -1,0 +1,63 @@
+import schedule, { type Job as Scheduled } from 'node-schedule'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+
+/** Work that is done at certain times. `when` gives a cron line (minute hour day month weekday), or undefined while it is paused. */
+export interface Job {
+  readonly id: string
+  readonly name: string
+  readonly when: () => string | undefined
+  readonly run: () => Promise<void>
+}
+
+export interface Scheduler {
+  start(): void
+  /** Reads `when` of every job again: settings have changed. */
+  reschedule(): void
+  readonly started: boolean
+  /** `next_run` ISO 8601, null while it is paused. */
+  jobs(): readonly { readonly id: string; readonly name: string; readonly next_run: string | null; readonly paused: boolean }[]
+  /** Waits for what is running. */
+  stop(): Promise<void>
+}
+
+/** Runs jobs by the clock; one that is still running is not started again. */
+export function createScheduler(list: readonly Job[], onError: (id: string, error: unknown) => void): Scheduler {
+  const lock = createKeyedLock()
+  const scheduled = new Map<string, Scheduled>()
+  const running = new Map<string, Promise<void>>()
+  let started = false
+
+  function fire(job: Job): void {
+    if (running.has(job.id)) return
+    const run = lock.run(job.id, job.run).catch((error: unknown) => onError(job.id, error)).finally(() => running.delete(job.id))
+    running.set(job.id, run)
+  }
+
+  function plan(job: Job): void {
+    scheduled.get(job.id)?.cancel()
+    scheduled.delete(job.id)
+    const rule = job.when()
+    if (rule === undefined) return
+    const made = schedule.scheduleJob(job.id, rule, () => fire(job)) as Scheduled | null
+    // the library gives null for a rule it does not understand
+    if (made === null) throw new Error(`The job ${job.id} cannot be scheduled: ${rule} is no cron line.`)
+    scheduled.set(job.id, made)
+  }
+
+  return {
+    start: () => { list.forEach(plan); started = true },
+    reschedule: () => { if (started) list.forEach(plan) },
+    get started() { return started },
+    jobs: () => list.map(({ id, name }) => {
+      const next = scheduled.get(id)?.nextInvocation() as { toDate?: () => Date; toISOString?: () => string } | undefined
+      const at = next?.toISOString?.() ?? null
+      return { id, name, next_run: at, paused: at === null }
+    }),
+    stop: async () => {
+      for (const job of scheduled.values()) job.cancel()
+      scheduled.clear()
+      started = false
+      await Promise.all(running.values())
+    },
+  }
+}

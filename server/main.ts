@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { compose } from './compose.ts'
+import { EnvProblems, readEnv, type Env } from './env.ts'
+import { armFailpoint } from './lib/failpoint.ts'
+
+/** One line for a person: what is wrong and what to do, never a stack. */
+function stopWith(error: unknown): never {
+  const said = error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)
+  process.stderr.write(`Gatehouse does not start.\n${said}\n`)
+  process.exit(1)
+}
+
+function readConfiguration(): Env {
+  try {
+    return readEnv(process.env, process.cwd())
+  } catch (error) {
+    stopWith(error)
+  }
+}
+
+const env = readConfiguration()
+armFailpoint(process.env.GATEHOUSE_FAILPOINT)
+for (const warning of env.warnings) process.stderr.write(`${warning}\n`)
+
+const service = await compose(env, { uiFolder: join(import.meta.dirname, '..', 'ui', 'dist') }).catch(stopWith)
+const { url, needsSetup } = await service.start().catch(stopWith)
+process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
+
+let stopping = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (stopping) return
+    stopping = true
+    service.stop().then(() => process.exit(0), stopWith)
+  })
+}

@@ -1,0 +1,55 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { Distribution } from '../core/distributions.ts'
+import type { Codename } from '../core/identity.ts'
+import type { Db } from '../db/db.ts'
+import type { Layout } from '../files/layout.ts'
+import type { ContentsPlan, ListedFile } from '../formats/tree.ts'
+import { readContents } from './store.ts'
+
+/** Where a file list lies between generations: by its digest, hard-linked into each generation that names it. */
+export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, sha256: string): string => join(layout.trees, codename, 'contents', sha256)
+
+/** Writes one list of all files, compressed, streaming: memory stays small whatever the distribution holds. */
+export async function buildContents({ db, layout }: { readonly db: Db; readonly layout: Pick<Layout, 'trees'> }, distribution: Distribution, { arch, path }: ContentsPlan): Promise<ListedFile> {
+  const folder = join(layout.trees, distribution.codename, 'contents')
+  await mkdir(folder, { recursive: true })
+  const part = join(folder, `.${randomBytes(6).toString('hex')}.part`)
+  const gz = createGzip({ level: 6 })
+  const out = createWriteStream(part)
+  const sha256 = createHash('sha256')
+  const sha512 = createHash('sha512')
+  let size = 0
+  gz.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    sha256.update(chunk)
+    sha512.update(chunk)
+    if (!out.write(chunk)) {
+      gz.pause()
+      out.once('drain', () => gz.resume())
+    }
+  })
+  const zipped = finished(gz)
+  try {
+    await readContents(db, { codename: distribution.codename, format: distribution.format, archs: [arch, ...distribution.neutral] }, async lines => {
+      if (!gz.write(`${lines.join('\n')}\n`)) await new Promise(resolve => gz.once('drain', resolve))
+    })
+    gz.end()
+    await zipped
+    out.end()
+    await finished(out)
+    const digest = sha256.digest('hex')
+    await rename(part, contentsFile(layout, distribution.codename, digest))
+    return { path, size, sha256: digest, sha512: sha512.digest('hex') }
+  } catch (error) {
+    gz.destroy()
+    out.destroy()
+    zipped.catch(() => undefined)
+    await rm(part, { force: true })
+    throw error
+  }
+}

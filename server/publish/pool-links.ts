@@ -1,0 +1,33 @@
+import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { relPath, sha256, type Codename } from '../core/identity.ts'
+import type { Layout } from '../files/layout.ts'
+import type { PublishedEntry } from '../formats/format.ts'
+
+type Links = Pick<Layout, 'published' | 'blob'>
+
+/** Makes the package reachable under its name. @returns false when its bytes are not in the pool: it must not be named then */
+export async function linkPackage(layout: Links, codename: Codename, { path, blob }: { readonly path: string; readonly blob: PublishedEntry['blob'] }): Promise<boolean> {
+  const from = layout.blob(sha256(blob.sha256))
+  const to = layout.published(codename, relPath(path))
+  const known = await stat(from).catch(() => undefined)
+  if (known === undefined) return false
+  const there = await stat(to).catch(() => undefined)
+  if (there?.ino === known.ino) return true
+  await mkdir(dirname(to), { recursive: true })
+  if (there === undefined) {
+    await link(from, to).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+    return true
+  }
+  // the version was deleted and came back with other bytes: replace the old link in one step
+  const part = `${to}.part`
+  await rm(part, { force: true })
+  await link(from, part)
+  await rename(part, to)
+  return true
+}
+
+/** Takes the package out of reach; its bytes stay where they are. */
+export async function unlinkPackage(layout: Links, codename: Codename, path: string): Promise<void> {
+  await rm(layout.published(codename, relPath(path)), { force: true })
+}

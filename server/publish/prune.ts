@@ -1,0 +1,83 @@
+import { readdir, readlink, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Codename } from '../core/identity.ts'
+import type { Layout } from '../files/layout.ts'
+import { readState, stateFile, type GenerationState } from './state.ts'
+import { unlinkPackage } from './pool-links.ts'
+
+/** Generations that are kept, the live one included. */
+export const KEEP_GENERATIONS = 3
+/** How long what an index that somebody may still hold names stays reachable. */
+export const GRACE_MS = 60 * 60 * 1000
+
+type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob'>
+
+export async function liveGeneration(layout: Pick<Layout, 'live'>, codename: Codename): Promise<number | undefined> {
+  try {
+    const n = Number(basename(await readlink(layout.live(codename))))
+    return Number.isInteger(n) ? n : undefined
+  } catch {
+    return undefined // never published
+  }
+}
+
+async function names(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Folders and states of a distribution, oldest first. */
+export async function listGenerations(layout: Pick<Layout, 'trees'>, codename: Codename): Promise<number[]> {
+  const numbers = (await names(join(layout.trees, codename))).flatMap(name => /^\d+$/.test(name) ? [Number(name)] : [])
+  return numbers.sort((a, b) => a - b)
+}
+
+async function removeOld(folder: string, { needed, before }: { readonly needed: ReadonlySet<string>; readonly before: number }): Promise<void> {
+  for (const name of await names(folder)) {
+    const path = join(folder, name)
+    const known = await stat(path).catch(() => undefined)
+    if (known === undefined) continue
+    if (known.isDirectory()) await removeOld(path, { needed, before })
+    else if (!needed.has(name) && known.mtimeMs < before) await rm(path, { force: true })
+  }
+}
+
+/** Takes package files out of reach whose hour is over. @returns those that still wait */
+export async function bury(layout: Pick<Layout, 'published' | 'blob'>, codename: Codename, state: GenerationState, now: Date): Promise<GenerationState['graves']> {
+  const due = state.graves.filter(grave => now.getTime() - Date.parse(grave.at) >= GRACE_MS)
+  for (const grave of due) await unlinkPackage(layout, codename, grave.path)
+  return state.graves.filter(grave => !due.includes(grave))
+}
+
+/** Removes generations, hashed files and pieces that nobody can ask for any more. */
+export async function prune(layout: Places, codename: Codename, now: Date): Promise<void> {
+  const live = await liveGeneration(layout, codename)
+  if (live === undefined) return
+  const all = (await listGenerations(layout, codename)).filter(n => n <= live)
+  const kept = all.slice(-KEEP_GENERATIONS)
+  for (const n of all.filter(one => !kept.includes(one))) {
+    await rm(layout.generation(codename, n), { recursive: true, force: true })
+    await rm(stateFile(layout, codename, n), { force: true })
+  }
+  const states = (await Promise.all(kept.map(n => readState(layout, codename, n)))).filter(state => state !== undefined)
+  const needed = new Set(states.flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512])))
+  const before = now.getTime() - GRACE_MS
+  await removeOld(join(layout.trees, codename, 'by-hash'), { needed, before })
+  await removeOld(join(layout.trees, codename, 'contents'), { needed, before })
+}
+
+/** Removes pieces that no kept generation of any distribution is made of. */
+export async function pruneShards(layout: Places, codenames: readonly Codename[], now: Date): Promise<void> {
+  const needed = new Set<string>()
+  for (const codename of codenames) {
+    for (const n of await listGenerations(layout, codename)) {
+      const state = await readState(layout, codename, n)
+      for (const shard of Object.values(state?.shards ?? {}).flat()) for (const kind of ['txt', 'gz', 'xz', 'json']) needed.add(`${shard.digest}.${kind}`)
+    }
+  }
+  await removeOld(layout.shards, { needed, before: now.getTime() - GRACE_MS })
+}

@@ -1,0 +1,84 @@
+import type { Codename, FormatId } from '../core/identity.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
+import type { PublishedEntry } from '../formats/format.ts'
+
+export interface Dirty { readonly seq: number; readonly name: string }
+
+/** Every mark that is visible now. Marks of transactions that commit later stay for the next publication. */
+export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
+  return db.query<Dirty>('select seq, name from publish_dirty where codename = $1', [codename])
+}
+
+/** Exactly the marks that were read: a range would also take one that was committed meanwhile with a lower number. */
+export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void> {
+  if (seqs.length > 0) await tx.query('delete from publish_dirty where seq = any($1::bigint[])', [seqs])
+}
+
+export async function markAllDirty(db: Queryable, codename: Codename): Promise<void> {
+  await db.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
+}
+
+interface EntryRow {
+  readonly name: string; readonly version: string; readonly arch: string; readonly sort_key: string
+  readonly blob: PublishedEntry['blob']; readonly source: string; readonly facts: unknown
+}
+
+export interface EntryQuery { readonly codename: Codename; readonly format: FormatId; readonly archs: readonly string[]; readonly from: string; readonly to: string | undefined }
+
+const PAGE = 2_000
+
+/** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
+export async function* readEntries(db: Queryable, { codename, format, archs, from, to }: EntryQuery): AsyncGenerator<PublishedEntry> {
+  let after: readonly [string, string, string] = [from, '', '']
+  for (;;) {
+    const rows = await db.query<EntryRow>(`
+      select name, version, arch, sort_key, manifest->'blob' as blob, manifest->'about'->>'source' as source, facts
+      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
+        and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
+      order by name, sort_key, arch limit ${PAGE}`, [codename, format, archs, ...after, to ?? null])
+    for (const { sort_key, ...row } of rows) yield { ...row, sortKey: sort_key }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = [last.name, last.sort_key, last.arch]
+  }
+}
+
+export interface PoolFile { readonly name: string; readonly version: string; readonly arch: string; readonly path: string }
+
+/** Of these, those that are still known but must not be served: held, quarantined or rejected since. */
+export async function whichAreWithheld(db: Queryable, codename: Codename, files: readonly PoolFile[]): Promise<Set<string>> {
+  if (files.length === 0) return new Set()
+  const rows = await db.query<{ name: string; version: string; arch: string }>(`
+    select name, version, arch from package where codename = $1 and state <> 'published' and name = any($2)`, [codename, [...new Set(files.map(file => file.name))]])
+  const withheld = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}`))
+  return new Set(files.filter(file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`)).map(file => file.path))
+}
+
+export interface GenerationRow { readonly codename: Codename; readonly n: number; readonly at: Date; readonly packages: number; readonly bytes: number }
+
+export async function recordGeneration(tx: Tx, { codename, n, at, packages, bytes }: GenerationRow): Promise<void> {
+  await tx.query(`insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)
+    on conflict (codename, n) do update set made_at = excluded.made_at, packages = excluded.packages, bytes = excluded.bytes`, [codename, n, at, packages, bytes])
+}
+
+export async function lastGeneration(db: Queryable, codename: Codename): Promise<number> {
+  return (await db.first<{ n: number | null }>('select max(n) as n from generation where codename = $1', [codename]))?.n ?? 0
+}
+
+const LINES = 5_000
+
+/** Every file with the packages it is in, in the order of paths: `usr/bin/hello`, `['utils/hello']`. Sorted and joined by the database. */
+export async function readContents(db: Db, { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>, each: (lines: readonly string[]) => Promise<void>): Promise<void> {
+  await db.tx(async tx => {
+    await tx.query(`declare contents cursor for
+      select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
+      from (select unnest(string_to_array(files, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
+            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and files <> '') as owned
+      group by file order by file collate "C"`, [codename, format, archs])
+    for (;;) {
+      const rows = await tx.query<{ line: string }>(`fetch ${LINES} from contents`)
+      if (rows.length === 0) return
+      await each(rows.map(row => row.line))
+    }
+  })
+}

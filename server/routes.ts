@@ -1,0 +1,101 @@
+import type { Catalog } from './catalog/catalog.ts'
+import type { Rebuilt } from './catalog/rebuild.ts'
+import { bind, type BoundRoute, type RawRequest } from './core/contract.ts'
+import type { Distribution } from './core/distributions.ts'
+import type { Db } from './db/db.ts'
+import type { Outbox } from './db/outbox.ts'
+import type { Env } from './env.ts'
+import { artifacts } from './features/artifacts/contract.ts'
+import { artifactHandlers } from './features/artifacts/handlers.ts'
+import { audit as auditRows } from './features/audit/contract.ts'
+import { auditHandlers } from './features/audit/handlers.ts'
+import { createAccounts } from './features/auth/accounts.ts'
+import { createApiTokens } from './features/auth/api-tokens.ts'
+import { auth } from './features/auth/contract.ts'
+import { authHandlers } from './features/auth/handlers.ts'
+import { createTokens } from './features/auth/jwt.ts'
+import { createLogin } from './features/auth/login.ts'
+import { dashboard } from './features/dashboard/contract.ts'
+import { createDashboard } from './features/dashboard/dashboard.ts'
+import { dashboardHandlers } from './features/dashboard/handlers.ts'
+import { distributions } from './features/distributions/contract.ts'
+import { createInit } from './features/distributions/distributions.ts'
+import { distributionHandlers } from './features/distributions/handlers.ts'
+import { health as healthRows } from './features/health/contract.ts'
+import { healthHandlers } from './features/health/handlers.ts'
+import type { Health } from './features/health/health.ts'
+import { security } from './features/security/contract.ts'
+import { securityHandlers } from './features/security/handlers.ts'
+import { settings as settingsRows } from './features/settings/contract.ts'
+import { settingsHandlers } from './features/settings/handlers.ts'
+import { setup } from './features/setup/contract.ts'
+import type { FirstAdmin } from './features/setup/first-admin.ts'
+import { setupHandlers } from './features/setup/handlers.ts'
+import { uploads } from './features/uploads/contract.ts'
+import { uploadHandlers } from './features/uploads/handlers.ts'
+import type { Spool } from './files/spool.ts'
+import type { Format } from './formats/format.ts'
+import { FORMATS, getFormat } from './formats/index.ts'
+import { repoUrl } from './http/repo-url.ts'
+import type { Authenticate } from './http/routes.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Gate } from './pipeline/gate.ts'
+import type { Audit } from './record/audit.ts'
+import type { Events } from './record/events.ts'
+import type { Metrics } from './record/metrics.ts'
+import type { AntivirusScanner } from './scanners/scanner.ts'
+import type { Settings } from './settings/store.ts'
+import type { Keyring } from './signing/signer.ts'
+
+export interface RouteParts {
+  readonly env: Env
+  readonly db: Db
+  readonly clock: Clock
+  readonly audit: Audit
+  readonly outbox: Outbox
+  readonly catalog: Catalog
+  readonly rebuild: () => Promise<Rebuilt>
+  readonly settings: Settings
+  readonly keyring: Keyring
+  readonly spool: Spool
+  readonly gate: Gate
+  readonly events: Events
+  readonly metrics: Metrics
+  readonly health: Health
+  readonly antivirus: AntivirusScanner
+  readonly firstAdmin: FirstAdmin
+  readonly jwtSecret: string
+  readonly activeFormats: readonly Format[]
+}
+
+/** What REPO_FORMAT would have to be so that a distribution takes packages. */
+const SWITCH: Record<Distribution['format'], string> = { deb: 'apt, both or all', rpm: 'rpm, both or all', apk: 'apk or all' }
+
+/** Gives every row its handler and every handler its parts. */
+export function bindRoutes(parts: RouteParts): { readonly routes: readonly BoundRoute[]; readonly authenticate: Authenticate } {
+  const { env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, events, metrics } = parts
+  const login = createLogin({ db, audit, clock, tokens: createTokens({ secret: parts.jwtSecret, minutes: env.jwtMinutes, clock }) })
+  const accounts = createAccounts({ db, audit, outbox })
+  const active = new Set(parts.activeFormats.map(format => format.id))
+  const isActive = (distribution: Distribution): boolean => active.has(distribution.format) || !FORMATS.some(format => format.id === distribution.format)
+  const isPublishable = (distribution: Distribution): boolean => FORMATS.some(format => format.id === distribution.format && format.tree !== undefined)
+  const newKey = (): Parameters<Keyring['generate']>[0] => {
+    const { key_type: type, key_name: name, key_email: email, overlap_days: overlapDays } = settings.now().signing
+    return { type, name, email, overlapDays }
+  }
+  const url = (raw: RawRequest): string => repoUrl(raw, settings.now().app_url)
+  const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => SWITCH[distribution.format] })
+  const routes: readonly BoundRoute[] = [
+    ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
+    ...bind(auth, authHandlers, { db, clock, login, accounts, apiTokens: createApiTokens({ db, audit, outbox, clock }), jwtMinutes: env.jwtMinutes }),
+    ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, settings, events, metrics, clock }),
+    ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, repoUrl: url }),
+    ...bind(auditRows, auditHandlers, { audit }),
+    ...bind(distributions, distributionHandlers, { db, isActive, isPublishable, init, repoUrl: url }),
+    ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
+    ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),
+    ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
+    ...bind(healthRows, healthHandlers, { health: parts.health, metrics, clock, metricsToken: env.metricsToken }),
+  ]
+  return { routes, authenticate: login.authenticate }
+}

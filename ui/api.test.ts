@@ -16,6 +16,7 @@ test('every error body of the contract becomes one sentence', () => {
     .toMatchObject({ code: 'duplicate_conflict', message: 'Other bytes.', facts: { incoming_sha256: 'aa', existing_sha256: 'bb' } })
   expect(problemFrom(422, { detail: [{ loc: ['body', 'username'], msg: 'is too short', type: 'string' }] }, none))
     .toMatchObject({ message: 'username: is too short', fields: [{ field: 'username', message: 'is too short' }] })
+  expect(problemFrom(422, { detail: [{ loc: ['body'], msg: 'almalinux9 takes rpm.', type: 'wrong_format' }], code: 'wrong_format' }, none)).toMatchObject({ code: 'wrong_format', message: 'almalinux9 takes rpm.' })
   expect(problemFrom(502, undefined, none)).toMatchObject({ status: 502, message: 'The server answered 502.' })
 })
 

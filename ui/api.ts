@@ -1,8 +1,7 @@
-import type { Wire } from './wire.ts'
+import type { Reply, Wire } from './wire.ts'
 
 /** What a call needs: path parameters, query and body, each only where the route has one. */
-type Ask<Key extends keyof Wire> = Omit<Wire[Key], 'reply'> & { readonly signal?: AbortSignal }
-type Reply<Key extends keyof Wire> = Wire[Key] extends { readonly reply: infer R } ? R : undefined
+type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & { readonly signal?: AbortSignal; readonly headers?: Readonly<Record<string, string>> }
 
 /** One field that the server refused, from the list of a 422. */
 export interface FieldProblem { readonly field: string; readonly message: string }
@@ -51,9 +50,10 @@ export function problemFrom(status: number, body: unknown, headers: { readonly g
   const fields = Array.isArray(detail)
     ? detail.filter(isRecord).map(one => ({ field: Array.isArray(one.loc) ? String(one.loc.at(-1) ?? '') : '', message: String(one.msg ?? '') }))
     : []
+  const isShape = top.code === undefined || top.code === 'bad_shape' // every other 422 is a whole sentence already
   const message = typeof detail === 'string' ? detail
     : typeof inner.message === 'string' ? inner.message
-      : fields.length > 0 ? fields.map(({ field, message: said }) => field === '' ? said : `${field}: ${said}`).join('. ')
+      : fields.length > 0 ? fields.map(({ field, message: said }) => isShape && field !== '' ? `${field}: ${said}` : said).join('. ')
         : `The server answered ${status}.`
   const wait = Number(headers.get('retry-after') ?? inner.retry_after ?? NaN)
   return new ApiProblem({

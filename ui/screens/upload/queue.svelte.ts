@@ -61,9 +61,7 @@ export function rememberTarget(format: Format, codename: string): void {
 export async function learnLimit(): Promise<void> {
   if (currentSession().me?.role !== 'admin' || uploads.limitMb !== undefined) return
   try {
-    const settings = await call('GET /settings/') as { readonly validation?: { readonly max_upload_size_mb?: unknown } }
-    const limit = settings.validation?.max_upload_size_mb
-    if (typeof limit === 'number') uploads.limitMb = limit
+    uploads.limitMb = (await call('GET /settings/')).validation.max_upload_size_mb
   } catch { /* only a courtesy: the server checks in any case */ }
 }
 

@@ -11,7 +11,7 @@ export interface Sending {
   readonly signal: AbortSignal
 }
 
-type Told = Partial<StepEvent> & { readonly result?: UploadResult; readonly code?: string; readonly detail?: unknown }
+type Told = Partial<Omit<StepEvent, 'status'>> & { readonly status?: string | number;  readonly result?: UploadResult; readonly code?: string; readonly detail?: unknown }
 
 function parse(text: string): Told | undefined {
   try {
@@ -43,9 +43,8 @@ export function sendFile(file: File, distribution: string, { progress, step, sig
         const told = parse(data)
         if (told?.result !== undefined) result = told.result
         else if (event === 'error' || told?.code !== undefined) {
-          const status = { rate_limited: 429, duplicate_conflict: 409, upload_too_large: 413 }[told?.code ?? ''] ?? (Number((told as { status?: unknown } | undefined)?.status) || 422)
-          refused = problemFrom(status, told, { get: () => null })
-        } else if (told?.step !== undefined) step({ ...told, step: told.step, status: told.status ?? '', message: told.message ?? '' })
+          refused = problemFrom(Number(told?.status) || 500, told, { get: () => null })
+        } else if (told?.step !== undefined) step({ ...told, step: told.step, status: String(told.status), message: told.message ?? '' })
       }
     }
     function end(): void {

@@ -1,0 +1,198 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb } from '../support/packages.ts'
+import { axeProblems, dropFiles, launch, noBrowser, openPage } from './support/browser.ts'
+import { buildConsole } from './support/built.ts'
+
+const PERSON = { name: 'p.raman', password: 'harbour-Lantern-88' }
+
+if (noBrowser !== undefined) console.warn(`The console is not tested: ${noBrowser}.`)
+
+describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () => {
+  let daemon: Daemon
+  let browser: Browser
+  let page: Page
+  let complaints: string[]
+  let close: () => Promise<void>
+
+  beforeAll(async () => {
+    await buildConsole()
+    browser = await launch()
+    daemon = await startDaemon()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+  })
+  beforeEach(async () => {
+    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
+    page = opened.page
+    complaints = opened.complaints
+    close = () => opened.context.close()
+  })
+  afterEach(async () => {
+    await close()
+    expect(complaints).toEqual([]) // no policy violation, no error of ours, whatever the test did
+  })
+
+  const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
+  async function signIn(at = '#/dashboard', { name, password } = PERSON): Promise<void> {
+    await page.goto(`${daemon.url}/${at}`)
+    await page.getByLabel('User name').fill(name)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.bar h1').waitFor()
+  }
+  async function token(): Promise<string> {
+    const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: PERSON.name, password: PERSON.password } })
+    return body.access_token
+  }
+  const hello = (version: string, files = {}): Promise<Buffer> => buildDeb({ name: 'hello', version, files })
+
+  test('a fresh instance asks for its first admin, sets up a repository and shows how clients reach it', async () => {
+    await heading('Create the first administrator').waitFor()
+    await page.getByLabel('User name').fill(PERSON.name)
+    await page.getByLabel('Password', { exact: true }).fill('harbour')
+    expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Not yet:').count()).toBe(1)
+    await page.getByLabel('Password', { exact: true }).fill(PERSON.password)
+    expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Met:').count()).toBe(1)
+    const create = page.getByRole('button', { name: 'Create and continue' })
+    expect(await create.getAttribute('aria-disabled')).toBe('true')
+    await page.getByRole('textbox', { name: 'Password again' }).fill(PERSON.password)
+    expect(await axeProblems(page)).toEqual([])
+    await create.click()
+
+    await heading('Which distributions do you serve?').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    for (const codename of ['noble', 'focal', 'bookworm']) await page.getByRole('checkbox', { name: codename }).uncheck()
+    await page.getByRole('button', { name: 'Create 1 repository' }).click()
+    await heading('Gatehouse is ready').waitFor({ timeout: 90_000 }) // a large prime is found when it is found
+    expect(await page.getByRole('region', { name: 'the client setup' }).textContent()).toContain(`${daemon.url}/repos jammy main`)
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Upload the first package' }).click()
+    await heading('Upload').waitFor()
+  })
+
+  test('signs in with the keyboard alone, and explains a wrong password', async () => {
+    await page.keyboard.type(PERSON.name)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('not-the-Password-1')
+    await page.keyboard.press('Enter')
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain('User name or password is wrong. After 5 wrong passwords an account is locked for 15 minutes.')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password')
+    await page.keyboard.type(PERSON.password)
+    await page.keyboard.press('Enter')
+    await heading('Dashboard').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('p')
+    await heading('Packages').waitFor()
+    await page.keyboard.press('/')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Search packages')
+  })
+
+  test('takes a real file by drag and drop through the gate, shows it published, and deletes it', async () => {
+    await signIn('#/upload')
+    await dropFiles(page, 'body', [{ name: 'hello_1.0_amd64.deb', bytes: await hello('1.0') }])
+    const drawer = page.getByRole('complementary', { name: /The gate for/ })
+    await drawer.getByText('Clients see it after their next update.').waitFor()
+    expect(await page.getByText('1 published').count()).toBe(1)
+    expect(await drawer.getByRole('list', { name: 'The gate' }).getByRole('listitem').count()).toBe(7)
+    // the index that a client reads names it, whatever this page says
+    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).toContain('Package: hello\n')
+
+    await drawer.getByRole('link', { name: 'Install commands' }).click()
+    await page.getByRole('region', { name: 'the install command' }).waitFor()
+    expect(await page.getByRole('region', { name: 'the install command' }).textContent()).toContain('hello=1.0')
+    expect(await axeProblems(page)).toEqual([])
+
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog')
+    const sure = dialog.getByRole('button', { name: 'Delete this version' })
+    await dialog.getByLabel('Type hello to confirm').fill('hell')
+    expect(await sure.getAttribute('aria-disabled')).toBe('true')
+    await dialog.getByLabel('Type hello to confirm').fill('hello')
+    await sure.click()
+    await page.getByText('No package yet').waitFor()
+    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain('hello')
+  })
+
+  test('names other bytes under a known version, with both hashes, and does not offer to try again', async () => {
+    await daemon.upload(await hello('2.0'), { token: await token() })
+    await signIn('#/upload')
+    await dropFiles(page, 'body', [{ name: 'hello_2.0_amd64.deb', bytes: await hello('2.0', { 'usr/share/other': 'x' }) }])
+    await page.getByRole('cell', { name: 'Other bytes' }).waitFor()
+    expect(await page.locator('.drawer .hash').count()).toBe(2)
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+  })
+
+  test('says what a file that is no package is refused for', async () => {
+    await signIn('#/upload')
+    await dropFiles(page, 'body', [{ name: 'broken_1_amd64.deb', bytes: Buffer.from('this is no package') }, { name: 'notes.txt', bytes: Buffer.from('x') }])
+    await page.getByText('notes.txt is no package').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'broken_1_amd64.deb is no package' }).waitFor()
+    expect(await page.getByText('1 stopped').count()).toBe(1)
+  })
+
+  test('an upload by someone else appears on the dashboard by itself, and a lost connection is said and comes back', async () => {
+    await signIn()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await daemon.upload(await hello('3.0'), { token: await token() })
+    await page.getByRole('link', { name: 'hello 3.0' }).waitFor()
+    await daemon.kill9()
+    await page.getByRole('button', { name: /Offline since/ }).waitFor()
+    await daemon.restart()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+  })
+
+  test('a session that ends asks to sign in again and comes back to the same place', async () => {
+    await signIn('#/packages?q=hell')
+    await page.evaluate(() => sessionStorage.setItem('gatehouse.token', 'ended'))
+    await page.reload()
+    await page.getByText('Your session ended.').waitFor()
+    await page.getByLabel('User name').fill(PERSON.name)
+    await page.getByLabel('Password', { exact: true }).fill(PERSON.password)
+    await page.keyboard.press('Enter')
+    await heading('Packages').waitFor()
+    expect(await page.getByLabel('Search packages').inputValue()).toBe('hell')
+  })
+
+  test('an admin makes a user and a token; the token is shown once and works', async () => {
+    await signIn('#/users')
+    await page.getByRole('button', { name: 'Create user' }).click()
+    await page.getByLabel('User name').fill('rita')
+    await page.getByLabel('First password', { exact: true }).fill('Reads-only-7')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
+    await page.getByRole('combobox', { name: 'Role of rita' }).selectOption('auditor')
+    await page.getByText('rita is now auditor').waitFor()
+    await page.getByRole('combobox', { name: 'Role of rita' }).selectOption('reader')
+    await page.getByText('rita is now reader').waitFor()
+    expect(await page.getByText('You cannot change your own role.').count()).toBe(1)
+
+    await page.getByRole('link', { name: 'API tokens' }).click()
+    await page.getByRole('button', { name: 'Create token' }).first().click()
+    await page.getByLabel('Name').fill('ci')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
+    const made = await page.getByRole('region', { name: 'the token' }).textContent() ?? ''
+    await page.keyboard.press('Escape') // it is shown once: only its own button closes
+    await page.getByRole('button', { name: 'I have copied it' }).click()
+    expect((await daemon.call('GET', '/auth/me', { token: made })).status).toBe(200)
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Revoke the token' }).click()
+    await page.getByText('No API token yet').waitFor()
+    expect((await daemon.call('GET', '/auth/me', { token: made })).status).toBe(401)
+  })
+
+  test('a reader sees every control, and why it is not theirs', async () => {
+    await signIn('#/upload', { name: 'rita', password: 'Reads-only-7' })
+    const choose = page.getByRole('button', { name: 'Choose files' })
+    expect(await choose.getAttribute('aria-disabled')).toBe('true')
+    await choose.hover()
+    expect(await page.locator('.tip').textContent()).toBe('Needs uploader. You are reader.')
+    await page.goto(`${daemon.url}/#/users`)
+    await page.getByText('Users and tokens are for admins.').waitFor()
+  })
+})

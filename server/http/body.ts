@@ -4,11 +4,15 @@ import { fail } from '../core/errors.ts'
 /** Largest JSON body. Packages come as multipart and have a limit of their own. */
 export const JSON_LIMIT_BYTES = 1024 * 1024
 const LINGER_BYTES = 64 * 1024 * 1024
+/** The server sets no time for a whole request, because of uploads: a JSON body has this one. */
+const BODY_MS = 30_000
 
 /** Reads on and throws away, within bounds: a client that is still sending sees no answer before it is done. */
 function linger(request: IncomingMessage): void {
   let left = LINGER_BYTES
+  const timer = setTimeout(() => request.destroy(), BODY_MS).unref()
   request.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) request.destroy() })
+  request.once('close', () => clearTimeout(timer))
   request.resume()
 }
 
@@ -17,6 +21,8 @@ function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const timer = setTimeout(() => request.destroy(new Error('the body did not arrive in time')), BODY_MS).unref()
+    request.once('close', () => clearTimeout(timer))
     const take = (chunk: Buffer): void => {
       size += chunk.length
       if (size <= JSON_LIMIT_BYTES) {
@@ -28,7 +34,10 @@ function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
       resolve('too large')
     }
     request.on('data', take)
-    request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('end', () => {
+      clearTimeout(timer)
+      resolve(Buffer.concat(chunks))
+    })
     request.once('error', reject)
   })
 }

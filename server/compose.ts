@@ -60,6 +60,12 @@ async function openDatabase(env: Env, layout: Layout): Promise<{ readonly db: Db
   return { db, embedded }
 }
 
+/** Runs a tool without a shell and gives what it printed on both streams. */
+async function runTool(file: string, args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(file, [...args], { timeout: 5_000 })
+  return stdout + stderr
+}
+
 /** What is owed to the files, by kind. */
 function handleDebts({ outbox, catalog, manifests, publisher, audit }: { readonly outbox: Outbox; readonly catalog: Catalog; readonly manifests: Manifests; readonly publisher: Publisher; readonly audit: Audit }): void {
   outbox.handle('manifest', async rests => {
@@ -145,7 +151,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
     schemaVersion: () => schemaVersion(db),
     antivirus: async signal => ({ ...await antivirus.status(signal), enabled: settings.now().validation.clamav_scan }),
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
-    reprepro: createRepreproProbe({ path: '/usr/local/bin:/usr/bin:/bin', isPublisher: env.aptPublisher === 'reprepro', run: async (file, args) => (await promisify(execFile)(file, [...args], { timeout: 5_000 })).stdout }),
+    reprepro: createRepreproProbe({ path: '/usr/local/bin:/usr/bin:/bin', isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
     license: () => ({ edition: env.edition, active: env.edition === 'enterprise', issued_to: null }),
     instance: { id: randomUUID(), shared: 'local' },
     warnings: () => env.warnings,

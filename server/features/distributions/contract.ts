@@ -28,10 +28,10 @@ export const distributions = contract({
     reply: pageSchema<PackageItem>(PackageItemSchema),
     fails: ['distribution_not_found'],
   },
-  // The endpoint table says admin, the permission matrix maintainer+: the endpoint table's reading holds.
+  // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
   'POST /distributions/init': {
     summary: 'Sets up one distribution, or every APT one, and publishes its tree; makes a signing key when there is none.',
-    access: 'admin',
+    access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     body: Type.Object({
       codename: Type.Optional(Type.Union([Type.String({ maxLength: 80 }), Type.Null()])),

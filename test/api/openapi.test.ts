@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { api } from '../../server/api.ts'
+import type { Row } from '../../server/core/contract.ts'
+import { route, startApp, type TestApp } from '../support/app.ts'
+
+type Json = Record<string, unknown>
+let app: TestApp
+let document: Json
+beforeAll(async () => {
+  app = await startApp({ routes: Object.entries(api).map(([key, row]) => route(key, row)) })
+  document = (await app.ask('GET', '/openapi.json')).json()
+})
+afterAll(() => app.close())
+
+function* nodes(value: unknown, path = '#'): Generator<readonly [string, Json]> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield [path, value as Json]
+  for (const [key, member] of Object.entries(value)) yield* nodes(member, `${path}/${key}`)
+}
+
+const operations = (): [string, Json][] => Object.entries(document.paths as Json).flatMap(([path, methods]) =>
+  Object.entries(methods as Json).map(([method, operation]): [string, Json] => [`${method.toUpperCase()} ${path}`, operation as Json]))
+
+test('has every row, each with an id of its own, its access and its replies', () => {
+  const rows: Record<string, Row> = api
+  const expected = Object.entries(rows).map(([key, row]) => row.root === true ? key : key.replace(' ', ' /api/v1'))
+  expect(operations().map(([key]) => key).sort()).toEqual(expected.sort())
+  expect(new Set(operations().map(([, { operationId }]) => operationId)).size).toBe(expected.length)
+  for (const [key, row] of Object.entries(rows)) {
+    const operation = Object.fromEntries(operations())[row.root === true ? key : key.replace(' ', ' /api/v1')] as Json
+    const statuses = Object.keys(operation.responses as Json)
+    expect(statuses, key).toEqual(expect.arrayContaining([String(row.status ?? 200), ...row.access === 'public' ? [] : ['401', '403'], ...row.limit === undefined ? [] : ['429']]))
+    expect(operation.security, key).toEqual(row.access === 'public' ? [] : [{ bearer: [] }])
+    expect(operation.requestBody !== undefined, key).toBe(row.body !== undefined || row.upload === true)
+  }
+})
+
+test('names each path parameter once, as required', () => {
+  for (const [key, { parameters }] of operations()) {
+    const inPath = (parameters as Json[]).filter(parameter => parameter.in === 'path')
+    expect(inPath.map(({ name }) => name), key).toEqual([...key.matchAll(/\{(\w+)\}/g)].map(match => match[1]))
+    expect(inPath.every(({ required, schema }) => required === true && schema !== undefined), key).toBe(true)
+  }
+})
+
+test('every reference leads somewhere, every schema is plain JSON Schema', () => {
+  for (const [path, node] of nodes(document)) {
+    if (typeof node.$ref !== 'string') continue
+    const target = node.$ref.slice(2).split('/').reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document)
+    expect(target, `${path} → ${node.$ref}`).toBeDefined()
+  }
+  for (const [path, { type, required, properties }] of nodes(document)) {
+    if (typeof type === 'string' && path.includes('schema')) expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(type)
+    if (Array.isArray(required) && properties !== undefined) for (const name of required) expect(properties, path).toHaveProperty([String(name)])
+  }
+})
+
+test('the page lists every route and needs nothing from elsewhere', async () => {
+  const page = await app.ask('GET', '/docs')
+  for (const [key] of operations()) expect(page.text).toContain(`<code>${key.split(' ')[1] ?? ''}</code>`)
+  expect(page.text).not.toMatch(/<script|<link|<style|style=|https?:\/\//)
+})

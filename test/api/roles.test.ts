@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { api } from '../../server/api.ts'
+import { ROLES, type Role } from '../../server/core/access.ts'
+import type { BoundRoute, Row } from '../../server/core/contract.ts'
+import { freshAddress } from '../support/app.ts'
+import { startAccounts, type TestAccounts } from '../support/accounts.ts'
+
+/** Who may, as the specification says it: its endpoint tables and its permission summary. `-` is nobody without a credential. */
+const EVERYONE: readonly (Role | '-')[] = ['-', ...ROLES]
+const ANY: readonly Role[] = ROLES
+const UPLOADERS: readonly Role[] = ['uploader', 'maintainer', 'admin']
+const AUDITORS: readonly Role[] = ['auditor', 'maintainer', 'admin']
+const MAINTAINERS: readonly Role[] = ['maintainer', 'admin']
+const ADMINS: readonly Role[] = ['admin']
+
+const SPEC: Record<string, readonly (Role | '-')[]> = {
+  // Auth, Setup wizard
+  'POST /auth/token': EVERYONE, 'GET /auth/me': ANY, 'POST /auth/change-password': ANY, 'GET /auth/roles': EVERYONE,
+  'GET /auth/users': ADMINS, 'POST /auth/users': ADMINS, 'PATCH /auth/users/{username}': ADMINS, 'DELETE /auth/users/{username}': ADMINS,
+  'POST /auth/users/{username}/reset-password': ADMINS,
+  'GET /auth/api-tokens': ADMINS, 'POST /auth/api-tokens': ADMINS, 'DELETE /auth/api-tokens/{token_id}': ADMINS,
+  'POST /setup/': EVERYONE, 'GET /setup/status': EVERYONE,
+  // Packages and artifacts, Upload
+  'GET /packages/': ANY, 'GET /artifacts/': ANY, 'GET /artifacts/{name}': ANY, 'GET /artifacts/{name}/dependencies': ANY, 'GET /artifacts/{name}/install': ANY,
+  'GET /artifacts/{name}/{version}': ANY, 'DELETE /artifacts/{name}': MAINTAINERS, 'DELETE /artifacts/{name}/{version}': MAINTAINERS,
+  'GET /artifacts/audit/logs': AUDITORS, 'POST /artifacts/admin/sync-index': MAINTAINERS,
+  'POST /upload/': UPLOADERS, 'POST /upload/stream': UPLOADERS,
+  // Security
+  'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS, 'GET /security/clamav/status': ANY,
+  // Distributions: the permission summary lets maintainers initialise
+  'GET /distributions/': ANY, 'GET /distributions/{codename}/packages': ANY, 'POST /distributions/init': MAINTAINERS,
+  // Statistics and dashboard
+  'GET /dashboard/stats': ANY, 'GET /dashboard/history': ANY, 'GET /dashboard/summary': ANY, 'GET /dashboard/events': ANY,
+  // Settings (admin only)
+  'GET /settings/': ADMINS, 'PATCH /settings/': ADMINS,
+  // Health and metrics
+  'GET /health': EVERYONE, 'GET /health/live': EVERYONE, 'GET /health/ready': EVERYONE, 'GET /metrics': EVERYONE,
+}
+
+/** Routes that the specification names without a path, or that the contract adds. */
+const OURS: Record<string, readonly (Role | '-')[]> = {
+  'GET /artifacts/audit/integrity': AUDITORS,
+  'GET /settings/schema': ADMINS, 'GET /settings/gpg': ADMINS, 'POST /settings/gpg/generate': ADMINS, 'GET /settings/gpg/export': ADMINS,
+}
+
+/** Limits a minute, as the specification's table says them. */
+const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20, 'POST /distributions/init': 5 }
+
+// each row with its access, limit and status as they are, and a handler that only says it was reached
+const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
+  const { summary, access, limit, root, also }: Row = real
+  return { key, row: { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also }, reply: {} as never }, handle: () => ({ reached: key }) }
+})
+
+let it: TestAccounts
+const sessions = new Map<Role, string>()
+const tokens = new Map<Role, string>()
+beforeAll(async () => {
+  it = await startAccounts({ routes: reached })
+  for (const role of ROLES) {
+    await it.user(`a-${role}`, role)
+    sessions.set(role, await it.session(`a-${role}`))
+    const { token } = await it.apiTokens.create({ name: `ci-${role}`, role }, { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' })
+    tokens.set(role, token)
+  }
+})
+afterAll(() => it.close())
+
+const pathOf = (key: string, row: Row): string => (row.root === true ? '' : '/api/v1') + key.slice(key.indexOf(' ') + 1).replace(/\{\w+\}/g, 'some-thing')
+const statusOf = async (key: string, token: string | undefined): Promise<number> => {
+  const answer = await it.app.ask(key.slice(0, key.indexOf(' ')), pathOf(key, api[key as keyof typeof api]), { token, headers: freshAddress() })
+  if (answer.status === 200) expect(answer.json()).toEqual({ reached: key })
+  return answer.status
+}
+
+test('every route has its line here, and every line its route', () => {
+  expect(Object.keys({ ...SPEC, ...OURS }).sort()).toEqual(Object.keys(api).sort())
+})
+
+describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
+  test('nobody without a credential, each role with either kind of credential', async () => {
+    const found: Record<string, number> = { '-': await statusOf(key, undefined) }
+    const expected: Record<string, number> = { '-': allowed.includes('-') ? 200 : 401 }
+    for (const role of ROLES) {
+      found[`${role} by session`] = await statusOf(key, sessions.get(role))
+      found[`${role} by token`] = await statusOf(key, tokens.get(role))
+      expected[`${role} by session`] = expected[`${role} by token`] = allowed.includes(role) ? 200 : 403
+    }
+    expect(found).toEqual(expected)
+  })
+
+  test('a bad credential opens only what is public', async () => {
+    expect(await statusOf(key, `svc_${'x'.repeat(43)}`)).toBe(allowed.includes('-') ? 200 : 401)
+  })
+})
+
+describe.each(Object.entries(LIMITS))('%s', (key, perMinute) => {
+  test(`${perMinute} a minute from one address, then 429, also with another credential; other addresses go on`, async () => {
+    const headers = freshAddress()
+    const ask = (token: string | undefined, from = headers) => it.app.ask('POST', pathOf(key, api[key as keyof typeof api]), { token, headers: from })
+    for (let n = 0; n < perMinute; n++) expect((await ask(sessions.get('admin'))).status).toBe(200)
+    for (const token of [sessions.get('admin'), tokens.get('admin'), undefined]) {
+      const answer = await ask(token)
+      expect([answer.status, answer.json().detail]).toMatchObject([429, { error: 'rate_limit_exceeded', limit: perMinute }])
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    }
+    expect((await ask(sessions.get('admin'), freshAddress())).status).toBe(200)
+  })
+})

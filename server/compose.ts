@@ -178,6 +178,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   server.on('request', (req, res) => {
     const pair = { req, res }
     open.add(pair)
+    if (!server.listening) res.shouldKeepAlive = false // stopping: a client that stays connected must not keep us here
     res.once('close', () => open.delete(pair))
   })
 

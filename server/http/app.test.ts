@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { connect } from 'node:net'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { fail } from '../core/errors.ts'
 import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
@@ -268,6 +268,28 @@ describe('event streams', () => {
     for (const header of ['Content-Type: text/event-stream; charset=utf-8', 'Cache-Control: no-store', 'X-Accel-Buffering: no']) expect(text).toContain(header)
     socket.destroy()
     await wasReturned
+  })
+
+  test('a stream in which nothing happens shows every 15 seconds that it lives', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const socket = connect(app.port, '127.0.0.1')
+    try {
+      socket.write('GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n')
+      let text = ''
+      socket.on('data', chunk => { text += String(chunk) })
+      await vi.waitFor(() => { expect(text).toContain('event: tick') })
+      expect(text).not.toContain(': ping')
+      vi.advanceTimersByTime(15_000)
+      await vi.waitFor(() => { expect(text).toContain(': ping\n\n') })
+    } finally {
+      vi.useRealTimers()
+      socket.destroy()
+    }
+  })
+
+  test('HEAD says what a stream is and starts none', async () => {
+    const answer = await app.ask('HEAD', '/api/v1/events')
+    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, 'text/event-stream; charset=utf-8', ''])
   })
 
   test('what fails before the first event is an ordinary problem', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ENV_TABLE, EnvProblems, readEnv } from './env.ts'
+import { ENV_TABLE, type EnvProblems, readEnv } from './env.ts'
 
 const STRONG = { JWT_SECRET_KEY: 'f3a91c07d5b2e846f3a9', WEBHOOK_SECRET: '90ab12cd34ef56789012', LICENSE_VENDOR_SECRET: 'q8w7e6r5t4y3u2i1o0pa' }
 

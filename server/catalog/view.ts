@@ -74,8 +74,7 @@ function validation(manifest: IndexedManifest): ValidationView {
   }
 }
 
-const PIPELINE_WORDS = { antivirus: 'antivirus', cve_scan: 'vulnerabilities', gpg: 'signature', dependencies: 'dependencies' } as const
-type PipelineView = { readonly [Word in keyof typeof PIPELINE_WORDS]: string }
+type PipelineView = Readonly<Record<'antivirus' | 'cve_scan' | 'gpg' | 'dependencies', string>>
 
 /** The specification's four words. A step that was not reached, because one before it failed, says `not_run`. */
 function pipeline(reports: readonly Report[]): PipelineView {

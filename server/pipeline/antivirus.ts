@@ -1,6 +1,6 @@
 import type { Report } from '../core/policy.ts'
 import { EngineUnavailable, type AntivirusAnswer, type AntivirusScanner } from '../scanners/scanner.ts'
-import { scanSubject, type Step } from './steps.ts'
+import { scanSubject, type Step } from './subject.ts'
 
 type Answer = AntivirusAnswer | { readonly kind: 'unavailable'; readonly why: string }
 

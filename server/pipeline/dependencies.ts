@@ -2,7 +2,7 @@ import type { Codename } from '../core/identity.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './subject.ts'
 
 /** What published packages of one distribution offer under these names. One index scan a name. */
 async function offered(db: Queryable, codename: Codename, names: readonly string[]): Promise<Provided[]> {

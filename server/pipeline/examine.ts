@@ -1,5 +1,5 @@
 import type { Report, Verdict } from '../core/policy.ts'
-import type { Step, Subject } from './steps.ts'
+import type { Step, Subject } from './subject.ts'
 
 /** Turns what was said into what happens: `core/policy.ts` with the run's policy and mode. */
 export type Decide = (reports: readonly Report[]) => Verdict

@@ -1,6 +1,6 @@
 import { fail } from '../core/errors.ts'
 import type { Inspection } from '../formats/format.ts'
-import { printIdentity, type Step, type Subject } from './steps.ts'
+import { printIdentity, type Step, type Subject } from './subject.ts'
 
 /**
  * Makes a subject: the package is read once, whoever asks first.

@@ -8,7 +8,7 @@ import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Settings } from '../settings/store.ts'
 import { examine } from './examine.ts'
 import { createSubject } from './format-check.ts'
-import { policyOf, type Step, type Subject } from './steps.ts'
+import { policyOf, type Step, type Subject } from './subject.ts'
 
 /** Bytes that want in, and on whose word. */
 export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution'> {

@@ -1,5 +1,5 @@
 import { fail } from '../core/errors.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './subject.ts'
 
 /**
  * Step 2. Compares the bytes that arrived with the digest that the sender, or the upstream index, says they have.

@@ -2,7 +2,7 @@ import { isRefusal } from '../core/errors.ts'
 import type { Report } from '../core/policy.ts'
 import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './subject.ts'
 
 // a signed part is read whole for the check; a larger one is left to the client, which checks it anyway
 const SIGNED_BYTES = 32 * 1024 * 1024

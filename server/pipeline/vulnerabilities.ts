@@ -1,7 +1,7 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { hardestAction, type Report } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
-import { policyOf, scanSubject, type Step, type Subject } from './steps.ts'
+import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 
 interface Answer { readonly coverage: CoverageAnswer | 'unavailable'; readonly said: string; readonly findings: readonly Finding[] }
 

@@ -41,8 +41,10 @@ async function filesOf(cache: ShardCache, shards: readonly Shard[]): Promise<Poo
   return cards.flatMap(card => card?.files ?? [])
 }
 
+interface Rewritten { readonly shards: readonly Shard[]; readonly files: readonly PoolFile[]; readonly written: number; readonly missing: readonly string[] }
+
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
-async function rewrite(deps: IndexDeps, { distribution, arch, names }: Question, range: Range): Promise<{ readonly shards: readonly Shard[]; readonly files: readonly PoolFile[]; readonly written: number; readonly missing: readonly string[] }> {
+async function rewrite(deps: IndexDeps, { distribution, arch, names }: Question, range: Range): Promise<Rewritten> {
   const { codename, format, component, neutral } = distribution
   const rendered: Rendered[] = []
   const files: PoolFile[] = []

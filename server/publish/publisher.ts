@@ -142,7 +142,7 @@ export function createPublisher({ db, layout, keyring, clock, formats, onPublish
     return state.graves.filter(grave => !back.has(grave.path))
   }
 
-  function publishing(codename: Codename, contents: ((distribution: Distribution, before: GenerationState | undefined) => Promise<readonly ListedFile[] | undefined>) | undefined): Promise<Publication | undefined> {
+  function publishing(codename: Codename, contents?: typeof sameLists): Promise<Publication | undefined> {
     return lock.run(codename, async () => {
       const distribution = getDistribution(codename)
       const dirty = await readDirty(db, codename)
@@ -180,7 +180,7 @@ export function createPublisher({ db, layout, keyring, clock, formats, onPublish
   }
 
   return {
-    publish: codename => publishing(codename, undefined),
+    publish: codename => publishing(codename),
     publishContents: codename => publishing(codename, sameLists),
     async repair() {
       const broken: Codename[] = []

@@ -11,14 +11,16 @@ const Username = Type.String({ pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$', 
 const FullName = Type.Union([Type.String({ maxLength: 200 }), Type.Null()])
 const Email = Type.Union([Type.String({ maxLength: 320, pattern: '^$|^[^\\s@]+@[^\\s@]+$' }), Type.Null()])
 const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+const Text = Type.Union([Type.String(), Type.Null()])
 const Done = Type.Object({ message: Type.String() })
 
 const User = Type.Object({
-  username: Type.String(), role: RoleName, roles: Type.Array(RoleName), full_name: Type.Union([Type.String(), Type.Null()]), email: Type.Union([Type.String(), Type.Null()]),
+  username: Type.String(), role: RoleName, roles: Type.Array(RoleName), full_name: Text, email: Text,
   active: Type.Boolean(), created_at: Type.String(), last_login: Time, locked_until: Time, mfa_enabled: Type.Boolean(),
 })
 const Token = Type.Object({
-  id: Type.String(), name: Type.String(), role: RoleName, roles: Type.Array(RoleName), created_by: Type.String(), created_at: Type.String(), expires_at: Time, last_used_at: Time, expired: Type.Boolean(),
+  id: Type.String(), name: Type.String(), role: RoleName, roles: Type.Array(RoleName), created_by: Type.String(), created_at: Type.String(),
+  expires_at: Time, last_used_at: Time, expired: Type.Boolean(),
 })
 
 /** Who may come in: logins, users and API tokens. */

@@ -38,7 +38,12 @@ export function insertAccount(db: Queryable, { username, passwordHash, role, ful
     on conflict (username) do nothing returning ${COLUMNS}`, [username, passwordHash, role, fullName ?? null, email ?? null])
 }
 
-export interface AccountChange { readonly role?: Role | undefined; readonly fullName?: string | null | undefined; readonly email?: string | null | undefined; readonly active?: boolean | undefined }
+export interface AccountChange {
+  readonly role?: Role | undefined
+  readonly fullName?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly active?: boolean | undefined
+}
 
 /** Changes what is given. Switching an account off also ends its sessions, for when it is switched on again. */
 export function updateAccount(tx: Tx, username: string, { role, fullName, email, active }: AccountChange): Promise<Account | undefined> {
@@ -99,7 +104,9 @@ export interface ApiToken {
 
 const TOKEN_COLUMNS = 'id, name, role, created_by, created_at, expires_at, last_used_at'
 
-export async function insertToken(tx: Tx, { name, role, hash, by, expiresAt }: { readonly name: string; readonly role: Role; readonly hash: string; readonly by: string; readonly expiresAt: Date | undefined }): Promise<ApiToken> {
+export interface NewToken { readonly name: string; readonly role: Role; readonly hash: string; readonly by: string; readonly expiresAt: Date | undefined }
+
+export async function insertToken(tx: Tx, { name, role, hash, by, expiresAt }: NewToken): Promise<ApiToken> {
   const row = await tx.first<ApiToken>(`insert into api_token (name, role, hash, created_by, expires_at) values ($1, $2, $3, $4, $5) returning ${TOKEN_COLUMNS}`,
     [name, role, hash, by, expiresAt ?? null])
   if (row === undefined) throw new Error('an insert gave no row back')

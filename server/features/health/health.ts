@@ -106,7 +106,7 @@ export function createHealth(deps: HealthDeps): Health {
         ok: 'free_gb' in disk,
         ...('free_gb' in disk ? { free_gb: disk.free_gb, total_gb: disk.total_gb, used_pct: disk.used_pct } : disk),
         dirs: Object.fromEntries(Object.entries(deps.dirs).map(([name, path]) =>
-          [name, { path, size_mb: sizes[name] == null ? null : mb(sizes[name].bytes) }])),
+          [name, { path, size_mb: sizes[name] ? mb(sizes[name].bytes) : null }])),
       },
       license: { ok: true, ...deps.license() },
       setup: { ok: counts !== undefined, setup_done: (counts?.admins ?? 0) > 0 },

@@ -93,7 +93,8 @@ beforeEach(async () => {
     scan: async (subject, signal) => given.findings === undefined ? noDataScanner.scan(subject, signal) : { coverage: 'covered', said: 'Looked up.', findings: given.findings },
   }
   const keyring = { keys: async () => [], signer: async () => given.hasKey ? { keys: [] } as unknown as Signer : fail('no_signing_key', {}) }
-  const gate = createGate({ steps: createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db }), catalog, settings: { now: () => given.settings }, clock: systemClock })
+  const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
+  const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, clock: systemClock })
   deps = {
     spool, gate, formats: [deb], get activeFormats() { return given.active }, settings: { now: () => given.settings }, events, clock: systemClock,
     metrics: { uploaded: status => { given.counted.push(status) }, found: severity => { given.counted.push(severity) } },

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { createDb, type Db } from '../db/db.ts'
+import { startEmbedded, type Embedded } from '../db/embedded.ts'
+import { migrate } from '../db/migrate.ts'
+import { createOutbox } from '../db/outbox.ts'
+import type { Env } from '../env.ts'
+import { createLayout, type Layout } from '../files/layout.ts'
+import { createManifests } from '../files/manifests.ts'
+import { createPool } from '../files/pool.ts'
+import { keepSecret } from '../files/secrets.ts'
+import { createSpool } from '../files/spool.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createDigestThreads } from '../lib/digest.ts'
+import type { Log } from '../lib/log.ts'
+import { createSecretBox } from '../lib/secret-box.ts'
+import { createAudit } from '../record/audit.ts'
+import { createEvents } from '../record/events.ts'
+import { createMetrics } from '../record/metrics.ts'
+import { createSettings } from '../settings/store.ts'
+import { createKeyring } from '../signing/keyring.ts'
+
+async function openDatabase(env: Env, layout: Layout): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
+  const embedded = env.databaseUrl === undefined ? await startEmbedded({ folder: layout.database }) : undefined
+  const db = createDb(embedded ?? { url: env.databaseUrl ?? '' })
+  try {
+    await migrate(db)
+  } catch (error) {
+    await db.close()
+    await embedded?.stop()
+    throw error
+  }
+  return { db, embedded }
+}
+
+async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: string; readonly settings: string }> {
+  return { jwt: env.jwtSecret ?? await keepSecret(layout, 'jwt'), settings: env.settingsKey ?? await keepSecret(layout, 'settings') }
+}
+
+/** The floors below the domain: files, database, records, settings and keys. */
+export async function layFoundation(env: Env, log: Log) {
+  const clock = systemClock
+  const layout = createLayout(env.reposRoot)
+  await mkdir(layout.incoming, { recursive: true })
+  const secrets = await secretsOf(env, layout)
+  const { db, embedded } = await openDatabase(env, layout)
+  const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
+  const threads = createDigestThreads({ threads: 1 })
+  const box = createSecretBox(secrets.settings)
+  return {
+    clock, layout, db, embedded, outbox, threads, jwtSecret: secrets.jwt,
+    spool: createSpool({ layout, random: randomBytes, threads }),
+    pool: createPool({ layout, clock }),
+    manifests: createManifests(layout),
+    audit: createAudit({ db, layout, clock, outbox }),
+    events: createEvents({ clock }),
+    metrics: createMetrics(),
+    settings: await createSettings({ layout, box, production: env.production, edition: env.edition }),
+    keyring: createKeyring({ layout, box, clock }),
+  }
+}
+
+export type Foundation = Awaited<ReturnType<typeof layFoundation>>

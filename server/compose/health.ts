@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { schemaVersion } from '../db/migrate.ts'
+import type { Env } from '../env.ts'
+import { registerGauges } from '../features/health/gauges.ts'
+import { createHealth, type Health } from '../features/health/health.ts'
+import { createRepreproProbe } from '../features/health/reprepro.ts'
+import type { Scheduler } from '../jobs/scheduler.ts'
+import type { AntivirusScanner } from '../scanners/scanner.ts'
+import type { Foundation } from './foundation.ts'
+
+/** Runs a tool without a shell and gives what it printed on both streams. */
+async function runTool(file: string, args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(file, [...args], { timeout: 5_000 })
+  return stdout + stderr
+}
+
+// where Debian's packages put tools; the service's own PATH may be anything
+const TOOL_PATH = '/usr/local/bin:/usr/bin:/bin'
+
+/** The health report over its probes, and the gauges beside it. */
+export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler }: { readonly antivirus: AntivirusScanner; readonly scheduler: Scheduler }): Health {
+  const { clock, db, layout, keyring, outbox, settings, metrics } = base
+  registerGauges({
+    metrics, db, clock, vulnerabilityDataAt: async () => undefined,
+    signaturesAt: async () => {
+      const { signatures_at } = await antivirus.status()
+      return signatures_at === undefined ? undefined : new Date(signatures_at)
+    },
+  })
+  return createHealth({
+    clock, db, layout, version: env.version, production: env.production, keyring, outbox,
+    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'), clamav_db: '/var/lib/clamav' },
+    schemaVersion: () => schemaVersion(db),
+    antivirus: async signal => ({ ...await antivirus.status(signal), enabled: settings.now().validation.clamav_scan }),
+    scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
+    reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
+    license: () => ({ edition: env.edition, active: env.edition === 'enterprise', issued_to: null }),
+    instance: { id: randomUUID(), shared: 'local' },
+    warnings: () => env.warnings,
+  })
+}

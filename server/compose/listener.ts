@@ -1,0 +1,50 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Env } from '../env.ts'
+
+/** The HTTP server around the application. */
+export interface Listener {
+  /** @returns the URL to show: a wildcard address is shown as localhost. @throws when the address is taken */
+  open(): Promise<string>
+  /** Takes no new request, cuts live streams, lets uploads finish for a while. */
+  close(): Promise<void>
+}
+
+const PATIENCE_MS = 20_000
+
+const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse }): boolean =>
+  req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
+
+export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>): Listener {
+  const server = createServer(handle)
+  server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
+  server.headersTimeout = 30_000
+  const open = new Set<{ readonly req: IncomingMessage; readonly res: ServerResponse }>()
+  server.on('request', (req, res) => {
+    const pair = { req, res }
+    open.add(pair)
+    res.once('close', () => open.delete(pair))
+  })
+  return {
+    open: () => new Promise((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        reject(error.code === 'EADDRINUSE' ? new Error(`${host}:${port} is in use. Set PORT to another port, or stop what listens there.`, { cause: error }) : error)
+      })
+      server.listen(port, host, () => {
+        const { address, family, port: bound } = server.address() as AddressInfo
+        const shown = address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+        resolve(`http://${shown}:${bound}`)
+      })
+    }),
+    close: async () => {
+      if (!server.listening) return
+      const closed = new Promise(resolve => server.close(resolve))
+      const patience = setTimeout(() => server.closeAllConnections(), PATIENCE_MS)
+      // a live stream has no end of its own
+      for (const pair of open) if (isLive(pair)) pair.req.socket.destroy()
+      server.closeIdleConnections()
+      await closed
+      clearTimeout(patience)
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { Distribution } from '../core/distributions.ts'
+import type { PackageIdentity } from '../core/identity.ts'
+import type { CvePolicy, Report, StepName } from '../core/policy.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import type { Format, Inspection } from '../formats/format.ts'
+import type { ScanSubject } from '../scanners/scanner.ts'
+import type { SettingsValue } from '../settings/schema.ts'
+
+/** What is examined: bytes that have arrived, and what was said about them. Steps only read it. */
+export interface Subject {
+  readonly file: SpooledFile
+  readonly format: Format
+  readonly distribution: Distribution
+  /** Lower-case hex, as the sender or the upstream index says it. */
+  readonly expectedSha256?: string
+  /** One snapshot for the whole run: a setting that changes meanwhile does not split it. */
+  readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
+  /** What the package is; read from the file at the first call, the same value at the next. @throws bad_package, wrong_arch */
+  inspected(signal: AbortSignal): Promise<Inspection>
+}
+
+/** One look at a subject. It writes nothing, and it is never asked to undo anything. */
+export interface Step {
+  readonly name: StepName
+  run(subject: Subject, signal: AbortSignal): Promise<Report>
+}
+
+/** The settings' part that decides. */
+export function policyOf({ cve_policy, validation }: Subject['settings']): CvePolicy {
+  const { critical, high, medium, low, negligible } = cve_policy
+  return { critical, high, medium, low, negligible, on_scanner_unavailable: validation.on_scanner_unavailable }
+}
+
+/** What the engines are given of a subject. */
+export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
+  const { identity, about } = await subject.inspected(signal)
+  const { file, format, distribution } = subject
+  return { identity, about, distribution, purl: format.purl(identity, distribution), inner: () => format.inner(file) }
+}
+
+/** `hello 2.10-3 (amd64)` */
+export function printIdentity({ name, version, arch }: PackageIdentity): string {
+  return `${name} ${version} (${arch})`
+}

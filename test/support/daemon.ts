@@ -41,6 +41,8 @@ export interface Daemon {
   readonly url: string
   readonly root: string
   readonly pid: number
+  /** Undefined where the daemon brings its own. */
+  readonly databaseUrl: string | undefined
   /** What it wrote, newest last; the first megabyte is kept. */
   log(): string
   /** `/health` and the trees as they are; everything that begins with neither of them is below `/api/v1`. */
@@ -162,7 +164,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   return {
     get url() { return running.url },
     get pid() { return running.child.pid ?? 0 },
-    root, call, stop, kill9,
+    root, call, stop, kill9, databaseUrl: url,
     log: () => running.log(),
     ended: async () => { await running.ended },
     upload: (content, { token, filename = 'package.deb', distribution = 'jammy', ip }) => {

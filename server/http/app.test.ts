@@ -245,6 +245,7 @@ describe('errors', () => {
     expect(await wasAborted).toBe('waits')
     await expect.poll(() => app.logged.some(line => line.request_id === 'left-1')).toBe(true)
     expect(app.logged.filter(line => line.request_id === 'left-1' && line.level === 'error')).toEqual([])
+    expect(app.counted).toContain('GET /api/v1/waits 499')
   })
 
   test('a client that leaves while it sends a body is nobody\'s fault either', async () => {

@@ -5,6 +5,7 @@ import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
+import { boundLeftover } from './body.ts'
 import { clientIp, createTrust, isProxy } from './client-ip.ts'
 import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
@@ -124,6 +125,7 @@ export function createApp(deps: AppDeps): Koa {
     record(log, metrics),
     hardening(production),
     catchProblems(log) as Middleware,
+    boundLeftover,
     cors(corsOrigins),
     wellFormed,
     createTrees({ layout, binaryKey }),

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Middleware } from 'koa'
 import { fail } from '../core/errors.ts'
 
 /** Largest JSON body. Packages come as multipart and have a limit of their own. */
@@ -14,6 +15,17 @@ function linger(request: IncomingMessage): void {
   request.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) request.destroy() })
   request.once('close', () => clearTimeout(timer))
   request.resume()
+}
+
+/** After the answer, what is still arriving is nobody's: it may take so long and no longer. */
+export const boundLeftover: Middleware = async (ctx, next) => {
+  const { req, res } = ctx
+  res.once('finish', () => {
+    if (req.complete) return
+    const timer = setTimeout(() => req.destroy(), 2 * BODY_MS).unref()
+    req.once('close', () => clearTimeout(timer))
+  })
+  await next()
 }
 
 /** Not `for await`, which would destroy the connection on the way out, before the refusal is sent. */

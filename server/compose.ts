@@ -37,12 +37,27 @@ function tellPublished({ clock, events }: Foundation, log: Log): (publication: P
   }
 }
 
+/** Signs everything again once a key has retired; asked daily, it does nothing on other days. */
+function createKeyRetirement({ db, outbox, keyring }: Foundation): () => Promise<void> {
+  let known: string | undefined
+  return async () => {
+    const keys = (await keyring.keys()).map(key => key.fingerprint).join()
+    if (known !== undefined && known !== keys) {
+      await keyring.publish()
+      await oweEveryTree(db, outbox)
+    }
+    known = keys
+  }
+}
+
 /** What is done by the clock. */
-function composeJobs({ db, pool }: Foundation, publisher: Publisher, log: Log): Scheduler {
+function composeJobs(base: Foundation, publisher: Publisher, log: Log): Scheduler {
+  const { db, pool } = base
   const isNeeded = async (digest: string): Promise<boolean> => await db.first('select 1 from package where sha256 = $1 limit 1', [digest]) !== undefined
   return createScheduler([
     { id: 'tidy', name: 'Remove old generations and index pieces', when: () => '*/10 * * * *', run: () => publisher.tidy() },
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
+    { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '10 4 * * *', run: createKeyRetirement(base) },
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
 

@@ -1,7 +1,7 @@
 // What a fresh clone needs before it can run: packages and the console's build. Plain JavaScript for Node 20, no dependencies.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, runNode } from './with-node.mjs'
 
@@ -30,17 +30,39 @@ export function isInstalled(root = ROOT) {
   })
 }
 
+// set-up talks on standard error: the first line on standard output is the daemon's
+const toStderr = ['ignore', 2, 2]
+
+/** npm's own script, so that it can be run by another Node than the one it came with. */
+function npmScript() {
+  const known = [process.env.npm_execpath, join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), join(dirname(process.execPath), 'node_modules', 'npm', 'bin', 'npm-cli.js')]
+  return known.find(path => path !== undefined && /\.[cm]?js$/.test(path) && existsSync(path))
+}
+
+function npmCi(node) {
+  const script = npmScript()
+  const [command, args] = script === undefined ? ['npm', []] : [node, [script]]
+  return spawnSync(command, [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: ROOT, stdio: toStderr, shell: process.platform === 'win32' && command === 'npm', env: { ...process.env, PATH: dirname(node) + delimiter + (process.env.PATH ?? '') },
+  }).status === 0
+}
+
+/**
+ * True when the runtime is there and loads the native parts. npm run by an older Node leaves out packages that say they need a
+ * newer one, although it is the newer one that will run them.
+ */
+function nativesLoad() {
+  const node = findNode()
+  return node !== null && spawnSync(node, ['-e', `require('@napi-rs/lzma'); require('bcrypt')`], { cwd: ROOT, stdio: 'ignore' }).status === 0
+}
+
 /** Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether it is good now */
 export function installIfNeeded() {
-  if (isInstalled() && findNode() !== null) return true
-  console.log('Installing packages (npm ci) ...')
-  // the npm that runs this script, or the one on PATH
-  const npm = process.env.npm_execpath
-  const [command, args] = npm !== undefined && /\.[cm]?js$/.test(npm) ? [process.execPath, [npm]] : ['npm', []]
-  const done = spawnSync(command, [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: ROOT, stdio: 'inherit', shell: process.platform === 'win32' && command === 'npm',
-  })
-  if (done.status === 0) return true
+  if (isInstalled() && nativesLoad()) return true
+  console.error('Installing packages (npm ci) ...')
+  // first whatever npm there is, which brings the runtime; then, where that was needed, npm again under that runtime
+  const done = (isInstalled() && findNode() !== null || npmCi(process.execPath)) && (nativesLoad() || npmCi(findNode() ?? process.execPath)) && nativesLoad()
+  if (done) return true
   console.error('npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.')
   return false
 }
@@ -62,8 +84,8 @@ export function isUiBuilt(root = ROOT) {
 /** Builds the console where that is missing or old. @returns whether it is good now */
 export async function buildUiIfNeeded() {
   if (isUiBuilt()) return true
-  console.log('Building the console ...')
-  const code = await runNode([join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--logLevel', 'warn'])
+  console.error('Building the console ...')
+  const code = await runNode([join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--logLevel', 'warn'], process.env, toStderr)
   if (code !== 0) console.error('The console did not build; what went wrong stands above.')
   return code === 0
 }

@@ -27,14 +27,14 @@ function endWithParent(command) {
 }
 
 /** Runs it with this terminal's input and output; passes signals on; resolves with the exit code. */
-export function runNode(args, env = process.env) {
+export function runNode(args, env = process.env, stdio = 'inherit') {
   const node = findNode()
   if (node === null) {
     console.error(`Node ${NEEDED} or newer is needed. This is ${process.version}, and no runtime for ${process.platform}-${process.arch} is installed: run npm ci, or install Node ${NEEDED}.`)
     return Promise.resolve(1)
   }
   const [command, ...rest] = endWithParent([node, ...args])
-  const child = spawn(command, rest, { stdio: 'inherit', env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
+  const child = spawn(command, rest, { stdio, env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
   const pass = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => [signal, () => child.kill(signal)])
   for (const [signal, listener] of pass) process.on(signal, listener)
   return new Promise((resolve, reject) => {

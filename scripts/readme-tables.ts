@@ -1,0 +1,57 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ERRORS } from '../server/core/errors.ts'
+import { ENV_TABLE } from '../server/env.ts'
+import { createMetrics } from '../server/record/metrics.ts'
+import { SETTINGS } from '../server/settings/schema.ts'
+
+const README = join(import.meta.dirname, '..', 'README.md')
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map(row => `| ${row.map(cell).join(' | ')} |`).join('\n')
+const code = (text: string): string => text === '' ? '' : `\`${text}\``
+
+function envTable(): string {
+  return table(['variable', 'default', 'meaning'], ENV_TABLE.map(({ name, default: value = '', description, secret, required }) =>
+    [code(name), code(value), `${description}${secret === true ? ' Secret.' : ''}${required === 'production' ? ' Required when `ENV=production`.' : ''}`]))
+}
+
+interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly default?: unknown; readonly description?: string; readonly unit?: string; readonly enum?: readonly unknown[]; readonly minimum?: number; readonly maximum?: number; readonly secret?: true; readonly edition?: string }
+
+/** Every setting with its dotted name. */
+export function listSettings(node: Node = SETTINGS as Node, path = ''): { readonly key: string; readonly leaf: Node }[] {
+  if (node.properties === undefined) return [{ key: path, leaf: node }]
+  return Object.entries(node.properties).flatMap(([name, child]) => listSettings(child, path === '' ? name : `${path}.${name}`))
+}
+
+function bounds(leaf: Node): string {
+  if (leaf.enum !== undefined) return leaf.enum.map(word => code(String(word))).join(', ')
+  if (leaf.minimum !== undefined) return `${leaf.minimum} to ${leaf.maximum ?? ''}${leaf.unit === undefined ? '' : ` ${leaf.unit}`}`
+  return ''
+}
+
+function settingsTable(): string {
+  return table(['setting', 'default', 'values', 'meaning'], listSettings().map(({ key, leaf }) =>
+    [code(key), code(typeof leaf.default === 'string' ? leaf.default : JSON.stringify(leaf.default)), bounds(leaf), `${leaf.description ?? ''}${leaf.secret === true ? ' Encrypted at rest.' : ''}`]))
+}
+
+function errorsTable(): string {
+  return table(['code', 'status', 'message'], Object.entries(ERRORS).map(([name, [status, message]]) => [code(name), String(status), message]))
+}
+
+async function metricsTable(): Promise<string> {
+  const metrics = createMetrics()
+  for (const name of ['svc_packages_total', 'svc_pending_review_total', 'svc_quarantine_total', 'svc_clamav_last_update', 'svc_grype_db_age_seconds'] as const) metrics.gauge(name, () => 0)
+  const text = await metrics.text()
+  return table(['metric', 'kind', 'meaning'], [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(([, name = '', help = '', kind = '']) => [code(name), kind, help]))
+}
+
+/** The README with its generated tables as the code has them now. */
+export async function withTables(readme: string): Promise<string> {
+  const tables: Record<string, string> = { env: envTable(), settings: settingsTable(), errors: errorsTable(), metrics: await metricsTable() }
+  return readme.replace(/(<!-- table (\w+)[^>]*-->\n)[^]*?(<!-- end -->)/g, (_, begin: string, name: string, end: string) => `${begin}\n${tables[name] ?? ''}\n\n${end}`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(README, await withTables(await readFile(README, 'utf8')))

@@ -49,7 +49,8 @@ const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/'
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
   const { summary, access, limit, root, also }: Row = real
-  return { key, row: { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also }, reply: {} as never }, handle: () => ({ reached: key }) }
+  const row = { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also } }
+  return { key, row: { ...row, reply: {} as never }, handle: () => ({ reached: key }) }
 })
 
 let it: TestAccounts

@@ -71,11 +71,13 @@ export async function lockAdmins(tx: Tx): Promise<string[]> {
   return (await tx.query<{ username: string }>(`select username from account where role = 'admin' and active order by username for update`)).map(row => row.username)
 }
 
+export interface Failure { readonly username: string; readonly limit: number; readonly at: Date; readonly lockUntil: Date }
+
 /**
  * Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. While it is locked nothing
  * counts, so that nobody keeps another one out for ever.
  */
-export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: { readonly username: string; readonly limit: number; readonly at: Date; readonly lockUntil: Date }): Promise<void> {
+export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: Failure): Promise<void> {
   await db.query(`
     update account set failed_logins = case when failed_logins + 1 >= $2 then 0 else failed_logins + 1 end,
       locked_until = case when failed_logins + 1 >= $2 then $3::timestamptz end

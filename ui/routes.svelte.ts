@@ -30,6 +30,12 @@ export function go(screen: ScreenName, query: Readonly<Record<string, string | u
   location.hash = href(screen, query)
 }
 
+/** Goes there at once, without a step for Back. */
+export function replaceAddress(screen: ScreenName): void {
+  history.replaceState(null, '', href(screen))
+  current = parseAddress(location.hash)
+}
+
 /** Changes a part of the query. `replace` leaves no step for Back: for typing in a search field. */
 export function patchQuery(change: Readonly<Record<string, string | undefined>>, how: 'push' | 'replace' = 'push'): void {
   const next = href(current.screen, { ...current.query, ...change })

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { axeProblems, dropFiles, launch, noBrowser, openPage } from './support/browser.ts'
-import { buildConsole } from './support/built.ts'
 
 const PERSON = { name: 'p.raman', password: 'harbour-Lantern-88' }
 
@@ -17,7 +16,6 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
   let close: () => Promise<void>
 
   beforeAll(async () => {
-    await buildConsole()
     browser = await launch()
     daemon = await startDaemon()
   })
@@ -75,6 +73,7 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
   })
 
   test('signs in with the keyboard alone, and explains a wrong password', async () => {
+    await page.locator('[name=username]:focus').waitFor() // the form puts the focus there itself
     await page.keyboard.type(PERSON.name)
     await page.keyboard.press('Tab')
     await page.keyboard.type('not-the-Password-1')

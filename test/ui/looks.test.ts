@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
-import { buildConsole } from './support/built.ts'
 
 const SCREENS = [
   '#/dashboard', '#/upload', '#/packages', '#/packages?pick=hello', '#/packages?pick=hello&tab=findings', '#/packages?pick=hello&tab=versions', '#/packages?pick=hello&tab=dependencies',
@@ -15,7 +14,6 @@ describe.skipIf(noBrowser !== undefined)('every screen', () => {
   let browser: Browser
 
   beforeAll(async () => {
-    await buildConsole()
     browser = await launch()
     daemon = await startDaemon()
     const token = await daemon.setupAdmin()

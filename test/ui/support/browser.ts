@@ -18,7 +18,7 @@ export async function openPage(browser: Browser, url: string, { theme = 'light',
   const complaints: string[] = []
   page.on('console', message => {
     // a refused request is an answer the console expects to meet; the browser logs every one of them
-    if (['error', 'warning'].includes(message.type()) && !/Failed to load resource: (the server responded with a status of (4|5)\d\d|net::ERR_(EMPTY_RESPONSE|CONNECTION))/.test(message.text())) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type()) && !/Failed to load resource: (the server responded with a status of (4|5)\d\d|net::ERR_(EMPTY_RESPONSE|CONNECTION|INCOMPLETE_CHUNKED_ENCODING))/.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', error => complaints.push(String(error)))
   await page.goto(url)

@@ -120,10 +120,16 @@ function mark(item: Item, { step, status, message }: StepEvent): void {
   item.steps = item.steps.map(known => known.id === step ? { ...known, mark: MARKS[status] ?? 'waiting', said: message } : known)
 }
 
+/** Shows what is at work, unless something that is at work is shown already. In a narrow window the steps would cover the list. */
+function follow(item: Item): void {
+  const shown = uploads.items.find(one => one.id === uploads.picked)
+  if (matchMedia('(min-width: 1101px)').matches && shown?.phase !== 'sending' && shown?.phase !== 'gate') uploads.picked = item.id
+}
+
 async function run(item: Item): Promise<void> {
   const abort = new AbortController()
   Object.assign(item, { phase: 'sending', sent: 0, problem: undefined, steps: gateMarks([], undefined), abort })
-  if (uploads.picked === undefined || !uploads.items.some(one => one.id === uploads.picked && (one.phase === 'sending' || one.phase === 'gate'))) uploads.picked = item.id
+  follow(item)
   try {
     const result = await sendFile(item.file, item.distribution, {
       signal: abort.signal,

@@ -16,15 +16,18 @@ const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: Ser
   req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
 
 export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>): Listener {
-  const server = createServer(handle)
+  const server = createServer()
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
   server.headersTimeout = 30_000
   const open = new Set<{ readonly req: IncomingMessage; readonly res: ServerResponse }>()
   server.on('request', (req, res) => {
     const pair = { req, res }
     open.add(pair)
+    // stopping: a client that stays connected and goes on asking must not keep us here
+    if (!server.listening) res.shouldKeepAlive = false
     res.once('close', () => open.delete(pair))
   })
+  server.on('request', handle) // after the note above, which has to come before the answer's headers
   return {
     open: () => new Promise((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
@@ -41,7 +44,10 @@ export function createListener(handle: RequestListener, { host, port }: Pick<Env
       const closed = new Promise(resolve => server.close(resolve))
       const patience = setTimeout(() => server.closeAllConnections(), PATIENCE_MS)
       // a live stream has no end of its own
-      for (const pair of open) if (isLive(pair)) pair.req.socket.destroy()
+      for (const pair of open) {
+        if (isLive(pair)) pair.req.socket.destroy()
+        else if (!pair.res.headersSent) pair.res.shouldKeepAlive = false // else its idle connection is waited for afterwards
+      }
       server.closeIdleConnections()
       await closed
       clearTimeout(patience)

@@ -79,7 +79,8 @@ describe('an upload over HTTP', () => {
     const { steps } = answer.body.validation as { steps: Record<string, unknown>[] }
     expect(steps.map(({ name }) => name)).toEqual(['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'])
     for (const step of steps) {
-      expect(step).toMatchObject({ name: expect.any(String) as string, passed: expect.any(Boolean) as boolean, message: expect.any(String) as string, detail: expect.any(String) as string, warning: expect.any(Boolean) as boolean })
+      const { passed, message, detail, warning } = step
+      expect([passed, message, detail, warning].map(value => typeof value)).toEqual(['boolean', 'string', 'string', 'boolean'])
     }
     const { packages, problems } = await readServedTree(daemon.url, 'jammy')
     expect(problems).toEqual([])

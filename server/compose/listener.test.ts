@@ -1,0 +1,59 @@
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { createListener } from './listener.ts'
+
+/** One request over a connection that the client means to keep. */
+function ask(agent: Agent, url: string): Promise<{ readonly status: number | undefined; readonly connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    request(url, { agent }, res => {
+      res.resume().on('end', () => resolve({ status: res.statusCode, connection: res.headers.connection }))
+    }).on('error', reject).end()
+  })
+}
+
+test('an answer under way is finished when the service stops, and its connection ends with it', async () => {
+  let answer: ServerResponse | undefined
+  let arrived: () => void
+  const isHere = new Promise<void>(resolve => { arrived = resolve })
+  const listener = createListener((_: IncomingMessage, res: ServerResponse) => {
+    answer = res
+    arrived()
+  }, { host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true })
+  const asked = ask(agent, await listener.open())
+  await isHere
+  let isClosed = false
+  const closed = listener.close().then(() => { isClosed = true })
+  expect(isClosed).toBe(false)
+  answer?.end('done')
+  expect(await asked).toEqual({ status: 200, connection: 'close' })
+  await closed
+  agent.destroy()
+})
+
+test('a client that goes on asking over a connection it kept is told to leave', async () => {
+  const held: ServerResponse[] = []
+  const listener = createListener((req, res) => {
+    if (req.url !== '/begun') return void res.end('answered')
+    held.push(res)
+    res.write('begun') // too late to say that the connection ends
+  }, { host: '127.0.0.1', port: 0 })
+  const url = await listener.open()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  let begun: () => void
+  const hasBegun = new Promise<void>(resolve => { begun = resolve })
+  const first = new Promise<void>((resolve, reject) => {
+    request(`${url}/begun`, { agent }, res => {
+      begun()
+      res.resume().on('end', resolve)
+    }).on('error', reject).end()
+  })
+  await hasBegun
+  const second = ask(agent, `${url}/next`) // waits for the one connection
+  const closed = listener.close()
+  held[0]?.end()
+  await first
+  expect(await second).toEqual({ status: 200, connection: 'close' })
+  await closed
+  agent.destroy()
+})

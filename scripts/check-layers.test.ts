@@ -53,6 +53,12 @@ describe('the direction of imports', () => {
     ])
   })
 
+  test('imports while running are read too', () => {
+    expect(readImports('server/x/y.ts', 'const a = await import(\'../a.ts\')\ntype B = typeof import("./b.ts")\n', '/root')).toEqual([
+      { from: 'server/x/y.ts', to: 'server/a.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/x/b.ts', isType: true },
+    ])
+  })
+
   test('a circle is found once, and types make none', () => {
     const edge = (from: string, to: string, isType = false) => ({ from, to, isType })
     expect(findCycles([edge('a', 'b'), edge('b', 'c'), edge('c', 'a'), edge('c', 'd')])).toEqual(['a -> b -> c -> a'])

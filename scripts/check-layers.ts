@@ -22,15 +22,20 @@ const MAY_SEE_SERVER = new Set(['ui/wire.ts', 'ui/api.ts'])
 /** One import of a source file: where it goes and whether only types come over. */
 export interface Import { readonly from: string; readonly to: string; readonly isType: boolean }
 
+// import('./a.ts') while running; typeof import('./a.ts') is a type
+const LATE_IMPORT = /(\btypeof\s+)?\bimport\(\s*['"](\.{1,2}\/[^'"]+)['"]/g
 const IMPORT = /^\s*(?:import|export)\s+(type\s+)?([^'"`;]*?\bfrom\s*)?['"](\.{1,2}\/[^'"]+)['"]/gm
 
 /** All relative imports of one file's text; `import { type A, type B }` counts as types only. Comments that look like imports at a line's start count too. */
 export function readImports(from: string, text: string, root: string): Import[] {
-  return [...text.matchAll(IMPORT)].map(([, type, clause = '', target = '']) => {
+  const resolved = (target: string): string => relative(root, resolve(root, dirname(from), target))
+  const late = [...text.matchAll(LATE_IMPORT)].map(([, type, target = '']) => ({ from, to: resolved(target), isType: type !== undefined }))
+  const early = [...text.matchAll(IMPORT)].map(([, type, clause = '', target = '']) => {
     const names = /\{([^}]*)\}/.exec(clause)?.[1]?.split(',').map(name => name.trim()).filter(name => name !== '') ?? []
     const isType = type !== undefined || (names.length > 0 && /^\s*\{/.test(clause) && names.every(name => name.startsWith('type ')))
-    return { from, to: relative(root, resolve(root, dirname(from), target)), isType }
+    return { from, to: resolved(target), isType }
   })
+  return [...early, ...late]
 }
 
 interface Place { readonly rank: number; readonly unit: string }

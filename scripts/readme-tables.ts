@@ -18,7 +18,17 @@ function envTable(): string {
     [code(name), code(value), `${description}${secret === true ? ' Secret.' : ''}${required === 'production' ? ' Required when `ENV=production`.' : ''}`]))
 }
 
-interface Node { readonly properties?: Readonly<Record<string, Node>>; readonly default?: unknown; readonly description?: string; readonly unit?: string; readonly enum?: readonly unknown[]; readonly minimum?: number; readonly maximum?: number; readonly secret?: true; readonly edition?: string }
+/** A schema node as JSON Schema has it, with what this service adds: unit and secret. */
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly default?: unknown
+  readonly description?: string
+  readonly unit?: string
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly secret?: true
+}
 
 /** Every setting with its dotted name. */
 export function listSettings(node: Node = SETTINGS as Node, path = ''): { readonly key: string; readonly leaf: Node }[] {

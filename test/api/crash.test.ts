@@ -13,7 +13,8 @@ const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 12)
 const LANES = 30
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
-interface PackagePage { readonly total: number; readonly pages: number; readonly items: readonly { readonly name: string; readonly version: string; readonly sha256: string; readonly status: string }[] }
+interface PackageItem { readonly name: string; readonly version: string; readonly sha256: string; readonly status: string }
+interface PackagePage { readonly total: number; readonly pages: number; readonly items: readonly PackageItem[] }
 
 /** What clients were told, over all crashes. */
 interface Told { readonly served: Map<string, string>; readonly deleted: Set<string>; readonly infected: Set<string>; names: number }

@@ -16,7 +16,7 @@ describe('the README', () => {
   beforeAll(async () => { daemon = await startDaemon() })
   afterAll(() => daemon.close())
 
-  test('has its tables as the code says: node scripts/with-node.mjs scripts/readme-tables.ts', async () => {
+  test('has its tables as the code says: npm run readme', async () => {
     expect(await withTables(readme)).toBe(readme)
   })
 

@@ -37,17 +37,9 @@ function tellPublished({ clock, events }: Foundation, log: Log): (publication: P
   }
 }
 
-/** Signs everything again once a key has retired; asked daily, it does nothing on other days. */
-function createKeyRetirement({ db, outbox, keyring }: Foundation): () => Promise<void> {
-  let known: string | undefined
-  return async () => {
-    const keys = (await keyring.keys()).map(key => key.fingerprint).join()
-    if (known !== undefined && known !== keys) {
-      await keyring.publish()
-      await oweEveryTree(db, outbox)
-    }
-    known = keys
-  }
+/** Where the set of keys has changed since it was published, also while this was not running, everything is signed again. */
+async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
+  if (await keyring.publish()) await oweEveryTree(db, outbox)
 }
 
 /** What is done by the clock. */
@@ -57,7 +49,7 @@ function composeJobs(base: Foundation, publisher: Publisher, log: Log): Schedule
   return createScheduler([
     { id: 'tidy', name: 'Remove old generations and index pieces', when: () => '*/10 * * * *', run: () => publisher.tidy() },
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
-    { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '10 4 * * *', run: createKeyRetirement(base) },
+    { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '10 4 * * *', run: () => followKeys(base) },
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
 
@@ -98,7 +90,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   /** Brings files and database together again after whatever ended the last run. */
   async function repair(): Promise<void> {
     await spool.sweep()
-    await keyring.publish()
+    await followKeys(base)
     for (const codename of await publisher.repair()) await outbox.owe(db, `publish:${codename}`)
     if (await db.first('select 1 from package limit 1') === undefined) {
       const { manifests: found } = await rebuild()

@@ -24,7 +24,7 @@ describe('the environment', () => {
     expect(problems.join()).not.toMatch(/hunter2|changeme/)
   })
 
-  test.each(['', 'secret', 'change-me', 'CHANGEME', 'password123', 'aaaaaaaaaaaaaaaaaaaaaaaa', 'short', 'your-secret-key-here'])('production refuses the secret %j', weak => {
+  test.each(['', 'secret', 'change-me', 'CHANGEME', 'password123', 'aaaaaaaaaaaaaaaaaaaaaaaa', 'short', 'your-secret-key-here', 'my-super-secret-jwt-key', 'please-change-me-in-production', 'replace-with-a-random-value', 'abc123abc123abc123'])('production refuses the secret %j', weak => {
     for (const name of Object.keys(STRONG)) expect(problemsOf({ ENV: 'production', ...STRONG, [name]: weak })).toHaveLength(1)
     expect(problemsOf({ ENV: 'development', JWT_SECRET_KEY: weak })).toEqual([])
   })

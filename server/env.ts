@@ -101,13 +101,17 @@ export class EnvProblems extends Error {
   }
 }
 
-const WEAK = /^(change[-_ ]?me.*|secret.*|password.*|dev.*|test.*|example.*|your[-_].*|default.*|admin.*|123456.*|insecure.*)$/i
+// what examples, templates and tutorials say; a real secret is random and matches none of it
+const WEAK = new RegExp([
+  '^(secret|password|admin|dev|development|test|jwt)([-_ ]?(secret|key|token))*\\d*$', '^(example|default|insecure)', '^(my[-_ ])?super[-_ ]?secret', '^(your|replace)[-_ ]',
+  'change[-_ ]?(me|this|it)', 'change[-_ ]in[-_ ]production',
+].join('|'), 'i')
 const SHORTEST_SECRET = 16
 
 function weakness(text: string): string | undefined {
   if (text === '') return 'it must be set when ENV=production'
   if (WEAK.test(text)) return 'it is a known default; set a random value, for example from: openssl rand -hex 32'
-  if (text.length < SHORTEST_SECRET || new Set(text).size < 6) return `it is too weak; set at least ${SHORTEST_SECRET} random characters, for example from: openssl rand -hex 32`
+  if (text.length < SHORTEST_SECRET || new Set(text).size < 8) return `it is too weak; set at least ${SHORTEST_SECRET} random characters, for example from: openssl rand -hex 32`
   return undefined
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeAtomic } from '../lib/atomic.ts'
+import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import type { Layout } from './layout.ts'
 
 /** The secret `name` under `.secrets/`, made at random (256 bits, hex) the first time. Folder 0700, file 0600. */
@@ -9,13 +9,18 @@ export async function keepSecret(layout: Pick<Layout, 'secrets'>, name: string):
   const path = join(layout.secrets, name)
   await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
   await chmod(layout.secrets, 0o700)
+  const part = join(layout.secrets, `.${name}.${randomBytes(6).toString('hex')}`)
+  await writeAtomic(part, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   try {
-    const kept = (await readFile(path, 'utf8')).trim()
-    if (kept !== '') return kept
+    // of several that start at once, one makes it and all read that one
+    await link(part, path)
+    await fsyncFolder(layout.secrets)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(part, { force: true })
   }
-  const made = randomBytes(32).toString('hex')
-  await writeAtomic(path, `${made}\n`, { mode: 0o600 })
-  return made
+  const kept = (await readFile(path, 'utf8')).trim()
+  if (kept.length < 32) throw new Error(`The secret ${name} under .secrets/ is damaged. Restore it from a backup; what was encrypted with it cannot be read without.`)
+  return kept
 }

@@ -9,11 +9,14 @@ export interface Leaf {
   readonly secret?: true
 }
 
+/** No control characters: such a text may end up in a mail header or a file of its own. */
+export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
+
 const bool = (value: boolean, description: string) => Type.Boolean({ default: value, description })
 const int = (value: number, range: readonly [number, number], description: string, unit?: string) =>
   Type.Integer({ default: value, minimum: range[0], maximum: range[1], description, ...(unit === undefined ? {} : { unit }) })
 const text = (value: string, description: string, more: { readonly secret?: true; readonly pattern?: string; readonly maxLength?: number } = {}) =>
-  Type.String({ default: value, description, maxLength: 2_000, ...more })
+  Type.String({ default: value, description, maxLength: 2_000, ...more.secret === true ? {} : { pattern: ONE_LINE }, ...more })
 const choice = <const Words extends readonly string[]>(words: Words, value: Words[number], description: string) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map(word => Type.Literal(word)), { enum: [...words], default: value, description }))
 /** Opens a section; `edition` names the feature that is refused in the community edition. */

@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { fail } from '../core/errors.ts'
+import { ONE_LINE } from './schema.ts'
 
 /** A plain JSON object. */
 export type Tree = Record<string, unknown>
@@ -49,7 +50,7 @@ function rule(schema: TSchema): string {
   if (words !== undefined) return `it must be one of ${words.join(', ')}`
   if (type === 'integer') return `it must be a whole number from ${minimum ?? ''} to ${maximum ?? ''}`
   if (type === 'boolean') return 'it must be true or false'
-  if (type === 'string') return `it must be text of at most ${maxLength ?? ''} characters${pattern === undefined ? '' : ` of the form ${pattern}`}`
+  if (type === 'string') return `it must be text of at most ${maxLength ?? ''} characters${pattern === undefined ? '' : pattern === ONE_LINE ? ' on one line' : ` of the form ${pattern}`}`
   return 'it must be an object of names with true or false'
 }
 

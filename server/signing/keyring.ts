@@ -32,15 +32,15 @@ async function readStored(folder: string): Promise<Stored[]> {
   return stored.sort((a, b) => Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1))
 }
 
-function cardOf(stored: Stored, key: openpgp.PrivateKey): KeyCard {
+function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']): KeyCard {
   return {
     fingerprint: stored.fingerprint, user_id: key.getUserIDs()[0] ?? '', algorithm: algorithmOf(key), created_at: stored.created_at,
-    role: stored.retires_at === undefined ? 'current' : 'previous', ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
+    role, ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
   }
 }
 
-/** Opens the keyring; call `publish` once at start so that `gpg.key` says what the keyring says. */
-export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<void> } {
+/** The keyring of this machine. `publish` makes `gpg.key` say what the keyring says; true when it said something else before. */
+export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<boolean> } {
   const lock = createKeyedLock()
   const listeners: (() => void)[] = []
   let loaded: Promise<readonly SigningKey[]> | undefined
@@ -49,7 +49,7 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
     const keys: SigningKey[] = []
     for (const stored of await readStored(layout.keyring)) {
       const key = await openpgp.readPrivateKey({ binaryKey: box.open(stored.sealed) })
-      keys.push({ key, card: cardOf(stored, key) })
+      keys.push({ key, card: cardOf(stored, key, keys.length === 0 ? 'current' : 'previous') })
     }
     return keys
   }
@@ -68,17 +68,23 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
   const store = (stored: Stored): Promise<void> =>
     writeAtomic(join(layout.keyring, `${stored.fingerprint}.json`), `${JSON.stringify(stored)}\n`, { mode: 0o600 })
 
-  async function retirePrevious(overlapDays: number): Promise<void> {
+  async function retirePrevious(current: string, overlapDays: number): Promise<void> {
     const now = clock.now()
     for (const stored of await readStored(layout.keyring)) {
+      if (stored.fingerprint === current) continue
       if (stored.retires_at === undefined) await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
       else if (stored.retires_at <= now.toISOString()) await rm(join(layout.keyring, `${stored.fingerprint}.json`), { force: true })
     }
   }
 
-  async function publish(): Promise<void> {
+  async function publish(): Promise<boolean> {
     const keys = await active()
-    if (keys.length > 0) await writeAtomic(layout.publicKey, publicBlock(keys.map(({ key }) => key), 'armored'), { mode: 0o644 })
+    if (keys.length === 0) return false
+    const block = publicBlock(keys.map(({ key }) => key), 'armored')
+    const there = await readFile(layout.publicKey).catch(() => undefined) // not there yet, or unreadable: written again
+    if (there?.equals(block) === true) return false
+    await writeAtomic(layout.publicKey, block, { mode: 0o644 })
+    return true
   }
 
   let cached: { readonly of: string; readonly signer: ReturnType<typeof createSigner> } | undefined
@@ -97,13 +103,13 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
       const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
       const key = await generateKey({ ...options, at })
       const stored: Stored = { fingerprint: fingerprintOf(key), created_at: at.toISOString(), sealed: box.seal(key.write()) }
-      // first retire, then add: after a crash in between, the old key still signs and the admin generates again
-      await retirePrevious(options.overlapDays)
+      // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
       await store(stored)
+      await retirePrevious(stored.fingerprint, options.overlapDays)
       loaded = undefined
       await publish()
       for (const listener of listeners) listener()
-      return cardOf(stored, key)
+      return cardOf(stored, key, 'current')
     }),
     publicKey: async form => publicBlock((await needed()).map(({ key }) => key), form),
     onChange: listener => { listeners.push(listener) },

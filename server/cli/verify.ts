@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createDb, type DatabaseAddress } from '../db/db.ts'
+import { startEmbedded } from '../db/embedded.ts'
+import { migrate } from '../db/migrate.ts'
+import { EnvProblems, readEnv, type Env } from '../env.ts'
+import { createLayout, type Layout } from '../files/layout.ts'
+import { createManifests } from '../files/manifests.ts'
+import { keepSecret } from '../files/secrets.ts'
+import { getFormat } from '../formats/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createSecretBox } from '../lib/secret-box.ts'
+import { createVerifier, type Verified } from '../publish/audit-trees.ts'
+import { createKeyring } from '../signing/keyring.ts'
+
+interface Opened { readonly address: DatabaseAddress; close(): Promise<void> }
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The database of a daemon that runs, or the same one started for the moment. */
+async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
+  if (env.databaseUrl !== undefined) return { address: { url: env.databaseUrl }, close: async () => undefined }
+  // postmaster.pid: line 1 the process, line 5 the folder of its socket (PostgreSQL, "Database File Layout")
+  const lines = await readFile(join(layout.database, 'postmaster.pid'), 'utf8').then(text => text.split('\n'), () => undefined)
+  const socket = lines?.[4]
+  if (socket !== undefined && socket !== '' && isAlive(Number(lines?.[0]))) return { address: { socket, database: 'gatehouse' }, close: async () => undefined }
+  const embedded = await startEmbedded({ folder: layout.database })
+  return { address: embedded, close: () => embedded.stop() }
+}
+
+async function verify(): Promise<Verified> {
+  const env = readEnv(process.env, process.cwd())
+  const layout = createLayout(env.reposRoot)
+  const { address, close } = await openDatabase(env, layout)
+  const db = createDb(address)
+  try {
+    await migrate(db)
+    const box = createSecretBox(env.settingsKey ?? await keepSecret(layout, 'settings'))
+    const keyring = createKeyring({ layout, box, clock: systemClock })
+    return await createVerifier({ db, layout, manifests: createManifests(layout), keyring, formats: getFormat })()
+  } finally {
+    await db.close()
+    await close()
+  }
+}
+
+try {
+  const verified = await verify()
+  const { checked, differences } = verified
+  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(verified)}\n`)
+  else {
+    for (const { what, where, why } of differences) process.stdout.write(`${what}: ${where}: ${why}\n`)
+    process.stdout.write(`verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`)
+  }
+  process.exitCode = differences.length === 0 ? 0 : 1
+} catch (error) {
+  process.stderr.write(`${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 2
+}

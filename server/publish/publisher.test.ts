@@ -1,0 +1,210 @@
+import { spawnSync } from 'node:child_process'
+import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createStock, type Stock } from '../../test/support/stock.ts'
+import type { Codename, PackageRef } from '../core/identity.ts'
+import { getFormat } from '../formats/index.ts'
+import { createSecretBox } from '../lib/secret-box.ts'
+import { createKeyring } from '../signing/keyring.ts'
+import { createVerifier } from './audit-trees.ts'
+import { createPublisher, type Publisher } from './publisher.ts'
+
+const JAMMY = 'jammy' as Codename
+const INDEX = 'main/binary-amd64/Packages'
+
+let stock: Stock
+let publisher: Publisher
+let keyring: ReturnType<typeof createKeyring>
+beforeEach(async () => {
+  stock = await createStock()
+  stock.clock.set(new Date().toISOString())
+  keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
+  await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
+  publisher = createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+})
+afterEach(async () => {
+  await publisher.close()
+  await stock.close()
+})
+
+const live = (path: string): string => join(stock.layout.live(JAMMY), path)
+const read = (path: string): Promise<string> => readFile(live(path), 'utf8')
+const ref = (name: string, version = '1.0'): PackageRef => ({ format: 'deb', name, version, arch: 'amd64', codename: JAMMY })
+const poolPath = (name: string, version = '1.0'): string => join(stock.layout.apt, 'pool/jammy/main', name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
+const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
+const named = async (): Promise<string[]> => [...(await read(INDEX)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(match => `${match[1]} ${match[2]}`)
+const later = (minutes: number): void => stock.clock.set(new Date(stock.clock.now().getTime() + minutes * 60_000).toISOString())
+const has = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0
+
+/** `p0`, `p1`, … with bytes of their own; a few at a time, as uploads come. */
+async function putMany(prefix: string, count: number): Promise<void> {
+  const waiting = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await stock.put({ name, bytes: `bytes of ${name}` })
+  }))
+}
+
+async function differences(): Promise<readonly unknown[]> {
+  await stock.outbox.drain()
+  return (await createVerifier({ db: stock.db, layout: stock.layout, manifests: stock.manifests, keyring, formats: getFormat })()).differences
+}
+
+describe('a publication', () => {
+  test('of nothing is an empty index that clients can read', async () => {
+    expect(await publisher.publish(JAMMY)).toMatchObject({ n: 1, packages: 0 })
+    expect(await read(INDEX)).toBe('')
+    if (has('xz')) expect(spawnSync('xz', ['-dc', live(`${INDEX}.xz`)]).stdout).toHaveLength(0)
+    expect(spawnSync('gzip', ['-dc', live(`${INDEX}.gz`)]).stdout).toHaveLength(0)
+    expect(await publisher.publish(JAMMY)).toBeUndefined()
+  })
+
+  test('names every published package once, in three forms of one content, signed, with its bytes beside it', { timeout: 120_000 }, async () => {
+    await putMany('p', 300)
+    await stock.put({ name: 'p7', version: '2.0', bytes: 'newer' })
+    await stock.put({ name: 'held', state: 'pending_review', bytes: 'held' })
+    await publisher.publish(JAMMY)
+    const plain = await read(INDEX)
+    expect(new Set(await named()).size).toBe(301)
+    expect(plain).not.toContain('Package: held')
+    expect(spawnSync('gzip', ['-dc', live(`${INDEX}.gz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
+    if (has('xz')) expect(spawnSync('xz', ['-dc', live(`${INDEX}.xz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
+    await writeFile(join(stock.layout.root, 'ring.gpg'), await keyring.publicKey('binary'))
+    if (has('gpgv')) expect(spawnSync('gpgv', ['--keyring', './ring.gpg', live('InRelease')], { cwd: stock.layout.root }).status).toBe(0)
+    expect(await readFile(poolPath('p7', '2.0'), 'utf8')).toBe('newer')
+    expect(await differences()).toEqual([])
+  })
+
+  test('of a change writes what a publication of everything would write, and only the pieces that changed', { timeout: 120_000 }, async () => {
+    await putMany('q', 700)
+    const first = await publisher.publish(JAMMY)
+    expect(first?.shardsWritten).toBeGreaterThan(1)
+    await stock.put({ name: 'q77x', bytes: 'one more' })
+    await stock.catalog.change({ kind: 'delete', ref: ref('q600'), why: '' }, { name: 'max' })
+    const second = await publisher.publish(JAMMY)
+    expect(second?.shardsWritten).toBeLessThanOrEqual(2)
+    const incremental = await read(INDEX)
+    await stock.db.query(`insert into publish_dirty (codename, name) values ('jammy', '')`)
+    await publisher.publish(JAMMY)
+    expect(await read(INDEX)).toBe(incremental)
+    expect(await differences()).toEqual([])
+  })
+
+  test('leaves out a package whose bytes are gone, says so, and publishes the rest', async () => {
+    const { manifest } = await stock.put({ name: 'lost', bytes: 'lost' })
+    await stock.put({ name: 'kept', bytes: 'kept' })
+    await rm(stock.layout.blob(manifest.blob.sha256))
+    expect(await publisher.publish(JAMMY)).toMatchObject({ packages: 1, missing: ['lost 1.0 amd64'] })
+    expect(await named()).toEqual(['kept 1.0'])
+  })
+
+  test('twice at once is one after the other, and nothing is lost', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    const racing = [publisher.publish(JAMMY), stock.put({ name: 'two', bytes: '2' }).then(() => publisher.publish(JAMMY))]
+    await Promise.all(racing)
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['one 1.0', 'two 1.0'])
+  })
+
+  test('without a signing key changes nothing', async () => {
+    const bare = createPublisher({
+      db: stock.db, layout: stock.layout, clock: stock.clock, formats: getFormat, keyring: { signer: async () => { throw new Error('no key') } },
+    })
+    await expect(bare.publish(JAMMY)).rejects.toThrow('no key')
+    expect(await exists(stock.layout.live(JAMMY))).toBe(false)
+    await bare.close()
+  })
+})
+
+describe('what clients may still hold', () => {
+  test('hashed indexes stay for an hour after they were replaced, and then go', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    const digest = /([0-9a-f]{64}) +\d+ main\/binary-amd64\/Packages.xz/.exec(await read('Release'))?.[1] ?? ''
+    for (let n = 0; n < 5; n++) {
+      await stock.put({ name: `more${n}`, bytes: `m${n}` })
+      await publisher.publish(JAMMY)
+    }
+    expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(true)
+    expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => /^\d+$/.test(name))).toHaveLength(3)
+    later(61)
+    await publisher.tidy()
+    expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(false)
+    expect(await differences()).toEqual([])
+  })
+
+  test('a deleted package can be fetched for an hour, a quarantined one not at all', async () => {
+    for (const name of ['deleted', 'infected', 'fine']) await stock.put({ name, bytes: name })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'delete', ref: ref('deleted'), why: '' }, { name: 'max' })
+    await stock.catalog.change({ kind: 'event', ref: ref('infected'), event: 'quarantine', why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['fine 1.0'])
+    expect(await exists(poolPath('deleted'))).toBe(true)
+    expect(await exists(poolPath('infected'))).toBe(false)
+    expect(await differences()).toEqual([])
+    later(61)
+    await publisher.tidy()
+    expect(await exists(poolPath('deleted'))).toBe(false)
+    expect(await exists(poolPath('fine'))).toBe(true)
+  })
+
+  test('a version that was deleted and comes back with other bytes is served with those', async () => {
+    await stock.put({ name: 'again', bytes: 'old' })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'delete', ref: ref('again'), why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    await stock.put({ name: 'again', bytes: 'new' })
+    await publisher.publish(JAMMY)
+    expect(await readFile(poolPath('again'), 'utf8')).toBe('new')
+    later(61)
+    await publisher.tidy()
+    expect(await readFile(poolPath('again'), 'utf8')).toBe('new')
+    expect(await differences()).toEqual([])
+  })
+})
+
+describe('file lists', () => {
+  test('follow on their own and are carried by the publications between', async () => {
+    await stock.put({ name: 'hello', bytes: 'h' })
+    await publisher.publish(JAMMY)
+    expect(await read('Release')).not.toContain('Contents')
+    await publisher.publishContents(JAMMY)
+    expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe('usr/bin/hello\thello\n')
+    expect(await publisher.publishContents(JAMMY)).toBeUndefined()
+    await stock.put({ name: 'other', bytes: 'o' })
+    await publisher.publish(JAMMY)
+    expect(await read('Release')).toContain('main/Contents-amd64.gz')
+    await publisher.publishContents(JAMMY)
+    expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe('usr/bin/hello\thello,other\n')
+    expect(await differences()).toEqual([])
+  })
+})
+
+describe('a start after a crash', () => {
+  test.each<[string, (root: string) => Promise<unknown>]>([
+    ['an index was cut short', root => truncate(join(root, INDEX), 3)],
+    ['an index has other bytes', root => appendFile(join(root, `${INDEX}.gz`), 'x')],
+    ['an index is missing', root => rm(join(root, `${INDEX}.xz`))],
+  ])('builds the tree again when %s', async (_, damage) => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    expect(await publisher.repair()).toEqual([])
+    await damage(stock.layout.generation(JAMMY, 1))
+    expect(await differences()).not.toEqual([])
+    expect(await publisher.repair()).toEqual([JAMMY])
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['one 1.0'])
+    expect(await differences()).toEqual([])
+  })
+
+  test('removes what was never switched to', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    for (const name of ['2.part', '2']) await mkdir(join(stock.layout.trees, JAMMY, name, 'main'), { recursive: true })
+    expect(await publisher.repair()).toEqual([])
+    expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => name.startsWith('2'))).toEqual([])
+    await stock.put({ name: 'two', bytes: '2' })
+    expect(await publisher.publish(JAMMY)).toMatchObject({ n: 2 })
+  })
+})

@@ -12,10 +12,20 @@ export function printEvent({ id, event, data }: StreamEvent): string {
   return `${lines.join('\n')}\n\n`
 }
 
+function drained(out: PassThrough): Promise<void> {
+  return new Promise(resolve => {
+    const goOn = (): void => {
+      out.off('drain', goOn).off('close', goOn)
+      resolve()
+    }
+    out.once('drain', goOn).once('close', goOn)
+  })
+}
+
 async function pump(events: AsyncIterator<StreamEvent>, first: IteratorResult<StreamEvent>, out: PassThrough): Promise<void> {
   for (let next = first; next.done !== true; next = await events.next()) {
     if (out.destroyed) break
-    if (!out.write(printEvent(next.value))) await new Promise(resolve => { out.once('drain', resolve); out.once('close', resolve) })
+    if (!out.write(printEvent(next.value))) await drained(out)
   }
 }
 
@@ -30,6 +40,7 @@ async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, log:
     out.destroy()
     void Promise.resolve(iterator.return?.()).catch((error: unknown) => log.error({ err: error, request_id: requestId }, 'a stream did not end well'))
   }
+  ctx.res.setMaxListeners(20) // a stream has eleven of its own without a leak
   ctx.res.once('close', end)
   let first: IteratorResult<StreamEvent>
   try {

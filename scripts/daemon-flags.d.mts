@@ -1,0 +1,1 @@
+export const DAEMON_FLAGS: readonly string[]

@@ -23,8 +23,8 @@ export function isInstalled(root = ROOT) {
   const wanted = readLock(join(root, 'package-lock.json'))
   const got = readLock(join(root, 'node_modules', '.package-lock.json'))
   if (wanted === undefined || got === undefined) return false
-  return Object.entries(wanted).every(([path, { version, optional }]) => {
-    if (path === '') return true
+  return Object.entries(wanted).every(([path, { version, optional, extraneous }]) => {
+    if (path === '' || extraneous === true) return true
     const installed = got[path]
     return installed === undefined ? optional === true : installed.version === version && existsSync(join(root, path))
   })

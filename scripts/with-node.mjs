@@ -1,6 +1,7 @@
 // Runs `node ARGS` under Node 24 where the machine's own is older: the runtime comes as an optional dependency.
 // Plain JavaScript that any Node from 14 on understands, and nothing but Node's own modules: it runs before anything is installed.
 import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,6 +27,32 @@ function endWithParent(command) {
   return ['setpriv', '--pdeathsig', 'TERM', ...command]
 }
 
+function parentOf(pid) {
+  try {
+    return Number(/\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1])
+  } catch {
+    return undefined
+  }
+}
+
+// now, before anything takes long: npm may be gone when its first script ends
+const STARTED_BY = process.platform === 'linux' ? { shell: process.ppid, npm: parentOf(process.ppid) } : {}
+
+/**
+ * npm puts a shell between itself and a script and passes signals to that shell only, so whoever ends npm would leave the script
+ * behind. Where npm started us, `lost` is called when npm or the shell is gone.
+ * @returns a function that stops the watch
+ */
+function watchNpm(lost) {
+  if (process.env.npm_lifecycle_event === undefined || process.platform !== 'linux') return () => undefined
+  const timer = setInterval(() => {
+    if (process.ppid === STARTED_BY.shell && parentOf(STARTED_BY.shell) === STARTED_BY.npm) return
+    clearInterval(timer)
+    lost()
+  }, 250)
+  return () => clearInterval(timer)
+}
+
 /** Runs it with this terminal's input and output; passes signals on; resolves with the exit code. */
 export function runNode(args, env = process.env, stdio = 'inherit') {
   const node = findNode()
@@ -37,9 +64,11 @@ export function runNode(args, env = process.env, stdio = 'inherit') {
   const child = spawn(command, rest, { stdio, env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
   const pass = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => [signal, () => child.kill(signal)])
   for (const [signal, listener] of pass) process.on(signal, listener)
+  const stopWatching = watchNpm(() => child.kill('SIGTERM'))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('exit', (code, signal) => {
+      stopWatching()
       for (const [name, listener] of pass) process.off(name, listener)
       resolve(code ?? 128 + (SIGNAL_NUMBERS[signal] ?? 0))
     })

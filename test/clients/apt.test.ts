@@ -154,8 +154,8 @@ describe.skipIf(noApt)('apt-get (needs apt, gpgv, gnupg)', () => {
     }
   })
 
-  test('200 uploads are published while a client updates over and over: no mismatch, no 404', async () => {
-    const apt = await client('noble')
+  test('200 uploads are published while clients update over and over, one with fresh lists each time: no mismatch, no 404', async () => {
+    const [apt, fresh] = [await client('noble'), await client('noble')]
     let left = 200
     const uploader = async (lane: number): Promise<void> => {
       for (let number = 0; left > 0; number++) {
@@ -163,16 +163,39 @@ describe.skipIf(noApt)('apt-get (needs apt, gpgv, gnupg)', () => {
         await publish(await buildDeb({ name: `busy-${lane}-${number}`, version: '1' }), 'busy.deb', 'noble')
       }
     }
-    const uploads = Promise.all([1, 2, 3, 4].map(uploader)).then(() => true)
-    let updates = 0
-    for (let isDone = false; !isDone; updates++) {
-      const { code, err, out } = await apt.update()
-      expect({ code, err }, out).toEqual({ code: 0, err: '' })
-      isDone = await Promise.race([uploads, Promise.resolve(false)])
+    let isDone = false
+    const uploads = Promise.all([1, 2, 3, 4].map(uploader)).finally(() => { isDone = true })
+    const updateOverAndOver = async (root: AptRoot, before: () => Promise<void>): Promise<number> => {
+      let updates = 0
+      for (; !isDone; updates++) {
+        await before()
+        const { code, err, out } = await root.update()
+        expect({ code, err }, out).toEqual({ code: 0, err: '' })
+        expect(out).not.toMatch(/Hash Sum mismatch|404 +Not Found|^Err:/m)
+      }
+      return updates
     }
-    expect(updates).toBeGreaterThan(2)
+    const [, ...counts] = await Promise.all([uploads, updateOverAndOver(apt, async () => undefined), updateOverAndOver(fresh, fresh.forgetLists)])
+    expect(Math.min(...counts)).toBeGreaterThan(2)
+    for (const root of [apt, fresh]) {
+      expect(await root.update()).toMatchObject({ code: 0 })
+      expect((await mustRun('apt-cache', ['pkgnames', 'busy-'], { env: { APT_CONFIG: join(root.folder, 'apt.conf') } })).trim().split('\n')).toHaveLength(200)
+    }
+  })
+
+  test('what is held for review is unknown to a client, and a package with an epoch is installed under its whole version', async () => {
+    const hold = (how: string): ReturnType<Daemon['call']> => daemon.call('PATCH', '/settings/', { token, body: { validation: { on_scanner_unavailable: how } } })
+    expect(await hold('hold')).toMatchObject({ status: 200 })
+    const held = await daemon.upload(await buildDeb({ name: 'held', version: '1' }), { token })
+    expect(await hold('warn')).toMatchObject({ status: 200 })
+    expect(held, held.text).toMatchObject({ status: 201, body: { status: 'pending_review' } })
+    await publish(await buildDeb({ name: 'epochal', version: '1:2.0-1' }), 'epochal_2.0-1_amd64.deb')
+    const apt = await client()
     expect(await apt.update()).toMatchObject({ code: 0 })
-    expect((await mustRun('apt-cache', ['pkgnames', 'busy-'], { env: { APT_CONFIG: join(apt.folder, 'apt.conf') } })).trim().split('\n')).toHaveLength(200)
+    expect(await apt.install('held')).toMatchObject({ code: 100, err: expect.stringContaining('Unable to locate package') as string })
+    expect(await daemon.call('GET', '/repos/pool/jammy/main/h/held/held_1_amd64.deb')).toMatchObject({ status: 404 })
+    expect(await apt.install('epochal=1:2.0-1')).toMatchObject({ code: 0 })
+    expect(await apt.installedVersion('epochal')).toBe('1:2.0-1')
   })
 
   test('lists fetched before a publication still lead to their packages after it', async () => {

@@ -16,6 +16,8 @@ export interface AptOptions {
 export interface AptRoot {
   readonly folder: string
   update(): Promise<Ran>
+  /** Forgets every list, so that the next `update` fetches all of them: what is unchanged is not asked for otherwise. */
+  forgetLists(): Promise<void>
   /** `hello` or `hello=1.0`. */
   install(...packages: readonly string[]): Promise<Ran>
   remove(...packages: readonly string[]): Promise<Ran>
@@ -62,6 +64,10 @@ Dpkg::Use-Pty "false";
   return {
     folder,
     update: () => apt('update'),
+    forgetLists: async () => {
+      await rm(join(folder, 'var/lib/apt/lists'), { recursive: true })
+      await mkdir(join(folder, 'var/lib/apt/lists/partial'), { recursive: true })
+    },
     install: (...packages) => apt('install', '-y', '--allow-downgrades', '--no-install-recommends', ...packages),
     remove: (...packages) => apt('remove', '-y', ...packages),
     download: name => apt('download', name),

@@ -10,7 +10,7 @@ import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { digestOf } from './prove.ts'
 import { liveGeneration } from './prune.ts'
-import { readState } from './state.ts'
+import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
 
 /** One place where pool, database, manifests and trees do not say the same. */
@@ -110,7 +110,10 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ro
   await checkEntries(run, distribution, { published, state })
 }
 
-async function checkEntries({ layout, formats, verified: { differences } }: Run, { codename, format, neutral }: Distribution, { published, state }: { readonly published: readonly Row[]; readonly state: NonNullable<Awaited<ReturnType<typeof readState>>> }): Promise<void> {
+interface Said { readonly published: readonly Row[]; readonly state: GenerationState }
+
+/** The index names what is published, one to one, and clients fetch the very bytes of the pool. */
+async function checkEntries({ layout, formats, verified: { differences } }: Run, { codename, format, neutral }: Distribution, { published, state }: Said): Promise<void> {
   const cache = createShardCache(layout)
   const say = (where: string, why: string): void => { differences.push({ what: 'index', where: `${codename}: ${where}`, why }) }
   const expected = new Map(published.map(row => [formats(format).poolName(row, row.source) as string, row]))

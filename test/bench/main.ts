@@ -1,0 +1,14 @@
+/** A measurement: prints its lines, returns false when something is over its budget. */
+type Bench = (args: readonly string[]) => Promise<boolean | void>
+
+const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
+  publish: () => import('./publish.ts'),
+  search: () => import('./search.ts'),
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+const load = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
+if (load === undefined) {
+  process.stderr.write(`npm run bench ${Object.keys(BENCHES).join('|')} [sizes]\n`)
+  process.exitCode = 2
+} else if (await (await load()).run(args) === false) process.exitCode = 1

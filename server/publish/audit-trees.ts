@@ -19,6 +19,8 @@ export interface Difference { readonly what: string; readonly where: string; rea
 export interface Verified {
   readonly checked: { packages: number; blobs: number; manifests: number; trees: number; files: number }
   readonly differences: readonly Difference[]
+  /** What a crash leaves and nobody can reach: not wrong, and removed by itself. */
+  readonly notes: readonly Difference[]
 }
 
 export interface VerifierDeps {
@@ -30,7 +32,7 @@ export interface VerifierDeps {
 }
 
 type Row = PackageRef & { readonly sha256: string; readonly size: number; readonly state: Manifest['state']; readonly changed_at: Date; readonly source: string }
-interface Run extends VerifierDeps { readonly verified: { readonly checked: Verified['checked']; readonly differences: Difference[] } }
+interface Run extends VerifierDeps { readonly verified: { readonly checked: Verified['checked']; readonly differences: Difference[]; readonly notes: Difference[] } }
 
 async function* walk(folder: string): AsyncGenerator<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
@@ -58,7 +60,7 @@ async function checkBlobs({ layout, verified }: Run, rows: readonly Row[]): Prom
     for await (const path of walk(folder)) {
       const digest = path.slice(-64)
       const owners = byBlob.get(digest)
-      if (owners === undefined) differences.push({ what: 'stray file', where: relative(layout.root, path), why: 'no package has these bytes; the nightly sweep removes them' })
+      if (owners === undefined) verified.notes.push({ what: 'stray file', where: relative(layout.root, path), why: 'no package has these bytes; the nightly sweep removes them' })
     }
   }
 }
@@ -143,7 +145,7 @@ async function checkEntries({ layout, formats, verified: { differences } }: Run,
 /** Proves pool, database, manifests and trees against each other and names every difference. Reads only. */
 export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
   return async () => {
-    const verified = { checked: { packages: 0, blobs: 0, manifests: 0, trees: 0, files: 0 }, differences: [] as Difference[] }
+    const verified = { checked: { packages: 0, blobs: 0, manifests: 0, trees: 0, files: 0 }, differences: [] as Difference[], notes: [] as Difference[] }
     const run: Run = { ...deps, verified }
     const rows = await deps.db.query<Row>(`
       select format, codename, name, version, arch, sha256, size, state, changed_at, manifest->'about'->>'source' as source from package order by id`)

@@ -65,7 +65,7 @@ async function stock({ db, layout, one }: { readonly db: Db; readonly layout: La
         const name = nameOf(n)
         const blob = blobOf(n)
         await mkdir(dirname(layout.blob(blob.sha256)), { recursive: true })
-        await link(one, layout.blob(blob.sha256))
+        await link(`${one}-${n >> 13}`, layout.blob(blob.sha256)) // ext4 gives one file at most 65,000 names
         const at = new Date().toISOString()
         const control = [
           `Package: ${name}`, 'Version: 1.0-1', 'Architecture: amd64', 'Maintainer: Somebody <somebody@example.test>', 'Installed-Size: 120',
@@ -88,8 +88,8 @@ async function ours(root: string, size: number): Promise<{ readonly first: Figur
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
   const db = createDb(embedded)
   await migrate(db)
-  const one = join(root, 'one')
-  await writeFile(one, 'package')
+  const one = join(root, 'file')
+  for (let part = 0; part <= size >> 13; part++) await writeFile(`${one}-${part}`, 'package')
   const keyring = createKeyring({ layout, box: createSecretBox('bench'), clock: systemClock })
   await keyring.generate({ type: 'rsa4096', name: 'Bench', email: 'bench@example.test', overlapDays: 0 })
   const open = (): Publisher => createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat })

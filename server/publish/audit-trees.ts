@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { DISTRIBUTIONS, type Distribution } from '../core/distributions.ts'
 import { printRef, relPath, sha256, type FormatId, type PackageRef } from '../core/identity.ts'
@@ -9,7 +9,7 @@ import type { Manifests } from '../files/manifests.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { digestOf } from './prove.ts'
-import { liveGeneration } from './prune.ts'
+import { liveGeneration, walkFiles } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
 
@@ -34,15 +34,6 @@ export interface VerifierDeps {
 type Row = PackageRef & { readonly sha256: string; readonly size: number; readonly state: Manifest['state']; readonly changed_at: Date; readonly source: string }
 interface Run extends VerifierDeps { readonly verified: { readonly checked: Verified['checked']; readonly differences: Difference[]; readonly notes: Difference[] } }
 
-async function* walk(folder: string): AsyncGenerator<string> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
-  for (const entry of entries) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) yield* walk(path)
-    else yield path
-  }
-}
-
 /** Each blob that a row needs lies where its states say, with its digest; no other blob lies there. */
 async function checkBlobs({ layout, verified }: Run, rows: readonly Row[]): Promise<void> {
   const { checked, differences } = verified
@@ -57,7 +48,7 @@ async function checkBlobs({ layout, verified }: Run, rows: readonly Row[]): Prom
     differences.push({ what: served ? 'pool' : 'quarantine', where: relative(layout.root, path), why: found === undefined ? `the bytes of ${owner} are missing` : `the bytes of ${owner} have SHA-256 ${found}` })
   }
   for (const folder of [layout.pool, layout.quarantine]) {
-    for await (const path of walk(folder)) {
+    for await (const path of walkFiles(folder)) {
       const digest = path.slice(-64)
       const owners = byBlob.get(digest)
       if (owners === undefined) verified.notes.push({ what: 'stray file', where: relative(layout.root, path), why: 'no package has these bytes; the nightly sweep removes them' })
@@ -136,7 +127,7 @@ async function checkEntries({ layout, formats, verified: { differences } }: Run,
   }
   const graves = new Set(state.graves.map(grave => grave.path))
   const top = join(layout.apt, 'pool', codename, 'main')
-  for await (const path of walk(top)) {
+  for await (const path of walkFiles(top)) {
     const name = relative(top, path)
     if (!named.has(name) && !graves.has(name)) say(name, 'clients can fetch it, and no index names it')
   }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/stock.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
@@ -198,12 +198,16 @@ describe('a start after a crash', () => {
     expect(await differences()).toEqual([])
   })
 
-  test('removes what was never switched to', async () => {
+  test('removes what was never switched to, and package files that no index names', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
+    await mkdir(dirname(poolPath('never')), { recursive: true })
+    await writeFile(poolPath('never'), 'linked for a publication that was cut off')
     for (const name of ['2.part', '2']) await mkdir(join(stock.layout.trees, JAMMY, name, 'main'), { recursive: true })
     expect(await publisher.repair()).toEqual([])
     expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => name.startsWith('2'))).toEqual([])
+    expect(await exists(poolPath('never'))).toBe(false)
+    expect(await exists(poolPath('one'))).toBe(true)
     await stock.put({ name: 'two', bytes: '2' })
     expect(await publisher.publish(JAMMY)).toMatchObject({ n: 2 })
   })

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { DISTRIBUTIONS, getDistribution, type Distribution } from '../core/distributions.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
@@ -16,7 +16,7 @@ import { age, buildGeneration, goLive } from './generation.ts'
 import { updateIndex, type IndexUpdate } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
-import { bury, listGenerations, liveGeneration, prune, pruneShards } from './prune.ts'
+import { bury, listGenerations, liveGeneration, prune, pruneShards, walkFiles } from './prune.ts'
 import { createShardCache } from './shard-cache.ts'
 import { proveLiveTree } from './prove.ts'
 import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
@@ -162,7 +162,16 @@ export function createPublisher({ db, layout, keyring, clock, formats, onPublish
     return before !== undefined && lists.every(file => known.has(`${file.path} ${file.sha256}`)) ? undefined : lists
   }
 
-  async function repairOne({ codename }: Distribution): Promise<boolean> {
+  /** What was linked for a publication that never was, or outlived one that was cut off, must not stay within reach. */
+  async function unlinkUnnamed({ codename, component }: Distribution, state: GenerationState | undefined): Promise<void> {
+    const cards = await Promise.all(Object.values(state?.shards ?? {}).flat().map(shard => cache.find(shard.digest)))
+    const named = new Set([...cards.flatMap(card => card?.files ?? []), ...state?.graves ?? []].map(file => file.path))
+    const top = join(layout.apt, 'pool', codename, component)
+    for await (const path of walkFiles(top)) if (!named.has(relative(top, path))) await rm(path, { force: true })
+  }
+
+  async function repairOne(distribution: Distribution): Promise<boolean> {
+    const { codename } = distribution
     const live = await liveGeneration(layout, codename)
     for (const n of await listGenerations(layout, codename)) {
       await rm(`${layout.generation(codename, n)}.part`, { recursive: true, force: true })
@@ -171,8 +180,10 @@ export function createPublisher({ db, layout, keyring, clock, formats, onPublish
       if (n > (live ?? 0)) await rm(stateFile(layout, codename, n), { force: true })
     }
     await rm(join(layout.trees, codename, `${(live ?? 0) + 1}.part`), { recursive: true, force: true })
+    const state = live === undefined ? undefined : await readState(layout, codename, live)
+    // with the state lost, the rebuild below links everything anew
+    await unlinkUnnamed(distribution, state)
     if (live === undefined) return false
-    const state = await readState(layout, codename, live)
     if (state !== undefined && await proveLiveTree(layout, codename, state)) return false
     await rm(stateFile(layout, codename, live), { force: true })
     await markAllDirty(db, codename)

@@ -5,6 +5,8 @@ import { fail } from './errors.ts'
 export interface Distribution {
   readonly codename: Codename
   readonly format: FormatId
+  /** The kind of repository it is, and the folder below `/repos` in which its tree lies. */
+  readonly family: 'apt' | 'rpm' | 'apk'
   readonly component: 'main'
   /** Architectures whose index is published. */
   readonly archs: readonly string[]
@@ -16,11 +18,11 @@ export interface Distribution {
 }
 
 const apt = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'deb', component: 'main', archs: ['amd64'], neutral: ['all'], scanner, label })
+  ({ codename: codename as Codename, format: 'deb', family: 'apt', component: 'main', archs: ['amd64'], neutral: ['all'], scanner, label })
 const rpm = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'rpm', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
+  ({ codename: codename as Codename, format: 'rpm', family: 'rpm', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
 const apk = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'apk', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
+  ({ codename: codename as Codename, format: 'apk', family: 'apk', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
 
 /** The fixed list of the specification, "Distribution". Order is the order of every answer. */
 export const DISTRIBUTIONS: readonly Distribution[] = [

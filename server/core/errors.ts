@@ -46,6 +46,7 @@ export const ERRORS = {
   wrong_arch: [422, '{codename} takes the architectures {takes}, this package is built for {is}.'],
   format_not_active: [422, '{format} packages are switched off here. Set REPO_FORMAT to {how} and start again.'],
   not_publishable: [422, 'The tree of {codename} is not written by this release. Choose one of: {publishable}.'],
+  generation_not_kept: [404, 'Generation {generation} of {codename} is not kept. Kept: {kept}.'],
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
   missing_field: [422, 'The form field {field} is missing.'],
   bad_package: [422, '{filename} is refused: {why}.'],
@@ -58,6 +59,11 @@ export const ERRORS = {
   version_not_found: [404, 'There is no version {version} of {name}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
   ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
+  // what this service sends to others
+  outbound_refused: [422, '{host} is not asked: {why}. An admin can allow hosts of the own network with notifications.allow_private_hosts.'],
+  outbound_failed: [502, '{host} gave no answer that can be used: {why}.'],
+  mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
+  mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   // engines
   engine_unavailable: [503, '{engine} does not answer: {why}.'],
 } as const satisfies Record<string, readonly [number, string]>

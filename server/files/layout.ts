@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { getDistribution } from '../core/distributions.ts'
 import type { Codename, FormatId, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
 
@@ -12,13 +13,16 @@ import { relPath } from '../core/identity.ts'
  *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
+ *     ├── trees/<codename>/by-hash/…               indexes by their digest, shared by the generations, kept for an hour more
  *     ├── apt/dists/<codename> ─▶ ../../trees/<codename>/<n>     the commit point: one rename of a link
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
+ *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
+ *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/<arch>/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
  *     └── .secrets/   .pg/   gpg.key
  *
- * Served over HTTP: `apt/…` and `gpg.key`, nothing else.
+ * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and `gpg.key`; nothing else.
  */
 export interface Layout {
   readonly root: string
@@ -36,8 +40,8 @@ export interface Layout {
   readonly database: string
   readonly settingsFile: string
   readonly publicKey: string
-  /** Where the published APT tree lives: `dists/` and `pool/` below it. */
-  readonly apt: string
+  /** Public keys of APK indexes, by the name that the indexes give them. */
+  readonly apkKeys: string
   blob(digest: Sha256): string
   quarantined(digest: Sha256): string
   manifest(ref: PackageRef): string
@@ -45,7 +49,11 @@ export interface Layout {
   generation(codename: Codename, n: number): string
   /** The link whose target is the live generation. */
   live(codename: Codename): string
-  /** A path inside the published pool of one distribution, such as `h/hello/hello_1.0_amd64.deb`. */
+  /** Indexes by their digest, for who holds an older root. */
+  byHash(codename: Codename): string
+  /** Where clients fetch packages of one distribution. */
+  publishedFolder(codename: Codename): string
+  /** A path inside it, such as `h/hello/hello_1.0_amd64.deb`. */
   published(codename: Codename, path: RelPath): string
 }
 
@@ -61,6 +69,11 @@ export function fileSegment(text: string): string {
 
 export function createLayout(root: string): Layout {
   const at = (...parts: string[]): string => join(root, ...parts)
+  function publishedFolder(codename: Codename): string {
+    const { family, component } = getDistribution(codename)
+    // only APT's pool names the component: it is part of the address that its index carries
+    return family === 'apt' ? at(family, 'pool', codename, component) : at(family, 'pool', codename)
+  }
   return {
     root,
     pool: at('pool'),
@@ -77,13 +90,15 @@ export function createLayout(root: string): Layout {
     database: at('.pg'),
     settingsFile: at('settings.json'),
     publicKey: at('gpg.key'),
-    apt: at('apt'),
+    apkKeys: at('apk', 'keys'),
     blob: digest => at('pool', digest.slice(0, 2), digest.slice(2, 4), digest),
     quarantined: digest => at('quarantine', digest),
     manifest: ref => at('manifests', ref.format, ref.codename, fileSegment(ref.name), `${fileSegment(ref.version)}_${fileSegment(ref.arch)}.json`),
     manifestFolder: (format, codename) => at('manifests', format, codename),
     generation: (codename, n) => at('trees', codename, String(n)),
-    live: codename => at('apt', 'dists', codename),
-    published: (codename, path) => at('apt', 'pool', codename, 'main', relPath(path)),
+    live: codename => at(getDistribution(codename).family, 'dists', codename),
+    byHash: codename => at('trees', codename, 'by-hash'),
+    publishedFolder,
+    published: (codename, path) => join(publishedFolder(codename), relPath(path)),
   }
 }

@@ -14,7 +14,8 @@ export interface Shard {
 }
 
 export interface Rendered { readonly name: string; readonly text: string }
-export interface Cut { readonly shard: Shard; readonly text: string; readonly names: readonly string[] }
+/** A piece with its text. `lengths` are the bytes of each entry in it. */
+export interface Cut { readonly shard: Shard; readonly text: string; readonly names: readonly string[]; readonly lengths: readonly number[] }
 
 /** About this many names a piece. */
 const SPREAD = 256
@@ -34,7 +35,7 @@ export function cut(entries: Iterable<Rendered>): Cut[] {
   const close = (): void => {
     if (names === undefined) return
     const text = names.texts.join('')
-    cuts.push({ text, names: names.all, shard: { from: names.from, digest: createHash('sha256').update(text).digest('hex'), size: Buffer.byteLength(text), entries: names.texts.length } })
+    cuts.push({ text, names: names.all, lengths: names.texts.map(one => Buffer.byteLength(one)), shard: { from: names.from, digest: createHash('sha256').update(text).digest('hex'), size: Buffer.byteLength(text), entries: names.texts.length } })
   }
   for (const { name, text } of entries) {
     if (names === undefined || (name !== names.last && isBoundary(name))) {

@@ -3,15 +3,39 @@ import type { RelPath } from '../core/identity.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { PublishedEntry } from './format.ts'
 
-/** One file of a tree as its root names it. Digests lower-case hex. */
-export interface ListedFile { readonly path: RelPath; readonly size: number; readonly sha256: string; readonly sha512: string }
+/**
+ * One file of a tree as its root names it. Digests lower-case hex. `plain` is what it unpacks to, where the file is a
+ * compressed index.
+ */
+export interface ListedFile {
+  readonly path: RelPath
+  readonly size: number
+  readonly sha256: string
+  readonly sha512: string
+  readonly plain?: { readonly size: number; readonly sha256: string }
+}
+
+/** The forms in which an index is published, as endings of its path; `''` is the plain one. */
+export type Kind = '' | '.gz' | '.xz' | '.zst'
 
 /** An index of one architecture: every entry's text, one after the other, in the order of names. */
 export interface IndexPlan {
+  /** Names its pieces in the state of a generation: `amd64`, `x86_64/primary`. Never changes its meaning. */
+  readonly id: string
   /** `amd64`, with the neutral architectures in it. */
   readonly arch: string
-  /** `main/binary-amd64/Packages`: the plain form; compressed forms stand beside it with their ending. */
+  /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
+  readonly kinds: readonly Kind[]
+  /**
+   * How a client that holds an older root still finds the file: `by-hash` in a folder beside it (APT), `name` because its
+   * digest is in its name (`<sha256>-primary.xml.gz`); `path` where it cannot.
+   */
+  readonly addressed: 'by-hash' | 'name' | 'path'
+  /** One entry's text. @param file  where clients fetch the package, as `fileName` gave it */
+  render(entry: PublishedEntry, file: string): string
+  /** What stands before the first entry and after the last one. */
+  frame?(entries: number): { readonly head: string; readonly tail: string }
 }
 
 /** A file of file lists that follows at its own pace. */
@@ -21,10 +45,17 @@ export interface ContentsPlan { readonly arch: string; readonly path: RelPath }
 export interface TreeWriter {
   indexes(distribution: Distribution): readonly IndexPlan[]
   contents(distribution: Distribution): readonly ContentsPlan[]
-  /** One entry's text in the index. @param file  where clients fetch it, relative to the repository's root */
-  render(entry: PublishedEntry, file: string): string
-  /** The files a client starts from, made last: the root names every other file. @returns path → bytes */
-  root(files: readonly ListedFile[], distribution: Distribution, made: { readonly signer: Signer; readonly at: Date }): Promise<ReadonlyMap<RelPath, string>>
-  /** Proves what `root` made: signatures by the active keys, over exactly the text that lists the files. */
-  verifyRoot(read: (path: RelPath) => Promise<string>, signer: Signer): Promise<boolean>
+  /** Where clients fetch a package, relative to what their configuration names. @param path  its `poolName` */
+  fileName(distribution: Distribution, arch: string, path: RelPath): string
+  /**
+   * The files a client starts from, made last: the root names every other file.
+   * @param made.read  a file of `files`, where the root must carry its bytes
+   * @returns path → bytes
+   */
+  root(
+    files: readonly ListedFile[], distribution: Distribution,
+    made: { readonly signer: Signer; readonly at: Date; readonly read: (path: RelPath) => Promise<Buffer> },
+  ): Promise<ReadonlyMap<RelPath, string | Buffer>>
+  /** Proves what `root` made: signatures by the active keys, over exactly what lists the files. */
+  verifyRoot(read: (path: RelPath) => Promise<Buffer>, signer: Signer): Promise<boolean>
 }

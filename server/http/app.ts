@@ -12,7 +12,7 @@ import { createDocsPage, createOpenApi } from './openapi.ts'
 import { catchProblems } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { createRoutes, type Authenticate } from './routes.ts'
-import { createTrees } from './trees.ts'
+import { createTrees, type TreeDeps } from './trees.ts'
 
 export interface AppDeps {
   readonly routes: readonly BoundRoute[]
@@ -23,7 +23,7 @@ export interface AppDeps {
   readonly version: string
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
-  readonly layout: Pick<Layout, 'apt' | 'publicKey'>
+  readonly layout: TreeDeps['layout']
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string
   readonly metrics: Pick<Metrics, 'request'>

@@ -40,8 +40,8 @@ beforeAll(async () => {
     await put(join(tree, 'main/binary-amd64/by-hash/SHA256/abc'), 'by hash')
     await put(join(tree, '.state.json'), 'secret')
   }
-  await put(join(app.layout.apt, DEB), BYTES)
-  await put(join(app.layout.apt, 'pool/jammy/empty.deb'), '')
+  await put(join(app.layout.root, 'apt', DEB), BYTES)
+  await put(join(app.layout.root, 'apt', 'pool/jammy/main/empty.deb'), '')
   await put(app.layout.publicKey, 'ascii key')
   for (const secret of [app.layout.settingsFile, join(app.layout.manifests, 'deb/x.json'), join(app.layout.quarantine, 'q'), join(app.layout.pool, 'aa/bb/c'), join(app.layout.secrets, 'jwt'), join(app.layout.keyring, 'k')]) await put(secret, 'secret')
   await goLive(1)
@@ -55,7 +55,7 @@ describe('what is published', () => {
     ['/repos/dists/jammy/main/binary-amd64/Packages.gz', 'packages 1', 'no-cache', 'application/gzip'],
     ['/repos/dists/jammy/main/binary-amd64/by-hash/SHA256/abc', 'by hash', FOR_EVER, 'application/octet-stream'],
     [DEB_URL, BYTES, FOR_EVER, 'application/vnd.debian.binary-package'],
-    ['/repos/pool/jammy/empty.deb', '', FOR_EVER, 'application/vnd.debian.binary-package'],
+    ['/repos/pool/jammy/main/empty.deb', '', FOR_EVER, 'application/vnd.debian.binary-package'],
     ['/repos/gpg.key', 'ascii key', 'no-cache', 'application/pgp-keys'],
   ])('%s', async (path, text, cache, type) => {
     const answer = await get(path)
@@ -76,9 +76,9 @@ describe('what is published', () => {
   test.each([
     '/repos', '/repos/', '/repos/dists', '/repos/dists/', '/repos/dists/jammy', '/repos/dists/jammy/', '/repos/dists/jammy/main', '/repos/pool/', '/repos/dists/noble/InRelease',
     '/repos/settings.json', '/repos/manifests/deb/x.json', '/repos/quarantine/q', '/repos/pool/aa/bb/c', '/repos/.secrets/jwt', '/repos/keyring/k', '/repos/trees/jammy/1/InRelease',
-    '/repos/apt/pool/jammy/empty.deb', '/repos/dists/jammy/.state.json', '/repos/dists/../settings.json', '/repos/pool/../../settings.json', '/repos/pool/%2e%2e/%2e%2e/settings.json',
+    '/repos/apt/pool/jammy/main/empty.deb', '/repos/dists/jammy/.state.json', '/repos/dists/../settings.json', '/repos/pool/../../settings.json', '/repos/pool/%2e%2e/%2e%2e/settings.json',
     '/repos/pool/..%2f..%2fsettings.json', '/repos/dists/jammy/..%2f2/InRelease', '/repos/dists/jammy%2fInRelease', '/repos/dists//jammy/InRelease', '/repos//dists/jammy/InRelease',
-    '/repos/dists/jammy/InRelease/', '/repos/dists/jammy/InRelease/x', '/repos/pool/jammy\\empty.deb', '/repos/pool/jammy/./empty.deb', `/repos/pool/${'x'.repeat(300)}`, '/Repos/gpg.key', '/repos/pool/jammy/empty.deb%0a',
+    '/repos/dists/jammy/InRelease/', '/repos/dists/jammy/InRelease/x', '/repos/pool/jammy\\empty.deb', '/repos/pool/jammy/./empty.deb', `/repos/pool/${'x'.repeat(300)}`, '/Repos/gpg.key', '/repos/pool/jammy/main/empty.deb%0a',
   ])('nothing else: %s', async path => {
     const answer = await get(path)
     expect([answer.status, answer.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
@@ -90,8 +90,8 @@ describe('what is published', () => {
   })
 
   test('a fifo is not waited for', async () => {
-    await promisify(execFile)('mkfifo', [join(app.layout.apt, 'pool/jammy/pipe')])
-    expect((await get('/repos/pool/jammy/pipe')).status).toBe(404)
+    await promisify(execFile)('mkfifo', [join(app.layout.root, 'apt', 'pool/jammy/main/pipe')])
+    expect((await get('/repos/pool/jammy/main/pipe')).status).toBe(404)
   })
 })
 
@@ -115,7 +115,7 @@ describe('ranges', () => {
   })
 
   test('an empty file has no range to give', async () => {
-    expect((await get('/repos/pool/jammy/empty.deb', { range: 'bytes=0-' })).status).toBe(416)
+    expect((await get('/repos/pool/jammy/main/empty.deb', { range: 'bytes=0-' })).status).toBe(416)
   })
 
   test('HEAD knows no ranges', async () => {
@@ -155,12 +155,12 @@ describe('conditional requests', () => {
   })
 
   test('a file of this very second has no date yet: the next publication could have the same', async () => {
-    const path = join(app.layout.apt, 'pool/jammy/fresh.deb')
+    const path = join(app.layout.root, 'apt', 'pool/jammy/main/fresh.deb')
     await put(path, 'fresh', new Date())
-    const first = await get('/repos/pool/jammy/fresh.deb')
+    const first = await get('/repos/pool/jammy/main/fresh.deb')
     expect([first.status, first.headers['last-modified']]).toEqual([200, undefined])
-    expect((await get('/repos/pool/jammy/fresh.deb', { 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
-    expect((await get('/repos/pool/jammy/fresh.deb', { 'if-none-match': String(first.headers.etag) })).status).toBe(304)
+    expect((await get('/repos/pool/jammy/main/fresh.deb', { 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
+    expect((await get('/repos/pool/jammy/main/fresh.deb', { 'if-none-match': String(first.headers.etag) })).status).toBe(304)
   })
 })
 
@@ -174,11 +174,11 @@ describe('a publication', () => {
   })
 
   test('a download that runs goes on when its file is replaced and removed', async () => {
-    const path = join(app.layout.apt, 'pool/jammy/big.deb')
+    const path = join(app.layout.root, 'apt', 'pool/jammy/main/big.deb')
     const size = 24 * 1024 * 1024
     await put(path, 'a'.repeat(size))
     const socket = connect(app.port, '127.0.0.1')
-    socket.write('GET /repos/pool/jammy/big.deb HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    socket.write('GET /repos/pool/jammy/main/big.deb HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     await once(socket, 'readable')
     await put(`${path}.new`, 'b'.repeat(size))
     await link(path, `${path}.old`)
@@ -201,7 +201,7 @@ describe('a publication', () => {
     const before = await open()
     for (let n = 0; n < 20; n++) {
       const socket = connect(app.port, '127.0.0.1')
-      socket.write('GET /repos/pool/jammy/big.deb HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.write('GET /repos/pool/jammy/main/big.deb HTTP/1.1\r\nHost: x\r\n\r\n')
       await once(socket, 'readable')
       socket.destroy()
     }

@@ -1,30 +1,28 @@
 import type { Middleware } from 'koa'
 import { join } from 'node:path'
+import { findDistribution, type Distribution } from '../core/distributions.ts'
+import { relPath } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import { sendFile } from './send-file.ts'
 
 export interface TreeDeps {
-  readonly layout: Pick<Layout, 'apt' | 'publicKey'>
+  readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'apkKeys' | 'publicKey'>
   /** The public keys in binary form, for `/repos/dists/gatehouse.gpg`; undefined while there is none. */
   readonly binaryKey: () => Promise<Buffer | undefined>
 }
 
-const ROOTS = new Set(['dists', 'pool'])
+const REPOS = '/repos/'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_AGAIN = 'no-cache'
 
-/** What names its own bytes is good for ever; what a publication replaces must be asked for each time. */
-function cacheControl(segments: readonly string[]): string {
-  return segments[0] === 'pool' || segments.includes('by-hash') ? FOR_EVER : ASK_AGAIN
-}
-
 const TYPES: readonly [RegExp, string][] = [
-  [/\.deb$/, 'application/vnd.debian.binary-package'], [/\.rpm$/, 'application/x-rpm'], [/\.gz$/, 'application/gzip'], [/\.xz$/, 'application/x-xz'],
-  [/\.zst$/, 'application/zstd'], [/\.gpg$|\.asc$/, 'application/pgp-signature'], [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
+  [/\.deb$/, 'application/vnd.debian.binary-package'], [/\.rpm$/, 'application/x-rpm'], [/\.apk$/, 'application/vnd.alpine.apk'],
+  [/\.gz$/, 'application/gzip'], [/\.xz$/, 'application/x-xz'], [/\.zst$/, 'application/zstd'], [/\.xml$/, 'application/xml'],
+  [/\.gpg$|\.asc$/, 'application/pgp-signature'], [/\.pub$|\.key$/, 'text/plain; charset=utf-8'], [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
 ]
 const typeOf = (path: string): string => TYPES.find(([pattern]) => pattern.test(path))?.[1] ?? 'application/octet-stream'
 
-/** The path below `/repos/` as plain segments, or undefined for anything that tries to be clever. */
+/** The path as plain segments, or undefined for anything that tries to be clever. */
 export function treeSegments(path: string): string[] | undefined {
   let segments: string[]
   try {
@@ -37,14 +35,71 @@ export function treeSegments(path: string): string[] | undefined {
   return segments.every(isPlain) ? segments : undefined
 }
 
-/** Serves what is published, and nothing else of `/repos`. */
+/** Where a file may lie, in the order in which it is looked for, and whether its name stands for its bytes. */
+interface Place { readonly paths: readonly string[]; readonly forEver: boolean }
+
+/** `jammy`, or `jammy@12` for one generation that is kept; only where the distribution is of this kind of repository. */
+function named(segment: string | undefined, family: Distribution['family']): { readonly distribution: Distribution; readonly n: number | undefined } | undefined {
+  const [, codename = '', n] = /^([a-z0-9.-]+)(?:@([1-9]\d{0,8}))?$/.exec(segment ?? '') ?? []
+  const distribution = findDistribution(codename)
+  return distribution?.family === family ? { distribution, n: n === undefined ? undefined : Number(n) } : undefined
+}
+
+function treeFolder(layout: TreeDeps['layout'], { distribution: { codename }, n }: { readonly distribution: Distribution; readonly n: number | undefined }): string {
+  return n === undefined ? layout.live(codename) : layout.generation(codename, n)
+}
+
+/** `dists/<codename>/…` and `pool/<codename>/main/…` */
+function aptPlace(layout: TreeDeps['layout'], [top, first, ...rest]: readonly string[]): Place | undefined {
+  const at = named(first, 'apt')
+  if (at === undefined || rest.length === 0) return undefined
+  if (top === 'dists') return { paths: [join(treeFolder(layout, at), ...rest)], forEver: rest.includes('by-hash') }
+  const { distribution: { codename, component }, n } = at
+  if (top !== 'pool' || n !== undefined || rest[0] !== component) return undefined
+  return { paths: [join(layout.publishedFolder(codename), ...rest.slice(1))], forEver: true }
+}
+
+/** `<codename>/<arch>/repodata/…` and `<codename>/<arch>/Packages/…` */
+function rpmPlace(layout: TreeDeps['layout'], [first, arch = '', top, ...rest]: readonly string[]): Place | undefined {
+  const at = named(first, 'rpm')
+  if (at === undefined || rest.length === 0 || !at.distribution.archs.includes(arch)) return undefined
+  const { codename } = at.distribution
+  if (top === 'Packages') return { paths: [join(layout.publishedFolder(codename), ...rest)], forEver: true }
+  if (top !== 'repodata' || rest.length !== 1) return undefined
+  const [name = ''] = rest
+  const isHashed = /^[0-9a-f]{64}-/.test(name)
+  // who read the repomd of a moment ago asks for files that the live tree names no more
+  const earlier = isHashed ? [join(layout.byHash(codename), arch, 'repodata', name)] : []
+  return { paths: [join(treeFolder(layout, at), arch, 'repodata', name), ...earlier], forEver: isHashed }
+}
+
+/** `<codename>/main/<arch>/APKINDEX.tar.gz`, packages beside it, and `<key_file>` */
+function apkPlace(layout: TreeDeps['layout'], segments: readonly string[]): Place | undefined {
+  const [first = '', component, arch = '', name = '', ...more] = segments
+  if (segments.length === 1) return first.endsWith('.rsa.pub') ? { paths: [join(layout.apkKeys, first)], forEver: false } : undefined
+  const at = named(first, 'apk')
+  if (at === undefined || more.length > 0 || component !== at.distribution.component || !at.distribution.archs.includes(arch)) return undefined
+  if (name === 'APKINDEX.tar.gz') return { paths: [join(treeFolder(layout, at), component, arch, name)], forEver: false }
+  if (!name.endsWith('.apk')) return undefined
+  const folder = layout.publishedFolder(at.distribution.codename)
+  return { paths: [arch, ...at.distribution.neutral].map(one => join(folder, one, relPath(name))), forEver: true }
+}
+
+/** Serves what is published, and nothing else of `/repos`. The addresses are those of the contract. */
 export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
+  function placeOf(root: string, path: string): Place | undefined {
+    const segments = treeSegments(path)
+    if (segments === undefined) return undefined
+    if (root !== REPOS) return apkPlace(layout, segments)
+    if (path === 'gpg.key') return { paths: [layout.publicKey], forEver: false }
+    return segments[0] === 'dists' || segments[0] === 'pool' ? aptPlace(layout, segments) : rpmPlace(layout, segments)
+  }
+
   return async (ctx, next) => {
-    if (!ctx.path.startsWith('/repos/') || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
-    ctx.state.route = '/repos/'
-    const path = ctx.path.slice('/repos/'.length)
-    if (path === 'gpg.key' && await sendFile(ctx, layout.publicKey, { type: 'application/pgp-keys', cacheControl: ASK_AGAIN })) return
-    if (path === 'dists/gatehouse.gpg') {
+    const [, root, path = ''] = /^(\/repos\/|\/apk\/)(.+)$/.exec(ctx.path) ?? []
+    if (root === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+    ctx.state.route = root
+    if (root === REPOS && path === 'dists/gatehouse.gpg') {
       const key = await binaryKey()
       if (key === undefined) return next()
       ctx.set('Cache-Control', ASK_AGAIN)
@@ -52,9 +107,9 @@ export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
       ctx.body = key
       return
     }
-    const segments = treeSegments(path)
-    if (segments === undefined || !ROOTS.has(segments[0] ?? '')) return next()
-    const target = join(layout.apt, ...segments)
-    if (!await sendFile(ctx, target, { type: typeOf(path), cacheControl: cacheControl(segments) })) return next()
+    const place = placeOf(root, path)
+    const type = path === 'gpg.key' ? 'application/pgp-keys' : typeOf(path)
+    for (const file of place?.paths ?? []) if (await sendFile(ctx, file, { type, cacheControl: place?.forEver === true ? FOR_EVER : ASK_AGAIN })) return
+    return next()
   }
 }

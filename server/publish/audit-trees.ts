@@ -9,9 +9,10 @@ import type { Manifests } from '../files/manifests.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { digestOf } from './prove.ts'
-import { liveGeneration, walkFiles } from './prune.ts'
+import { liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
+import { readFrozen } from './store.ts'
 
 /** One place where pool, database, manifests and trees do not say the same. */
 export interface Difference { readonly what: string; readonly where: string; readonly why: string }
@@ -98,7 +99,7 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ro
     const found = await digestOf(join(root, file.path))
     if (found !== file.sha256) say(file.path, found === undefined ? 'the root names it, and it is not there' : 'its bytes are not those the root names')
   }
-  const signed = await writer.verifyRoot(path => readFile(join(root, path), 'utf8'), await keyring.signer()).catch(() => false)
+  const signed = await writer.verifyRoot(path => readFile(join(root, path)), await keyring.signer()).catch(() => false)
   if (!signed) say('Release', 'its signatures do not verify with the keys of the keyring')
   await checkEntries(run, distribution, { published, state })
 }
@@ -106,19 +107,23 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ro
 interface Said { readonly published: readonly Row[]; readonly state: GenerationState }
 
 /** The index names what is published, one to one, and clients fetch the very bytes of the pool. */
-async function checkEntries({ layout, formats, verified: { differences } }: Run, { codename, format, neutral }: Distribution, { published, state }: Said): Promise<void> {
+async function checkEntries({ db, layout, formats, verified: { differences } }: Run, distribution: Distribution, { published, state }: Said): Promise<void> {
+  const { codename, format, neutral } = distribution
   const cache = createShardCache(layout)
   const say = (where: string, why: string): void => { differences.push({ what: 'index', where: `${codename}: ${where}`, why }) }
   const expected = new Map(published.map(row => [formats(format).poolName(row, row.source) as string, row]))
   const named = new Set<string>()
-  for (const [arch, shards] of Object.entries(state.shards)) {
+  const isFrozen = await readFrozen(db, codename) !== undefined
+  for (const [arch, plans] of Map.groupBy(formats(format).tree?.indexes(distribution) ?? [], plan => plan.arch)) {
+    const shards = state.pieces[plans[0]?.id ?? ''] ?? []
     const files = (await Promise.all(shards.map(shard => cache.find(shard.digest)))).flatMap(card => card?.files ?? [])
     const here = new Set(files.map(file => file.path))
     for (const path of here) {
       named.add(path)
-      if (!expected.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
+      // what was deleted after it comes back with an earlier generation
+      if (!isFrozen && !expected.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
     }
-    for (const [path, row] of expected) if ((row.arch === arch || neutral.includes(row.arch)) && !here.has(path)) say(path, `it is published, and the index of ${arch} does not name it`)
+    if (!isFrozen) for (const [path, row] of expected) if ((row.arch === arch || neutral.includes(row.arch)) && !here.has(path)) say(path, `it is published, and the index of ${arch} does not name it`)
   }
   for (const [path, row] of expected) {
     const [there, blob] = await Promise.all([layout.published(codename, relPath(path)), layout.blob(sha256(row.sha256))].map(one => stat(one).catch(() => undefined)))
@@ -126,7 +131,10 @@ async function checkEntries({ layout, formats, verified: { differences } }: Run,
     else if (there.ino !== blob?.ino) say(path, 'clients fetch other bytes than those in the pool')
   }
   const graves = new Set(state.graves.map(grave => grave.path))
-  const top = join(layout.apt, 'pool', codename, 'main')
+  for (const { pieces } of await readStates(layout, codename)) {
+    for (const shard of Object.values(pieces).flat()) for (const file of (await cache.find(shard.digest))?.files ?? []) graves.add(file.path)
+  }
+  const top = layout.publishedFolder(codename)
   for await (const path of walkFiles(top)) {
     const name = relative(top, path)
     if (!named.has(name) && !graves.has(name)) say(name, 'clients can fetch it, and no index names it')

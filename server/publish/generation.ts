@@ -1,78 +1,88 @@
 import { mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { basename, dirname, join, relative } from 'node:path'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Distribution } from '../core/distributions.ts'
 import { relPath, type Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Shard } from '../formats/shards.ts'
-import type { ListedFile, TreeWriter } from '../formats/tree.ts'
+import type { IndexPlan, Kind, ListedFile, TreeWriter } from '../formats/tree.ts'
 import { linkOnce, swapLink } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { xzHeader, xzTail } from '../lib/xz-stream.ts'
 import type { Signer } from '../signing/signer.ts'
 import { contentsFile } from './contents.ts'
+import type { Pieces } from './indexes.ts'
 import type { Joiner, Part } from './joiner.ts'
 import type { ShardCache } from './shard-cache.ts'
 
 export interface GenerationDeps {
-  readonly layout: Pick<Layout, 'trees' | 'generation' | 'live'>
+  readonly layout: Pick<Layout, 'trees' | 'generation' | 'live' | 'byHash'>
   readonly cache: ShardCache
   readonly joiner: Joiner
   readonly writer: TreeWriter
 }
 
-/** What a generation is made of: pieces by architecture, and the file lists it carries. */
+/** What a generation is made of: the pieces of its indexes, and the file lists it carries. */
 export interface Plan {
   readonly distribution: Distribution
   readonly n: number
   readonly at: Date
-  readonly shards: Readonly<Record<string, readonly Shard[]>>
+  readonly pieces: Pieces
   readonly contents: readonly ListedFile[]
   readonly signer: Signer
 }
 
 // CRC64, what the compressor uses (The .xz File Format, 2.1.1.2)
 const DEFAULT_FLAGS = Buffer.from([0, 4])
-const KINDS = ['', '.gz', '.xz'] as const
+/** What stands before and after the entries, in a form that may be joined to pieces. */
+const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = { '': Buffer.from, '.gz': text => gzipSync(text), '.zst': text => zstdCompressSync(text) }
 
-async function partsOf(cache: ShardCache, shards: readonly Shard[], kind: typeof KINDS[number]): Promise<Part[]> {
-  if (kind === '') return shards.map(({ digest, size }) => ({ id: digest, path: cache.path(digest, 'txt'), size }))
-  const cards = await Promise.all(shards.map(async ({ digest }) => {
-    const card = await cache.find(digest)
-    if (card === undefined) throw new Error(`the piece ${digest} of an index is not in the cache`)
-    return { digest, card }
-  }))
-  if (kind === '.gz') return cards.length === 0 ? [{ id: 'empty', bytes: gzipSync('') }] : cards.map(({ digest, card }) => ({ id: digest, path: cache.path(digest, 'gz'), size: card.gz }))
-  const flags = cards[0] === undefined ? DEFAULT_FLAGS : Buffer.from(cards[0].card.xz.flags, 'hex')
-  return [
-    { id: 'header', bytes: xzHeader(flags) },
-    ...cards.map(({ digest, card }) => ({ id: digest, path: cache.path(digest, 'xz'), size: card.xz.size })),
-    { id: 'tail', bytes: xzTail(flags, cards.flatMap(({ card }) => card.xz.blocks)) },
-  ]
+async function partsOf(cache: ShardCache, plan: IndexPlan, { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: Kind }): Promise<Part[]> {
+  const cards = await Promise.all(shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })))
+  const parts = cards.map(({ digest, packed }): Part => ({ id: digest, path: cache.path(digest, kind), size: packed?.size ?? -1 }))
+  if (kind === '.xz') {
+    const flags = cards[0]?.packed?.xz === undefined ? DEFAULT_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
+    return [{ id: 'header', bytes: xzHeader(flags) }, ...parts, { id: 'tail', bytes: xzTail(flags, cards.flatMap(({ packed }) => packed?.xz?.blocks ?? [])) }]
+  }
+  const { head, tail } = plan.frame?.(shards.reduce((sum, shard) => sum + shard.entries, 0)) ?? { head: '', tail: '' }
+  // an empty file is not a gzip or zstd file
+  const framed = (text: string): Part[] => text === '' && (kind === '' || parts.length > 0) ? [] : [{ id: `frame ${text}`, bytes: PACK[kind](text) }]
+  return [...framed(head), ...parts, ...tail === '' ? [] : framed(tail)]
 }
 
-const byHash = (path: string): readonly [folder: string, name: string] => [dirname(path), 'by-hash'] as const
+/** Where a file stays for who holds an older root, below the folder that all generations of the distribution share. */
+function sharedPaths({ path, sha256, sha512 }: ListedFile): readonly string[] {
+  return basename(path).startsWith(`${sha256}-`) ? [path] : [join(dirname(path), 'SHA256', sha256), join(dirname(path), 'SHA512', sha512)]
+}
 
 /** Links a file under its digests in the folder that all generations of the distribution share. */
-async function linkByHash(layout: GenerationDeps['layout'], codename: Codename, { root, file }: { readonly root: string; readonly file: ListedFile }): Promise<void> {
-  const shared = join(layout.trees, codename, 'by-hash', dirname(file.path))
-  for (const [algorithm, digest] of [['SHA256', file.sha256], ['SHA512', file.sha512]] as const) {
-    await linkOnce(join(root, file.path), join(shared, algorithm, digest))
-  }
-  const link_ = join(root, ...byHash(file.path))
-  await symlink(relative(dirname(join(layout.generation(codename, 0), file.path)), shared), link_).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+async function share(layout: GenerationDeps['layout'], codename: Codename, { root, file }: { readonly root: string; readonly file: ListedFile }): Promise<void> {
+  const shared = layout.byHash(codename)
+  const paths = sharedPaths(file)
+  for (const path of paths) await linkOnce(join(root, file.path), join(shared, path))
+  if (paths.includes(file.path)) return
+  const folder = join(shared, dirname(file.path))
+  const link_ = join(root, dirname(file.path), 'by-hash')
+  await symlink(relative(dirname(join(layout.generation(codename, 0), file.path)), folder), link_).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
 }
 
-async function writeIndexes({ layout, cache, joiner, writer }: GenerationDeps, { distribution, shards }: Plan, root: string): Promise<ListedFile[]> {
+/** One index in all its forms. */
+async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribution, pieces }: Plan, to: { readonly plan: IndexPlan; readonly root: string }): Promise<ListedFile[]> {
+  const { plan, root } = to
+  const { codename } = distribution
+  const shards = pieces[plan.id] ?? []
   const files: ListedFile[] = []
-  for (const { arch, path } of writer.indexes(distribution)) {
-    await mkdir(dirname(join(root, path)), { recursive: true })
-    for (const kind of KINDS) {
-      const file = relPath(`${path}${kind}`)
-      const joined = await joiner.join({ key: `${distribution.codename}/${file}`, out: join(root, file), parts: await partsOf(cache, shards[arch] ?? [], kind) })
-      files.push({ path: file, ...joined })
-      await linkByHash(layout, distribution.codename, { root, file: { path: file, ...joined } })
-    }
+  await mkdir(dirname(join(root, plan.path)), { recursive: true })
+  // a name that carries the digest stands for a root that also names what the file unpacks to
+  const plain = plan.addressed !== 'name' ? undefined : await joiner.join({ key: `${codename}/${plan.path}`, parts: await partsOf(cache, plan, { shards, kind: '' }) })
+  for (const kind of plan.kinds) {
+    const asked = `${plan.path}${kind}`
+    const joined = await joiner.join({ key: `${codename}/${asked}`, out: join(root, asked), parts: await partsOf(cache, plan, { shards, kind }) })
+    const path = relPath(plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked)
+    if (path !== asked) await rename(join(root, asked), join(root, path))
+    const file: ListedFile = { path, ...joined, ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }) }
+    files.push(file)
+    if (plan.addressed !== 'path') await share(layout, codename, { root, file })
   }
   return files
 }
@@ -83,7 +93,7 @@ async function verify({ writer }: GenerationDeps, { signer }: Plan, { root, file
     const { size } = await stat(join(root, file.path))
     if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
   }
-  if (!await writer.verifyRoot(path => readFile(join(root, path), 'utf8'), signer)) throw new Error('the signatures of the new tree do not verify')
+  if (!await writer.verifyRoot(path => readFile(join(root, path)), signer)) throw new Error('the signatures of the new tree do not verify')
 }
 
 /**
@@ -99,14 +109,16 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await rm(root, { recursive: true, force: true })
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
-  const files = await writeIndexes(deps, plan, root)
+  const files: ListedFile[] = []
+  for (const index of writer.indexes(distribution)) files.push(...await writeIndex(deps, plan, { plan: index, root }))
   for (const file of contents) {
     await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
-    await linkByHash(layout, distribution.codename, { root, file })
+    await share(layout, distribution.codename, { root, file })
     files.push(file)
   }
   const listed = files.sort((a, b) => a.path < b.path ? -1 : 1)
-  for (const [path, text] of await writer.root(listed, distribution, { signer, at })) await writeFile(join(root, path), text)
+  const made = { signer, at, read: (path: string) => readFile(join(root, path)) }
+  for (const [path, bytes] of await writer.root(listed, distribution, made)) await writeFile(join(root, path), bytes)
   failpoint('publish:before-verify')
   await verify(deps, plan, { root, files: listed })
   failpoint('publish:before-rename')
@@ -126,9 +138,8 @@ export async function goLive(layout: Pick<Layout, 'live' | 'generation'>, codena
 }
 
 /** From now on these are files of the past: their age, which decides when they go, begins. */
-export async function age(layout: Pick<Layout, 'trees'>, codename: Codename, { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date }): Promise<void> {
-  for (const file of files) {
-    await utimes(join(layout.trees, codename, 'by-hash', dirname(file.path), 'SHA256', file.sha256), at, at).catch(() => undefined) // pruned already
+export async function age(layout: Pick<Layout, 'byHash'>, codename: Codename, { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date }): Promise<void> {
+  for (const path of files.flatMap(file => sharedPaths(file).slice(0, 1))) {
+    await utimes(join(layout.byHash(codename), path), at, at).catch(() => undefined) // pruned already, or not shared
   }
 }
-

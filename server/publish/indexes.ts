@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format, PublishedEntry } from '../formats/format.ts'
 import { cut, plan, splice, type Range, type Rendered, type Shard } from '../formats/shards.ts'
-import type { TreeWriter } from '../formats/tree.ts'
+import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
 import { linkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
 import { readEntries, type PoolFile } from './store.ts'
@@ -13,12 +13,15 @@ export interface IndexDeps {
   readonly layout: Pick<Layout, 'published' | 'blob'>
   readonly cache: ShardCache
   readonly format: Pick<Format, 'poolName'>
-  readonly writer: Pick<TreeWriter, 'render'>
+  readonly writer: Pick<TreeWriter, 'fileName'>
 }
 
-/** What an index of one architecture is to be. `gone` are the package files that the old pieces named and the new ones do not. */
+/** Pieces by the id of their index. */
+export type Pieces = Readonly<Record<string, readonly Shard[]>>
+
+/** What the indexes of one architecture are to be. `gone` are the package files that the old pieces named and the new ones do not. */
 export interface IndexUpdate {
-  readonly shards: readonly Shard[]
+  readonly pieces: Pieces
   readonly written: number
   readonly gone: readonly PoolFile[]
   /** Packages whose bytes are not in the pool; they are left out. */
@@ -28,7 +31,12 @@ export interface IndexUpdate {
 interface Question {
   readonly distribution: Distribution
   readonly arch: string
-  readonly before: readonly Shard[]
+  /**
+   * The indexes of this architecture. They are cut at the same names, so one range of names is the same range of pieces in
+   * each; the first one's cards say where the packages are.
+   */
+  readonly plans: readonly IndexPlan[]
+  readonly before: Pieces
   /** Names that changed; undefined means everything. */
   readonly names: ReadonlySet<string> | undefined
 }
@@ -41,12 +49,25 @@ async function filesOf(cache: ShardCache, shards: readonly Shard[]): Promise<Poo
   return cards.flatMap(card => card?.files ?? [])
 }
 
-interface Rewritten { readonly shards: readonly Shard[]; readonly files: readonly PoolFile[]; readonly written: number; readonly missing: readonly string[] }
+interface Rewritten { readonly pieces: Pieces; readonly files: readonly PoolFile[]; readonly written: number; readonly missing: readonly string[] }
+
+/** Compresses and keeps one index's pieces. @returns how many were not there yet */
+async function keepAll(cache: ShardCache, { kinds }: IndexPlan, { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<string, readonly PoolFile[]> }): Promise<number> {
+  let written = 0
+  const waiting = [...cuts]
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      if (await cache.find(one.shard.digest) === undefined) written++
+      await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
+    }
+  }))
+  return written
+}
 
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
-async function rewrite(deps: IndexDeps, { distribution, arch, names }: Question, range: Range): Promise<Rewritten> {
-  const { codename, format, component, neutral } = distribution
-  const rendered: Rendered[] = []
+async function rewrite(deps: IndexDeps, { distribution, arch, plans, names }: Question, range: Range): Promise<Rewritten> {
+  const { codename, format, neutral } = distribution
+  const rendered = new Map<string, Rendered[]>(plans.map(one => [one.id, []]))
   const files: PoolFile[] = []
   const missing: string[] = []
   const add = async (entry: PublishedEntry): Promise<void> => {
@@ -56,40 +77,42 @@ async function rewrite(deps: IndexDeps, { distribution, arch, names }: Question,
       missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
       return
     }
-    files.push({ name: entry.name, version: entry.version, arch: entry.arch, path })
-    rendered.push({ name: entry.name, text: deps.writer.render(entry, `pool/${codename}/${component}/${path}`) })
+    files.push({ name: entry.name, version: entry.version, arch: entry.arch, path, sha256: entry.blob.sha256 })
+    const file = deps.writer.fileName(distribution, arch, path)
+    for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file) })
   }
   for await (const entry of readEntries(deps.db, { codename, format, archs: [arch, ...neutral], from: range.from, to: range.to })) await add(entry)
-  const cuts = cut(rendered)
   const byName = Map.groupBy(files, file => file.name)
+  const pieces: Record<string, readonly Shard[]> = {}
   let written = 0
-  const waiting = [...cuts]
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      if (await deps.cache.find(one.shard.digest) !== undefined) continue
-      await deps.cache.keep(one, one.names.flatMap(name => byName.get(name) ?? []))
-      written++
-    }
-  }))
-  return { shards: cuts.map(one => one.shard), files, written, missing }
+  for (const [n, one] of plans.entries()) {
+    const cuts = cut(rendered.get(one.id) ?? [])
+    written += await keepAll(deps.cache, one, { cuts, files: n === 0 ? byName : new Map() })
+    pieces[one.id] = cuts.map(({ shard }) => shard)
+  }
+  return { pieces, files, written, missing }
 }
 
-/** Brings the index of one architecture to what the database says, by rewriting only the pieces in which a name changed. */
-export async function updateIndex(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
-  const { before, names } = question
-  const ranges: readonly Range[] = names === undefined ? [{ from: '', to: undefined, shards: [0, before.length] }] : plan(before, names)
-  const changes: { range: Range; shards: readonly Shard[] }[] = []
+/** Brings the indexes of one architecture to what the database says, by rewriting only the pieces in which a name changed. */
+export async function updateIndexes(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
+  const { before, names, plans } = question
+  const first = before[plans[0]?.id ?? ''] ?? []
+  // an index that is new in this build has no pieces yet: then everything is rendered once
+  const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
+  const ranges: readonly Range[] = isWhole ? [{ from: '', to: undefined, shards: [0, first.length] }] : plan(first, names)
+  const changes = new Map<string, { range: Range; shards: readonly Shard[] }[]>(plans.map(one => [one.id, []]))
   const gone: PoolFile[] = []
   const missing: string[] = []
   let written = 0
   for (const range of ranges) {
-    const old = await filesOf(deps.cache, before.slice(...range.shards))
-    const fresh = await rewrite(deps, question, range)
+    const old = await filesOf(deps.cache, first.slice(...range.shards))
+    const fresh = await rewrite(deps, isWhole ? { ...question, names: undefined } : question, range)
     const kept = new Set(fresh.files.map(file => file.path))
     gone.push(...old.filter(file => !kept.has(file.path)))
     missing.push(...fresh.missing)
     written += fresh.written
-    changes.push({ range, shards: fresh.shards })
+    for (const one of plans) changes.get(one.id)?.push({ range: isWhole ? { ...range, shards: [0, before[one.id]?.length ?? 0] } : range, shards: fresh.pieces[one.id] ?? [] })
   }
-  return { shards: splice(before, changes), written, gone, missing }
+  const pieces = Object.fromEntries(plans.map(one => [one.id, splice(before[one.id] ?? [], changes.get(one.id) ?? [])]))
+  return { pieces, written, gone, missing }
 }

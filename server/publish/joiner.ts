@@ -8,7 +8,8 @@ export type Part = { readonly id: string; readonly path: string; readonly size: 
 export interface JoinOrder {
   /** Orders with one key are versions of one file: the hash of their common beginning is kept between them. */
   readonly key: string
-  readonly out: string
+  /** Absent where only the digest is wanted. */
+  readonly out?: string
   readonly parts: readonly Part[]
 }
 
@@ -49,12 +50,12 @@ function joinBody(require: Require) {
     const states = before?.states.slice(0, same) ?? []
     const [last256, last512] = states.at(-1) ?? [createHash('sha256'), createHash('sha512')]
     const [sha256, sha512] = [last256.copy(), last512.copy()]
-    const target = openSync(out, 'wx', 0o644)
+    const target = out === undefined ? undefined : openSync(out, 'wx', 0o644)
     let size = 0
     try {
       parts.forEach((part, n) => {
         size += copy(part, bytes => {
-          for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
+          if (target !== undefined) for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
           if (n < same) return
           sha256.update(bytes)
           sha512.update(bytes)
@@ -64,7 +65,7 @@ function joinBody(require: Require) {
         states.push([sha256.copy(), sha512.copy()])
       })
     } finally {
-      closeSync(target)
+      if (target !== undefined) closeSync(target)
     }
     kept.set(key, { ids, states })
     return { size, sha256: sha256.digest('hex'), sha512: sha512.digest('hex') }

@@ -2,15 +2,17 @@ import { readdir, readlink, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
-import { readState, stateFile, type GenerationState } from './state.ts'
+import { readState, stateFile, type GenerationState, type Grave } from './state.ts'
 import { unlinkPackage } from './pool-links.ts'
 
-/** Generations that are kept, the live one included. */
-export const KEEP_GENERATIONS = 3
+/** How many generations are kept, the live one included, and for how long those that are not live. */
+export interface Keep { readonly generations: number; readonly days: number }
+export const KEEP: Keep = { generations: 5, days: 7 }
+const DAY_MS = 86_400_000
 /** How long what an index that somebody may still hold names stays reachable. */
 export const GRACE_MS = 60 * 60 * 1000
 
-type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob'>
+type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob' | 'byHash'>
 
 export async function liveGeneration(layout: Pick<Layout, 'live'>, codename: Codename): Promise<number | undefined> {
   try {
@@ -55,28 +57,44 @@ async function removeOld(folder: string, { needed, before }: { readonly needed: 
   }
 }
 
-/** Takes package files out of reach whose hour is over. @returns those that still wait */
-export async function bury(layout: Pick<Layout, 'published' | 'blob'>, codename: Codename, state: GenerationState, now: Date): Promise<GenerationState['graves']> {
-  const due = state.graves.filter(grave => now.getTime() - Date.parse(grave.at) >= GRACE_MS)
+/**
+ * Takes package files out of reach whose hour is over and which no kept generation names.
+ * @param oldest the oldest generation that is kept
+ * @returns those that still wait
+ */
+export async function bury(layout: Pick<Layout, 'published' | 'blob'>, codename: Codename, graves: readonly Grave[], { now, oldest }: { readonly now: Date; readonly oldest: number }): Promise<readonly Grave[]> {
+  const due = graves.filter(grave => now.getTime() - Date.parse(grave.at) >= GRACE_MS && grave.n <= oldest)
   for (const grave of due) await unlinkPackage(layout, codename, grave.path)
-  return state.graves.filter(grave => !due.includes(grave))
+  return graves.filter(grave => !due.includes(grave))
 }
 
-/** Removes generations, hashed files and pieces that nobody can ask for any more. */
-export async function prune(layout: Places, codename: Codename, now: Date): Promise<void> {
+/** The states of the generations that exist, oldest first; a generation without its state cannot be returned to. */
+export async function readStates(layout: Pick<Layout, 'trees'>, codename: Codename): Promise<GenerationState[]> {
+  return (await Promise.all((await listGenerations(layout, codename)).map(n => readState(layout, codename, n)))).filter(state => state !== undefined)
+}
+
+/**
+ * Removes generations, hashed files and pieces that nobody can ask for any more.
+ * @param needs generations that stay whatever their age
+ * @returns the oldest generation that is kept
+ */
+export async function prune(layout: Places, codename: Codename, { now, needs = [], keep = KEEP }: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep }): Promise<number> {
   const live = await liveGeneration(layout, codename)
-  if (live === undefined) return
+  if (live === undefined) return 0
+  const states = await readStates(layout, codename)
+  const born = new Map(states.map(state => [state.n, Date.parse(state.at)]))
   const all = (await listGenerations(layout, codename)).filter(n => n <= live)
-  const kept = all.slice(-KEEP_GENERATIONS)
-  for (const n of all.filter(one => !kept.includes(one))) {
+  const recent = all.slice(-keep.generations).filter(n => n === live || now.getTime() - (born.get(n) ?? 0) < keep.days * DAY_MS)
+  const kept = new Set([...recent, ...needs])
+  for (const n of all.filter(one => !kept.has(one))) {
     await rm(layout.generation(codename, n), { recursive: true, force: true })
     await rm(stateFile(layout, codename, n), { force: true })
   }
-  const states = (await Promise.all(kept.map(n => readState(layout, codename, n)))).filter(state => state !== undefined)
-  const needed = new Set(states.flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512])))
+  const needed = new Set(states.filter(state => kept.has(state.n)).flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])))
   const before = now.getTime() - GRACE_MS
-  await removeOld(join(layout.trees, codename, 'by-hash'), { needed, before })
+  await removeOld(layout.byHash(codename), { needed, before })
   await removeOld(join(layout.trees, codename, 'contents'), { needed, before })
+  return Math.min(...kept)
 }
 
 /** Removes pieces that no kept generation of any distribution is made of. */
@@ -85,7 +103,7 @@ export async function pruneShards(layout: Places, codenames: readonly Codename[]
   for (const codename of codenames) {
     for (const n of await listGenerations(layout, codename)) {
       const state = await readState(layout, codename, n)
-      for (const shard of Object.values(state?.shards ?? {}).flat()) for (const kind of ['txt', 'gz', 'xz', 'json']) needed.add(`${shard.digest}.${kind}`)
+      for (const shard of Object.values(state?.pieces ?? {}).flat()) for (const kind of ['txt', 'gz', 'xz', 'zst', 'json']) needed.add(`${shard.digest}.${kind}`)
     }
   }
   await removeOld(layout.shards, { needed, before: now.getTime() - GRACE_MS })

@@ -31,7 +31,7 @@ afterEach(async () => {
 const live = (path: string): string => join(stock.layout.live(JAMMY), path)
 const read = (path: string): Promise<string> => readFile(live(path), 'utf8')
 const ref = (name: string, version = '1.0'): PackageRef => ({ format: 'deb', name, version, arch: 'amd64', codename: JAMMY })
-const poolPath = (name: string, version = '1.0'): string => join(stock.layout.apt, 'pool/jammy/main', name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
+const poolPath = (name: string, version = '1.0'): string => join(stock.layout.publishedFolder(JAMMY), name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 const named = async (): Promise<string[]> => [...(await read(INDEX)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(match => `${match[1]} ${match[2]}`)
 const later = (minutes: number): void => stock.clock.set(new Date(stock.clock.now().getTime() + minutes * 60_000).toISOString())
@@ -126,14 +126,14 @@ describe('what clients may still hold', () => {
       await publisher.publish(JAMMY)
     }
     expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(true)
-    expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => /^\d+$/.test(name))).toHaveLength(3)
+    expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => /^\d+$/.test(name))).toHaveLength(5)
     later(61)
     await publisher.tidy()
     expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(false)
     expect(await differences()).toEqual([])
   })
 
-  test('a deleted package can be fetched for an hour, a quarantined one not at all', async () => {
+  test('a deleted package can be fetched for an hour and as long as a generation names it, a quarantined one not at all', async () => {
     for (const name of ['deleted', 'infected', 'fine']) await stock.put({ name, bytes: name })
     await publisher.publish(JAMMY)
     await stock.catalog.change({ kind: 'delete', ref: ref('deleted'), why: '' }, { name: 'max' })
@@ -145,8 +145,12 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([])
     later(61)
     await publisher.tidy()
+    expect(await exists(poolPath('deleted'))).toBe(true)
+    later(8 * 24 * 60)
+    await publisher.tidy()
     expect(await exists(poolPath('deleted'))).toBe(false)
     expect(await exists(poolPath('fine'))).toBe(true)
+    expect((await publisher.generations(JAMMY)).generations.map(one => one.n)).toEqual([2])
   })
 
   test('a version that was deleted and comes back with other bytes is served with those', async () => {
@@ -178,6 +182,68 @@ describe('file lists', () => {
     await publisher.publishContents(JAMMY)
     expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe('usr/bin/hello\thello,other\n')
     expect(await differences()).toEqual([])
+  })
+})
+
+describe('a rollback', () => {
+  const noLine = async (): Promise<void> => undefined
+
+  test('brings an earlier generation back under a new number, keeps it whatever is published, and goes forward again', async () => {
+    await stock.put({ name: 'good', bytes: 'good' })
+    await publisher.publish(JAMMY)
+    await stock.put({ name: 'bad', bytes: 'bad' })
+    await stock.catalog.change({ kind: 'delete', ref: ref('good'), why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['bad 1.0'])
+    expect(await publisher.rollback(JAMMY, 1, noLine)).toMatchObject({ n: 3, frozen: true, left_out: [] })
+    expect(await named()).toEqual(['good 1.0'])
+    expect(await read('Release')).toContain('Codename: jammy')
+    expect(await differences()).toEqual([])
+    await stock.put({ name: 'later', bytes: 'later' })
+    expect(await publisher.publish(JAMMY)).toBeUndefined()
+    expect(await named()).toEqual(['good 1.0'])
+    expect(await publisher.generations(JAMMY)).toMatchObject({ frozen: { to: 1, head: 2 }, generations: [{ n: 1 }, { n: 2, live: false }, { n: 3, live: true, from: 1 }] })
+    expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ n: 4, frozen: false })
+    expect(await named()).toEqual(['bad 1.0', 'later 1.0'])
+    expect(await differences()).toEqual([])
+    later(8 * 24 * 60)
+    await publisher.tidy()
+    expect(await exists(poolPath('good'))).toBe(false)
+    expect(await differences()).toEqual([])
+  })
+
+  test('leaves out what must not be served, and takes out what is quarantined or deleted afterwards', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await stock.put({ name, bytes: name })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'event', ref: ref('a'), event: 'quarantine', why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await publisher.rollback(JAMMY, 1, noLine)).toMatchObject({ left_out: ['a 1.0 amd64'] })
+    expect(await named()).toEqual(['b 1.0', 'c 1.0', 'd 1.0'])
+    await stock.catalog.change({ kind: 'event', ref: ref('b'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change({ kind: 'delete', ref: ref('c'), why: '' }, { name: 'max' })
+    expect(await publisher.publish(JAMMY)).toMatchObject({ n: 4, packages: 1 })
+    expect(await publisher.publish(JAMMY)).toBeUndefined()
+    expect(await named()).toEqual(['d 1.0'])
+    expect(await exists(poolPath('b'))).toBe(false)
+    expect(await differences()).toEqual([])
+    expect(await publisher.repair()).toEqual([])
+  })
+
+  test('never serves other bytes than the generation named', async () => {
+    await stock.put({ name: 'again', bytes: 'old' })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'delete', ref: ref('again'), why: '' }, { name: 'max' })
+    await stock.put({ name: 'again', bytes: 'new' })
+    await publisher.publish(JAMMY)
+    expect(await publisher.rollback(JAMMY, 1, noLine)).toMatchObject({ left_out: ['again 1.0 amd64'] })
+    expect(await named()).toEqual([])
+  })
+
+  test('to a generation that is not kept is refused and changes nothing', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    await expect(publisher.rollback(JAMMY, 7, noLine)).rejects.toMatchObject({ code: 'generation_not_kept' })
+    expect(await publisher.generations(JAMMY)).toMatchObject({ frozen: undefined, generations: [{ n: 1, live: true }] })
   })
 })
 

@@ -2,35 +2,69 @@ import { xz } from '@napi-rs/lzma'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
 import type { Cut } from '../formats/shards.ts'
+import type { Kind } from '../formats/tree.ts'
 import { readBlocks } from '../lib/xz-stream.ts'
 import type { PoolFile } from './store.ts'
 
-/** What is known of a compressed piece: `trees/.shards/ab/<digest>.json`, written last. Sizes in bytes. */
+/** A compressed piece in one form: its size in bytes, and for xz the blocks that a joined stream lists at its end. */
+export interface Packed {
+  readonly size: number
+  readonly xz?: { readonly flags: string; readonly blocks: readonly { readonly unpadded: number; readonly uncompressed: number }[] }
+}
+
+/** What is known of a piece: `trees/.shards/ab/<digest>.json`, written last: it promises that the files beside it are there. */
 export interface ShardCard {
-  readonly gz: number
-  readonly xz: { readonly flags: string; readonly size: number; readonly blocks: readonly { readonly unpadded: number; readonly uncompressed: number }[] }
-  /** Where clients fetch the packages in it. */
+  readonly schema: 2
+  readonly packed: Partial<Record<Kind, Packed>>
+  /** Bytes of each entry's text, in order: an entry can be taken out again without knowing its format. */
+  readonly lengths: readonly number[]
+  /** Where clients fetch the packages in it, in the same order; empty where another index of the architecture says it. */
   readonly files: readonly PoolFile[]
 }
 
-/** Pieces of indexes, compressed once and kept by their digest: `.txt`, `.gz` and `.xz` (blocks only). A cache: lost, it is only slower. */
+/** Pieces of indexes, compressed once and kept by their digest. A cache: lost, it is only slower. */
 export interface ShardCache {
-  path(digest: string, kind: 'txt' | 'gz' | 'xz'): string
+  path(digest: string, kind: Kind): string
   /** Compresses what is not there yet. */
-  keep(cut: Cut, files: readonly PoolFile[]): Promise<ShardCard>
+  keep(cut: Cut, made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] }): Promise<ShardCard>
   /** @returns undefined when the piece is not there */
   find(digest: string): Promise<ShardCard | undefined>
+  /** @throws Error when the piece is not there: only for pieces that a generation in the making is made of */
+  get(digest: string): Promise<ShardCard>
 }
 
 const deflate = promisify(gzip)
-const REMEMBERED = 4_096
+const zstd = promisify(zstdCompress)
+const REMEMBERED = 16_384
+/** A piece is made once and fetched a thousand times. */
+const ZSTD_LEVEL = 14
+
+type Packing = (bytes: Buffer) => Promise<{ readonly body: Buffer; readonly packed: Packed }>
+
+const PACK: Record<Kind, Packing> = {
+  '': bytes => Promise.resolve({ body: bytes, packed: { size: bytes.length } }),
+  '.gz': async bytes => {
+    const body = await deflate(bytes, { level: 9 })
+    return { body, packed: { size: body.length } }
+  },
+  '.zst': async bytes => {
+    const body = await zstd(bytes, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } })
+    return { body, packed: { size: body.length } }
+  },
+  '.xz': async bytes => {
+    const { flags, blocks } = readBlocks(await xz.compress(bytes))
+    const body = Buffer.concat(blocks.map(block => block.data))
+    return { body, packed: { size: body.length, xz: { flags: flags.toString('hex'), blocks: blocks.map(({ unpadded, uncompressed }) => ({ unpadded, uncompressed })) } } }
+  },
+}
 
 export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
   const cards = new Map<string, ShardCard>()
-  const file = (digest: string, kind: string): string => join(layout.shards, digest.slice(0, 2), `${digest}.${kind}`)
+  const file = (digest: string, ending: string): string => join(layout.shards, digest.slice(0, 2), `${digest}${ending}`)
+  const path = (digest: string, kind: Kind): string => file(digest, kind === '' ? '.txt' : kind)
 
   function remember(digest: string, card: ShardCard): ShardCard {
     if (cards.size >= REMEMBERED) cards.delete(cards.keys().next().value ?? '')
@@ -42,27 +76,30 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     const known = cards.get(digest)
     if (known !== undefined) return known
     try {
-      return remember(digest, JSON.parse(await readFile(file(digest, 'json'), 'utf8')) as ShardCard)
+      const card = JSON.parse(await readFile(file(digest, '.json'), 'utf8')) as ShardCard
+      return card.schema === 2 ? remember(digest, card) : undefined
     } catch {
       return undefined // not there, or torn: it is made again
     }
   }
 
   return {
-    path: file,
+    path,
     find,
-    async keep({ shard: { digest }, text }, files) {
+    get: async digest => await find(digest) ?? (() => { throw new Error(`the piece ${digest} of an index is not in the cache`) })(),
+    async keep({ shard: { digest }, text, lengths }, { files, kinds }) {
       const known = await find(digest)
-      if (known !== undefined) return known
+      if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined)) return known
       const bytes = Buffer.from(text)
-      const [gz, stream] = await Promise.all([deflate(bytes, { level: 9 }), xz.compress(bytes)])
-      const { flags, blocks } = readBlocks(stream)
-      const body = Buffer.concat(blocks.map(block => block.data))
       await mkdir(join(layout.shards, digest.slice(0, 2)), { recursive: true })
-      await Promise.all([writeFile(file(digest, 'txt'), bytes), writeFile(file(digest, 'gz'), gz), writeFile(file(digest, 'xz'), body)])
-      const card: ShardCard = { gz: gz.length, files, xz: { flags: flags.toString('hex'), size: body.length, blocks: blocks.map(({ unpadded, uncompressed }) => ({ unpadded, uncompressed })) } }
-      // last: a card promises that the pieces are there
-      await writeFile(file(digest, 'json'), JSON.stringify(card))
+      const forms: readonly Kind[] = [...new Set<Kind>(['', ...kinds])]
+      const packed = Object.fromEntries(await Promise.all(forms.map(async kind => {
+        const made = await PACK[kind](bytes)
+        await writeFile(path(digest, kind), made.body)
+        return [kind, made.packed] as const
+      })))
+      const card: ShardCard = { schema: 2, packed: { ...known?.packed, ...packed }, lengths, files }
+      await writeFile(file(digest, '.json'), JSON.stringify(card))
       return remember(digest, card)
     },
   }

@@ -2,29 +2,34 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
-import type { Shard } from '../formats/shards.ts'
 import type { ListedFile } from '../formats/tree.ts'
 import { writeAtomic } from '../lib/atomic.ts'
+import type { Pieces } from './indexes.ts'
 
-/** A package file that no index names any more; it stays reachable until an hour after `at`. */
-export interface Grave { readonly path: string; readonly at: string }
+/**
+ * A package file that generation `n` names no more. It stays reachable for an hour after `at`, and for as long as an
+ * earlier generation is kept: somebody may be pinned to it, and a rollback may bring it back.
+ */
+export interface Grave { readonly path: string; readonly at: string; readonly n: number }
 
 /**
  * What a generation was made of: `trees/<codename>/<n>.json`, beside its folder. The next one is built from the difference.
  * A lost or damaged state costs a full rebuild and nothing else.
  */
 export interface GenerationState {
-  readonly schema: 1
+  readonly schema: 2
   readonly n: number
   readonly at: string
-  /** By architecture, in the order of names. */
-  readonly shards: Readonly<Record<string, readonly Shard[]>>
+  /** Pieces by index, in the order of names. */
+  readonly pieces: Pieces
   readonly entries: number
   /** Every file the root names. */
   readonly files: readonly ListedFile[]
   /** Those of `files` that are file lists, carried from generation to generation until a new one is made. */
   readonly contents: readonly ListedFile[]
   readonly graves: readonly Grave[]
+  /** The earlier generation it is a return to, where an admin rolled back. */
+  readonly from?: number
 }
 
 export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string => join(layout.trees, codename, `${n}.json`)
@@ -32,7 +37,7 @@ export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: 
 export async function readState(layout: Pick<Layout, 'trees'>, codename: Codename, n: number): Promise<GenerationState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(layout, codename, n), 'utf8')) as GenerationState
-    return state.schema === 1 && state.n === n ? state : undefined
+    return state.schema === 2 && state.n === n ? state : undefined
   } catch {
     return undefined // missing or torn: the tree is built again from the database
   }

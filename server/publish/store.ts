@@ -43,7 +43,32 @@ export async function* readEntries(db: Queryable, { codename, format, archs, fro
   }
 }
 
-export interface PoolFile { readonly name: string; readonly version: string; readonly arch: string; readonly path: string }
+/** A package file as clients fetch it. */
+export interface PoolFile { readonly name: string; readonly version: string; readonly arch: string; readonly path: string; readonly sha256: string }
+
+/**
+ * A distribution that an admin rolled back: it stays as generation `to` was, whatever is published, until it goes forward
+ * again to what follows `head`. Marks up to `seq` were looked at since.
+ */
+export interface Frozen { readonly to: number; readonly head: number; readonly seq: number }
+
+export async function readFrozen(db: Queryable, codename: Codename): Promise<Frozen | undefined> {
+  return db.first<Frozen>('select frozen_to as "to", frozen_head as head, frozen_seq as seq from distribution where codename = $1 and frozen_to is not null', [codename])
+}
+
+export async function saveFrozen(tx: Queryable, codename: Codename, frozen: Frozen | undefined): Promise<void> {
+  await tx.query(`insert into distribution (codename, frozen_to, frozen_head, frozen_seq) values ($1, $2, $3, $4)
+    on conflict (codename) do update set frozen_to = $2, frozen_head = $3, frozen_seq = $4`, [codename, frozen?.to ?? null, frozen?.head ?? null, frozen?.seq ?? null])
+}
+
+/** Of these, those that are not published any more with these bytes: withheld, deleted, or replaced. */
+export async function whichAreNotPublished(db: Queryable, codename: Codename, files: readonly PoolFile[]): Promise<Set<string>> {
+  if (files.length === 0) return new Set()
+  const rows = await db.query<{ name: string; version: string; arch: string; sha256: string }>(`
+    select name, version, arch, sha256 from package where codename = $1 and state = 'published' and name = any($2)`, [codename, [...new Set(files.map(file => file.name))]])
+  const published = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}\u0000${row.sha256}`))
+  return new Set(files.filter(file => !published.has(`${file.name}\u0000${file.version}\u0000${file.arch}\u0000${file.sha256}`)).map(file => file.path))
+}
 
 /** Of these, those that are still known but must not be served: held, quarantined or rejected since. */
 export async function whichAreWithheld(db: Queryable, codename: Codename, files: readonly PoolFile[]): Promise<Set<string>> {

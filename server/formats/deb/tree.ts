@@ -25,21 +25,25 @@ function printRelease(files: readonly ListedFile[], { codename, component, archs
 
 const factsOf = (entry: PublishedEntry): DebFacts => entry.facts as DebFacts // written by this format's inspect
 
+function render(entry: PublishedEntry, file: string): string {
+  const { size, md5, sha1, sha256, sha512 } = entry.blob
+  return `${factsOf(entry).control}\nFilename: ${file}\nSize: ${size}\nMD5sum: ${md5}\nSHA1: ${sha1}\nSHA256: ${sha256}\nSHA512: ${sha512}\n\n`
+}
+
 /** The APT tree: Packages, Contents, Release and its two signed forms. */
 export const debTree: TreeWriter = {
-  indexes: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/binary-${arch}/Packages`) })),
+  indexes: ({ archs, component }) => archs.map(arch => ({
+    id: arch, arch, path: relPath(`${component}/binary-${arch}/Packages`), kinds: ['', '.gz', '.xz'], addressed: 'by-hash', render,
+  })),
   contents: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/Contents-${arch}.gz`) })),
-  render(entry, file) {
-    const { size, md5, sha1, sha256, sha512 } = entry.blob
-    return `${factsOf(entry).control}\nFilename: ${file}\nSize: ${size}\nMD5sum: ${md5}\nSHA1: ${sha1}\nSHA256: ${sha256}\nSHA512: ${sha512}\n\n`
-  },
+  fileName: ({ codename, component }, _arch, path) => `pool/${codename}/${component}/${path}`,
   async root(files, distribution, { signer, at }) {
     const release = printRelease(files, distribution, at)
     const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])
     return new Map<RelPath, string>([[RELEASE, release], [RELEASE_GPG, detached], [IN_RELEASE, inRelease]])
   },
   async verifyRoot(read, signer) {
-    const [release, detached, inRelease] = await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])
+    const [release, detached, inRelease] = (await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])).map(String) as [string, string, string]
     // the clear-signed form must carry the very text that the detached signature is over
     const carried = inRelease.replaceAll('\r\n', '\n').includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
     return carried && await signer.verifyDetached(Buffer.from(release), detached) && signer.verifyClearsigned(inRelease)

@@ -1,0 +1,151 @@
+import type { Distribution } from '../core/distributions.ts'
+import type { Codename, FormatId } from '../core/identity.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Format } from '../formats/format.ts'
+import type { IndexPlan, ListedFile, TreeWriter } from '../formats/tree.ts'
+import type { Clock } from '../lib/clock.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import type { Keyring } from '../signing/signer.ts'
+import { age, buildGeneration, goLive } from './generation.ts'
+import type { Pieces } from './indexes.ts'
+import { createJoiner } from './joiner.ts'
+import { unlinkPackage } from './pool-links.ts'
+import { bury, KEEP, liveGeneration, prune, type Keep } from './prune.ts'
+import { createShardCache, type ShardCache } from './shard-cache.ts'
+import { readState, writeState, type GenerationState, type Grave } from './state.ts'
+import { lastGeneration, readFrozen, recordGeneration, whichAreWithheld, type PoolFile } from './store.ts'
+
+export interface MakerDeps {
+  readonly db: Db
+  readonly layout: Layout
+  readonly keyring: Pick<Keyring, 'signer'>
+  readonly clock: Clock
+  readonly formats: (id: FormatId) => Format
+  readonly keep?: () => Keep
+}
+
+/** What a new generation is made from. */
+export interface Order {
+  readonly distribution: Distribution
+  /** The live one: its graves and files go on. */
+  readonly live: GenerationState | undefined
+  readonly pieces: Pieces
+  readonly contents: readonly ListedFile[]
+  readonly gone: readonly PoolFile[]
+  readonly came: ReadonlySet<string>
+  readonly from?: number
+  /** Written with the record of the generation, in one transaction. */
+  readonly record: (tx: Tx, n: number) => Promise<void>
+}
+
+/** What `make` did. */
+export interface Made { readonly codename: Codename; readonly n: number; readonly packages: number; readonly bytes: number; readonly ms: number }
+
+/** Makes generations from pieces, switches to them, and knows the live one. The caller holds the distribution's lock. */
+export interface Maker {
+  readonly cache: ShardCache
+  writerOf(distribution: Distribution): TreeWriter
+  plansByArch(distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]>
+  /** The package files that the pieces name. */
+  filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]>
+  /** Files that new pieces name, where there are graves that they may have left. */
+  whatCame(distribution: Distribution, order: Pick<Order, 'pieces' | 'live'>): Promise<ReadonlySet<string>>
+  /** The state of the live generation; undefined when there is none, or when it was lost. */
+  current(codename: Codename): Promise<GenerationState | undefined>
+  /** @throws no_signing_key */
+  make(order: Order): Promise<Made>
+  /** Removes what is out of time. */
+  tidy(codename: Codename): Promise<void>
+  close(): Promise<void>
+}
+
+export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP }: MakerDeps): Maker {
+  const cache = createShardCache(layout)
+  const joiner = createJoiner()
+  const states = new Map<Codename, GenerationState>()
+
+  function writerOf({ format }: Distribution): TreeWriter {
+    const writer = formats(format).tree
+    if (writer === undefined) throw new Error(`there is no tree for the format ${format}`)
+    return writer
+  }
+
+  const plansByArch = (distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]> => Map.groupBy(writerOf(distribution).indexes(distribution), plan => plan.arch)
+  /** Of each architecture the first index: its cards say where the packages are. */
+  const carriers = (distribution: Distribution, pieces: Pieces): readonly (readonly [arch: string, shards: Pieces[string]])[] =>
+    [...plansByArch(distribution)].map(([arch, plans]) => [arch, pieces[plans[0]?.id ?? ''] ?? []])
+
+  async function filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]> {
+    const cards = await Promise.all(carriers(distribution, pieces).flatMap(([, shards]) => shards).map(shard => cache.find(shard.digest)))
+    return cards.flatMap(card => card?.files ?? [])
+  }
+
+  async function current(codename: Codename): Promise<GenerationState | undefined> {
+    const n = await liveGeneration(layout, codename)
+    if (n === undefined) return undefined
+    const known = states.get(codename)
+    return known?.n === n ? known : readState(layout, codename, n)
+  }
+
+  /** What is withheld goes at once; what was deleted may still be asked for by who holds the old index. */
+  async function retire(codename: Codename, gone: readonly PoolFile[], { at, n }: { readonly at: Date; readonly n: number }): Promise<Grave[]> {
+    const withheld = await whichAreWithheld(db, codename, gone)
+    for (const path of withheld) await unlinkPackage(layout, codename, path)
+    return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
+  }
+
+  async function make({ distribution, live, pieces, contents, gone, came, from, record }: Order): Promise<Made> {
+    const started = performance.now()
+    const { codename } = distribution
+    const signer = await keyring.signer()
+    const at = clock.now()
+    const n = Math.max(live?.n ?? 0, await lastGeneration(db, codename), await liveGeneration(layout, codename) ?? 0) + 1
+    const files = await buildGeneration({ layout, cache, joiner, writer: writerOf(distribution) }, { distribution, n, at, pieces, contents, signer })
+    const named = new Set(gone.map(file => file.path))
+    const entries = carriers(distribution, pieces).flatMap(([, shards]) => shards).reduce((sum, shard) => sum + shard.entries, 0)
+    const bytes = files.reduce((sum, file) => sum + file.size, 0)
+    const old = (live?.graves ?? []).filter(grave => !named.has(grave.path))
+    const state: GenerationState = { schema: 2, n, at: at.toISOString(), pieces, entries, files, contents, graves: old, ...(from === undefined ? {} : { from }) }
+    await writeState(layout, codename, state)
+    await goLive(layout, codename, n)
+    // graves of packages that came back are no graves
+    const graves = [...old.filter(grave => !came.has(grave.path)), ...await retire(codename, gone, { at, n })]
+    await settleGraves({ ...state, graves }, codename, at)
+    await age(layout, codename, { files: live?.files ?? [], at })
+    failpoint('publish:before-done')
+    await db.tx(async tx => {
+      await record(tx, n)
+      await recordGeneration(tx, { codename, n, at, packages: entries, bytes })
+    })
+    return { codename, n, packages: entries, bytes, ms: Math.round(performance.now() - started) }
+  }
+
+  /** Removes what is out of time, and writes the state when that changes it. */
+  async function settleGraves(state: GenerationState, codename: Codename, now: Date): Promise<void> {
+    const frozen = await readFrozen(db, codename)
+    const oldest = await prune(layout, codename, { now, needs: [state.n, ...frozen === undefined ? [] : [frozen.head, frozen.to]], keep: keep() })
+    const graves = await bury(layout, codename, state.graves, { now, oldest })
+    const settled = { ...state, graves }
+    const isSame = JSON.stringify((await readState(layout, codename, state.n))?.graves) === JSON.stringify(graves)
+    states.set(codename, settled)
+    if (!isSame) await writeState(layout, codename, settled)
+  }
+
+  /** Files that new pieces name, where there are graves that they may have left. */
+  async function whatCame(distribution: Distribution, { pieces, live }: { readonly pieces: Pieces; readonly live: GenerationState | undefined }): Promise<ReadonlySet<string>> {
+    if (live === undefined || live.graves.length === 0) return new Set()
+    const old = new Set(Object.values(live.pieces).flat().map(shard => shard.digest))
+    const fresh = Object.fromEntries(Object.entries(pieces).map(([id, shards]) => [id, shards.filter(shard => !old.has(shard.digest))]))
+    return new Set((await filesOf(distribution, fresh)).map(file => file.path))
+  }
+
+  return {
+    cache, writerOf, plansByArch, filesOf, whatCame, current, make,
+    async tidy(codename) {
+      const state = await current(codename)
+      if (state !== undefined) await settleGraves(state, codename, clock.now())
+    },
+    close: () => joiner.close(),
+  }
+}

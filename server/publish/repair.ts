@@ -1,0 +1,48 @@
+import { rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Distribution } from '../core/distributions.ts'
+import type { Db } from '../db/db.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Maker } from './maker.ts'
+import { proveLiveTree } from './prove.ts'
+import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.ts'
+import { readState, stateFile, type GenerationState } from './state.ts'
+import { markAllDirty, whichAreWithheld } from './store.ts'
+
+export interface RepairDeps { readonly db: Db; readonly layout: Layout; readonly maker: Pick<Maker, 'filesOf'> }
+
+/** Removes what a crash left of one distribution and proves its live tree. @returns true when the tree is to be built again */
+export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
+  /** What was linked for a publication that never was, or outlived one that was cut off, must not stay within reach. */
+  async function unlinkUnnamed(distribution: Distribution, live: GenerationState | undefined): Promise<void> {
+    const kept = await readStates(layout, distribution.codename)
+    const files = (await Promise.all([...kept, ...live === undefined ? [] : [live]].map(state => maker.filesOf(distribution, state.pieces)))).flat()
+    const named = new Set([...files, ...live?.graves ?? []].map(file => file.path))
+    const withheld = await whichAreWithheld(db, distribution.codename, files)
+    const top = layout.publishedFolder(distribution.codename)
+    for await (const path of walkFiles(top)) {
+      const name = relative(top, path)
+      if (!named.has(name) || withheld.has(name)) await rm(path, { force: true })
+    }
+  }
+
+  return async distribution => {
+    const { codename } = distribution
+    const live = await liveGeneration(layout, codename)
+    for (const n of await listGenerations(layout, codename)) {
+      await rm(`${layout.generation(codename, n)}.part`, { recursive: true, force: true })
+      // built, and never switched to
+      if (n > (live ?? 0)) await rm(layout.generation(codename, n), { recursive: true, force: true })
+      if (n > (live ?? 0)) await rm(stateFile(layout, codename, n), { force: true })
+    }
+    await rm(join(layout.trees, codename, `${(live ?? 0) + 1}.part`), { recursive: true, force: true })
+    const state = live === undefined ? undefined : await readState(layout, codename, live)
+    // with the state lost, the rebuild below links everything anew
+    await unlinkUnnamed(distribution, state)
+    if (live === undefined) return false
+    if (state !== undefined && await proveLiveTree(layout, codename, state)) return false
+    await rm(stateFile(layout, codename, live), { force: true })
+    await markAllDirty(db, codename)
+    return true
+  }
+}

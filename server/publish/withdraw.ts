@@ -1,0 +1,45 @@
+import type { IndexPlan } from '../formats/tree.ts'
+import { cut, type Rendered, type Shard } from '../formats/shards.ts'
+import { readFile } from 'node:fs/promises'
+import type { Pieces } from './indexes.ts'
+import type { ShardCache } from './shard-cache.ts'
+import type { PoolFile } from './store.ts'
+
+/** Entries of one piece as they were rendered once. */
+async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly PoolFile[]): Promise<Rendered[]> {
+  const [{ lengths }, bytes] = await Promise.all([cache.get(digest), readFile(cache.path(digest, ''))])
+  let at = 0
+  return lengths.map((length, n) => {
+    const text = bytes.subarray(at, at += length).toString('utf8')
+    return { name: files[n]?.name ?? '', text }
+  })
+}
+
+/**
+ * Takes packages out of the pieces of one architecture without asking the database: an earlier generation stays what it
+ * was, but for what must not be served any more.
+ * @param isOut  true for what must go
+ */
+export async function withdraw(cache: ShardCache, { plans, pieces }: { readonly plans: readonly IndexPlan[]; readonly pieces: Pieces }, isOut: (file: PoolFile) => boolean): Promise<Pieces> {
+  const result: Record<string, Shard[]> = Object.fromEntries(plans.map(one => [one.id, []]))
+  const first = pieces[plans[0]?.id ?? ''] ?? []
+  for (const [n, { digest }] of first.entries()) {
+    const { files } = await cache.get(digest)
+    const stays = files.map(file => !isOut(file))
+    for (const [index, one] of plans.entries()) {
+      const shard = pieces[one.id]?.[n]
+      if (shard === undefined) throw new Error(`the index ${one.id} has no piece ${n}`)
+      if (stays.every(Boolean)) {
+        result[one.id]?.push(shard)
+        continue
+      }
+      const entries = (await readPiece(cache, shard, files)).filter((_, at) => stays[at])
+      const kept = files.filter((_, at) => stays[at])
+      for (const cut_ of cut(entries)) {
+        await cache.keep(cut_, { kinds: one.kinds, files: index === 0 ? kept.filter(file => cut_.names.includes(file.name)) : [] })
+        result[one.id]?.push(cut_.shard)
+      }
+    }
+  }
+  return result
+}

@@ -50,6 +50,7 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Sign
   const verificationKeys = signingKeys.map(key => key.toPublic())
   return {
     keys: keys.map(({ card }) => card),
+    publicKey: form => publicBlock(signingKeys, form),
     async clearsign(text) {
       const message = await openpgp.createCleartextMessage({ text })
       return openpgp.sign({ message, signingKeys, date: now(), config: CONFIG })

@@ -12,6 +12,8 @@ export interface KeyCard {
 /** Signs with every active key. Where there are two, the previous key's signature comes last (zypper reads only the last). */
 export interface Signer {
   readonly keys: readonly KeyCard[]
+  /** The public keys, armoured or binary, all of `keys` in one block. */
+  publicKey(form: 'armored' | 'binary'): Buffer
   /** An OpenPGP clear-signed document: `InRelease`. */
   clearsign(text: string): Promise<string>
   /** An armoured detached signature: `Release.gpg`, `repomd.xml.asc`. */

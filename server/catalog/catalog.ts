@@ -1,7 +1,8 @@
-import type { PackageRef, Sha256 } from '../core/identity.ts'
+import type { Iso, PackageRef, Sha256 } from '../core/identity.ts'
 import { printRef } from '../core/identity.ts'
 import type { Decision, Event, Manifest, State } from '../core/manifest.ts'
 import { isServed, transition } from '../core/manifest.ts'
+import { keepBooks } from '../core/review.ts'
 import { worst, type Finding } from '../core/findings.ts'
 import type { Report } from '../core/policy.ts'
 import { fail } from '../core/errors.ts'
@@ -19,6 +20,12 @@ import { deleteManifest, findManifest, insertManifest, lockManifest, markDirty, 
 /** Who did it and from where, for the audit line. */
 export interface Actor { readonly name: string; readonly ip?: string }
 
+/** What a review makes of a package: the whole manifest as it is to be, and the line for the audit log. */
+export interface Judgement {
+  readonly after: Manifest
+  readonly fact: Pick<AuditFact, 'action' | 'result' | 'detail'>
+}
+
 /** Everything that can alter a package's state. */
 export type Change =
   /** A package that came through the gate, in the state the verdict gave it. */
@@ -27,10 +34,15 @@ export type Change =
   | { readonly kind: 'event'; readonly ref: PackageRef; readonly event: Event; readonly decision?: Decision; readonly why: string }
   /** It was scanned again. The verdict may have moved it. */
   | { readonly kind: 'rescan'; readonly ref: PackageRef; readonly reports: readonly Report[]; readonly findings: readonly Finding[]; readonly event?: Event }
+  /**
+   * A decision, a new scan, an end of an acceptance. Worked out from the row while it is locked, so that of two at the same
+   * moment the second sees what the first did; undefined changes nothing.
+   */
+  | { readonly kind: 'review'; readonly ref: PackageRef; readonly judge: (before: Manifest, now: Iso) => Judgement | undefined }
   | { readonly kind: 'delete'; readonly ref: PackageRef; readonly why: string }
 
 export interface Changed {
-  /** `already`: the same bytes were admitted before, nothing was changed. */
+  /** `already`: nothing was changed; the same bytes were admitted before, or a review left everything as it is. */
   readonly outcome: 'created' | 'already' | 'changed' | 'deleted'
   readonly manifest: Manifest
   /** Resolves true when the published tree says what the database says; false after `timeoutMs` or a failed publication. */
@@ -82,9 +94,12 @@ async function oweEffects(tx: Tx, outbox: Outbox, before: Manifest | undefined, 
 const AUDIT_OF_EVENT: Record<Event, AuditFact['action']> = { approve: 'SECURITY_DECISION', reject: 'SECURITY_DECISION', quarantine: 'QUARANTINE', hold: 'RESCAN' }
 const RESULT_OF_STATE: Record<State, AuditFact['result']> = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: 'FAILURE' }
 
-function auditOf(change: Change, before: Manifest | undefined, after: Manifest | undefined, actor: Actor): AuditFact {
+const aboutWhom = (ref: PackageRef, actor: Actor): Pick<AuditFact, 'user' | 'package' | 'version' | 'distribution' | 'ip'> =>
+  ({ user: actor.name, package: ref.name, version: ref.version, distribution: ref.codename, ...(actor.ip === undefined ? {} : { ip: actor.ip }) })
+
+function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest | undefined, after: Manifest | undefined, actor: Actor): AuditFact {
   const { ref } = (after ?? before) as Manifest
-  const about = { user: actor.name, package: ref.name, version: ref.version, distribution: ref.codename, ...(actor.ip === undefined ? {} : { ip: actor.ip }) }
+  const about = aboutWhom(ref, actor)
   const moved = before === undefined || after === undefined || before.state === after.state ? '' : ` ${before.state} → ${after.state}.`
   switch (change.kind) {
     case 'admit': return {
@@ -97,7 +112,7 @@ function auditOf(change: Change, before: Manifest | undefined, after: Manifest |
   }
 }
 
-function apply(change: Exclude<Change, { kind: 'admit' | 'delete' }>, before: Manifest, now: string): Manifest {
+function apply(change: Exclude<Change, { kind: 'admit' | 'review' | 'delete' }>, before: Manifest, now: string): Manifest {
   const state = change.event === undefined ? before.state : transition(before.state, change.event)
   if (change.kind === 'event') return { ...before, state, changed_at: now, ...(change.decision === undefined ? {} : { decision: change.decision }) }
   const severity = worst(change.findings)
@@ -114,8 +129,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock }: Catalo
   // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
   const blobLock = createKeyedLock()
 
-  async function commit(change: Change, actor: Actor, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
-    await audit.owe(tx, auditOf(change, before, after, actor))
+  async function commit(fact: AuditFact, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
+    await audit.owe(tx, fact)
     const ask = await oweEffects(tx, outbox, before, after)
     failpoint('catalog:before-commit')
     return ask
@@ -138,22 +153,34 @@ export function createCatalog({ db, outbox, pool, audit, events, clock }: Catalo
           refuseOtherBytes(other, manifest)
           return { outcome: 'already', manifest: other }
         }
-        const ask = await commit(change, actor, undefined, manifest, tx)
+        const ask = await commit(auditOf(change, undefined, manifest, actor), undefined, manifest, tx)
         return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
       })
     })
+  }
+
+  /** What becomes of a package, and its audit line; undefined when a review changes nothing. */
+  function work(change: Exclude<Change, { kind: 'admit' }>, before: Manifest, actor: Actor): { readonly after: Manifest | undefined; readonly fact: AuditFact } | undefined {
+    if (change.kind === 'review') {
+      const judged = change.judge(before, isoNow(clock))
+      return judged && { after: keepBooks(before, judged.after), fact: { ...aboutWhom(before.ref, actor), ...judged.fact } }
+    }
+    const after = change.kind === 'delete' ? undefined : keepBooks(before, apply(change, before, isoNow(clock)))
+    return { after, fact: auditOf(change, before, after, actor) }
   }
 
   async function alter(change: Exclude<Change, { kind: 'admit' }>, actor: Actor): Promise<Written> {
     const known = await findManifest(db, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
     return blobLock.run(known.blob.sha256, () => db.tx<Written>(async tx => {
       const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
-      const after = change.kind === 'delete' ? undefined : apply(change, before, isoNow(clock))
+      const done = work(change, before, actor)
+      if (done === undefined) return { outcome: 'already', manifest: before }
+      const { after, fact } = done
       if (after === undefined) await deleteManifest(tx, change.ref)
       else await updateManifest(tx, after)
       // out of quarantine before the commit: an index must never name bytes that are not in the pool
       if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
-      const ask = await commit(change, actor, before, after, tx)
+      const ask = await commit(fact, before, after, tx)
       return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, ...(ask === undefined ? {} : { ask }) }
     }))
   }

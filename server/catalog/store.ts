@@ -2,6 +2,7 @@ import type { PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import { getFormat } from '../formats/index.ts'
+import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
 const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
@@ -29,29 +30,42 @@ function columns(manifest: Manifest): unknown[] {
     getFormat(manifest.ref.format).versionKey(manifest.ref.version), manifest.blob.sha256, manifest.blob.size, manifest.about.summary, manifest.state,
     manifest.worst ?? null, manifest.findings.length, manifest.reports.some(report => report.outcome === 'warned' || report.outcome === 'unavailable'),
     manifest.by, manifest.from, manifest.at, manifest.changed_at, JSON.stringify(rest), JSON.stringify(facts), files.join('\n'),
+    ...reviewColumns(manifest),
   ]
+}
+
+const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${21 + n}`)
+const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${21 + n}`)
+
+/** The rows beside a package's own that the review reads. Most packages have neither findings nor decisions. */
+async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
+  if (!isNew || manifest.findings.length > 0) await indexFindings(tx, packageId, manifest)
+  await indexDecisions(tx, manifest.ref, manifest.review?.history ?? [])
 }
 
 /** @returns false when the identity exists already in this distribution; nothing is written then */
 export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
   const row = await tx.first<{ id: number }>(`
     insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
-                         uploaded_by, origin, created_at, changed_at, manifest, facts, files)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+                         uploaded_by, origin, created_at, changed_at, manifest, facts, files, ${REVIEW_COLUMNS.join(', ')})
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${REVIEW_PARAMS.join(', ')})
     on conflict (format, codename, name, version, arch) do nothing returning id`, [...refParams(manifest.ref), ...columns(manifest)])
   if (row === undefined) return false
   const offers = manifest.about.provides
   await tx.query('insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
     [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)])
+  await writeReview(tx, row.id, manifest, true)
   return true
 }
 
 /** Writes a manifest over the row of the same reference. Offers do not change: they are in the bytes. */
 export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
-  await tx.query(`
+  const row = await tx.first<{ id: number }>(`
     update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
-      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, files = $20
-    where ${REF}`, [...refParams(manifest.ref), ...columns(manifest)])
+      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, files = $20,
+      ${REVIEW_SET.join(', ')}
+    where ${REF} returning id`, [...refParams(manifest.ref), ...columns(manifest)])
+  if (row !== undefined) await writeReview(tx, row.id, manifest, false)
 }
 
 export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {

@@ -20,6 +20,11 @@ export interface Finding {
 /** `unknown` ranks between medium and low: not knowing is not harmless. */
 const RANK: Record<Severity, number> = { critical: 6, high: 5, medium: 4, unknown: 3, low: 2, negligible: 1 }
 
+/** 6 for critical to 1 for negligible, as lists are sorted. */
+export function rankOf(severity: Severity): number {
+  return RANK[severity]
+}
+
 export function worse(a: Severity, b: Severity): Severity {
   return RANK[a] >= RANK[b] ? a : b
 }

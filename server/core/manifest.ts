@@ -43,6 +43,25 @@ export interface Decision {
   readonly expires_at?: Iso
   /** When it must be decided by the policy's SLA. */
   readonly due_at?: Iso
+  /** The vulnerability it is about; absent when it is about the package. */
+  readonly cve?: string
+  /** What the package had then: an approval speaks for these findings and for none that come later. */
+  readonly covers?: readonly string[]
+}
+
+/** What the review keeps of a package; `core/review.ts` reads it. */
+export interface Review {
+  /** Since when it waits for a decision; absent while it does not. */
+  readonly held_at?: Iso
+  /** Why it waits, in one sentence, where no step of the gate says it. */
+  readonly held_for?: string
+  readonly assigned_to?: string
+  /** Every decision, oldest first. */
+  readonly history?: readonly Decision[]
+  /** Ids that an earlier scan found and the newest did not: should they come back, they are not new. */
+  readonly gone?: readonly string[]
+  /** Acceptances that ended before this have been acted on. */
+  readonly lapsed_at?: Iso
 }
 
 /** Facts every format gives about a package; the rest is the format's own `facts`. */
@@ -78,7 +97,9 @@ export interface Manifest {
   readonly facts: unknown
   /** Paths a client would install, for Contents and filelists. */
   readonly files: readonly string[]
+  /** The standing decision about the package as a whole. */
   readonly decision?: Decision
+  readonly review?: Review
   readonly by: string
   readonly from: 'upload' | `source:${string}`
   readonly at: Iso

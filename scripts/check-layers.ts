@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
-  ['formats', 'scanners', 'signing', 'settings'],
+  ['formats', 'scanners', 'signing', 'settings', 'outbound', 'directory'],
   ['catalog', 'pipeline', 'publish', 'jobs'],
   ['features'],
   ['http', 'api.ts'],

@@ -28,6 +28,7 @@ const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 const HOUR = [0, 23] as const
 const MINUTE = [0, 59] as const
 const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
+const HOSTS = '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$'
 const schedule = (enabled: boolean, hour: number, minute: number, what: string) => ({
   enabled: bool(enabled, `Run ${what} daily.`),
   hour: int(hour, HOUR, 'Hour of the day it runs at, local time.', 'h'),
@@ -50,6 +51,7 @@ export const SETTINGS = Type.Object({
     webhook_url: text('', 'Where events are sent.', { pattern: URL_OR_EMPTY }),
     webhook_enabled: bool(false, 'Send events.'),
     webhook_min_packages: int(1, [0, 1_000_000], 'A sync or mirror result is sent from this many changed packages on.'),
+    allow_private_hosts: text('', 'Hosts, addresses and networks of the own network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. Everything else there is refused.', { pattern: HOSTS }),
   }),
   email: section('Mail over SMTP.', {
     enabled: bool(false, 'Send mail.'),
@@ -60,6 +62,7 @@ export const SETTINGS = Type.Object({
     from_address: text('', 'Sender.', { maxLength: 320 }),
     to_addresses: text('', 'Receivers, separated by commas.'),
     use_tls: bool(true, 'Refuse to send without TLS.'),
+    ca_bundle_path: text('', 'CA certificates to verify the mail server with; empty means the system\'s.'),
   }, 'email'),
   ldap: section('Login against a directory.', {
     enabled: bool(false, 'Ask the directory when no local account matches.'),

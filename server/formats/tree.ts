@@ -57,5 +57,5 @@ export interface TreeWriter {
     made: { readonly signer: Signer; readonly at: Date; readonly read: (path: RelPath) => Promise<Buffer> },
   ): Promise<ReadonlyMap<RelPath, string | Buffer>>
   /** Proves what `root` made: signatures by the active keys, over exactly what lists the files. */
-  verifyRoot(read: (path: RelPath) => Promise<Buffer>, signer: Signer): Promise<boolean>
+  verifyRoot(read: (path: RelPath) => Promise<Buffer>, signer: Signer, distribution: Distribution): Promise<boolean>
 }

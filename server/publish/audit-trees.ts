@@ -99,7 +99,7 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ro
     const found = await digestOf(join(root, file.path))
     if (found !== file.sha256) say(file.path, found === undefined ? 'the root names it, and it is not there' : 'its bytes are not those the root names')
   }
-  const signed = await writer.verifyRoot(path => readFile(join(root, path)), await keyring.signer()).catch(() => false)
+  const signed = await writer.verifyRoot(path => readFile(join(root, path)), await keyring.signer(), distribution).catch(() => false)
   if (!signed) say('Release', 'its signatures do not verify with the keys of the keyring')
   await checkEntries(run, distribution, { published, state })
 }

@@ -88,12 +88,12 @@ async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribut
 }
 
 /** Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys. */
-async function verify({ writer }: GenerationDeps, { signer }: Plan, { root, files }: { readonly root: string; readonly files: readonly ListedFile[] }): Promise<void> {
+async function verify({ writer }: GenerationDeps, { signer, distribution }: Plan, { root, files }: { readonly root: string; readonly files: readonly ListedFile[] }): Promise<void> {
   for (const file of files) {
     const { size } = await stat(join(root, file.path))
     if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
   }
-  if (!await writer.verifyRoot(path => readFile(join(root, path)), signer)) throw new Error('the signatures of the new tree do not verify')
+  if (!await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution)) throw new Error('the signatures of the new tree do not verify')
 }
 
 /**

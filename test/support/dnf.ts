@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mustRun, run, type Ran } from './tools.ts'
+
+export interface RpmClientOptions {
+  /** `http://host:8000/repos/almalinux9/x86_64/`, or a folder as `file://…`. */
+  readonly baseurl: string
+  /** The public key file as the server gives it. */
+  readonly key: Buffer | string
+  /** Whether packages must be signed by that key too. */
+  readonly signedPackages: boolean
+}
+
+/** A machine of its own as far as dnf or zypper and rpm know: its own cache, configuration, keys and root. */
+export interface RpmClient {
+  readonly folder: string
+  /** Fetches what changed; fails when it cannot be trusted. */
+  refresh(): Promise<Ran>
+  /** `hello` or `hello-1.0-1`. */
+  install(...packages: readonly string[]): Promise<Ran>
+  /** Everything to its newest version. */
+  update(): Promise<Ran>
+  /** Names and versions on offer, `hello-1:1.0-1.x86_64`, sorted; from what the last refresh fetched. */
+  available(): Promise<readonly string[]>
+  /** `1:1.0-1` when it is installed, undefined when not. */
+  installedVersion(name: string): Promise<string | undefined>
+  setKey(key: Buffer | string): Promise<void>
+  close(): Promise<void>
+}
+
+/** The version that rpm's database below this root has. */
+export async function installedIn(root: string, name: string): Promise<string | undefined> {
+  const { code, out } = await run('rpm', ['--root', root, '-q', '--qf', '%{EVR}', name])
+  return code === 0 ? out.trim() : undefined
+}
+
+/** A root with what rpm needs before its first transaction. */
+export async function rpmRoot(prefix: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), prefix))
+  await mkdir(join(folder, 'root'), { recursive: true })
+  return folder
+}
+
+/** dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options: dnf.conf(5). */
+export async function createDnfRoot({ baseurl, key, signedPackages }: RpmClientOptions): Promise<RpmClient> {
+  const folder = await rpmRoot('gh-dnf-')
+  for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
+  const keyFile = join(folder, 'key.asc')
+  await writeFile(keyFile, key)
+  const at = (name: string): string => join(folder, name)
+  await writeFile(at('dnf.conf'), `[main]
+reposdir=${at('repos.d')}
+varsdir=${at('vars')}
+cachedir=${at('cache')}
+persistdir=${at('persist')}
+logdir=${at('log')}
+plugins=0
+install_weak_deps=0
+best=1
+retries=1
+`)
+  await writeFile(at('repos.d/gatehouse.repo'), `[gatehouse]
+name=gatehouse
+baseurl=${baseurl}
+enabled=1
+gpgcheck=${signedPackages ? 1 : 0}
+repo_gpgcheck=1
+gpgkey=file://${keyFile}
+metadata_expire=0
+`)
+  const env = { HOME: at('home') }
+  const dnf = (...args: readonly string[]): Promise<Ran> =>
+    run('dnf', ['-c', at('dnf.conf'), `--installroot=${at('root')}`, '--releasever=9', '--forcearch=x86_64', '-y', ...args], { env, cwd: folder })
+  return {
+    folder,
+    refresh: () => dnf('makecache'),
+    install: (...packages) => dnf('install', ...packages),
+    update: () => dnf('upgrade', '--refresh'),
+    available: async () => {
+      const { out } = await dnf('-q', '-C', 'repoquery', '--available', '--qf', '%{name}-%{evr}.%{arch}')
+      return out.split('\n').filter(line => line !== '').sort()
+    },
+    installedVersion: name => installedIn(at('root'), name),
+    setKey: content => writeFile(keyFile, content),
+    close: async () => {
+      // dnf leaves one gpg-agent per cache folder behind; each ends when its folder is gone, sooner when it is asked
+      for (const home of (await mustRun('find', [folder, '-type', 'd', '-name', 'pubring'])).split('\n').filter(line => line !== '')) {
+        await run('gpgconf', ['--kill', 'gpg-agent'], { env: { GNUPGHOME: home } })
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

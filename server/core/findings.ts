@@ -15,6 +15,14 @@ export interface Finding {
   readonly epss?: number
   /** Listed in CISA's catalogue of known exploited vulnerabilities. */
   readonly kev?: boolean
+  /** What the engine matched: the source or binary package, in which feed, with which version. */
+  readonly matched?: { readonly ecosystem: string; readonly name: string; readonly version: string }
+  /** Who says so: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those that are the id itself. */
+  readonly advisories?: readonly string[]
+  /** The vector the score was computed from; `version` is `4.0`, `3.1`, `3.0` or `2.0`. */
+  readonly cvss?: { readonly version: string; readonly vector: string; readonly score: number }
+  /** Addresses where people read about it, at most a handful. */
+  readonly references?: readonly string[]
 }
 
 /** `unknown` ranks between medium and low: not knowing is not harmless. */

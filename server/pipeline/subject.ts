@@ -33,9 +33,9 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
 
 /** What the engines are given of a subject. */
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
-  const { identity, about } = await subject.inspected(signal)
+  const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject
-  return { identity, about, distribution, purl: format.purl(identity, distribution), inner: () => format.inner(file) }
+  return { identity, about, facts, distribution, purl: format.purl(identity, distribution), inner: () => format.inner(file) }
 }
 
 /** `hello 2.10-3 (amd64)` */

@@ -6,7 +6,7 @@ import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 interface Answer { readonly coverage: CoverageAnswer | 'unavailable'; readonly said: string; readonly findings: readonly Finding[] }
 
 // the best coverage any engine has is the coverage there is
-const ORDER = ['covered', 'partial', 'stale', 'no_data', 'unavailable'] as const
+const ORDER = ['covered', 'partial', 'stale', 'not_covered', 'no_data', 'unavailable'] as const
 
 /** `2 critical, 1 low` */
 function count(findings: readonly Finding[]): string {
@@ -36,7 +36,7 @@ function reportOf(answers: readonly Answer[], settings: Subject['settings']): Re
   if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
   // old or missing data may have found something, but that it found no more says nothing
   return {
-    step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage,
+    step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage === 'not_covered' ? 'no_data' : coverage,
     said: known === undefined ? said : `${known.said} ${said}`,
     ...(known === undefined ? {} : { findings }),
   }

@@ -11,6 +11,9 @@ export interface EngineStatus {
   readonly version?: string
   readonly signatures_version?: string
   readonly signatures_at?: string
+  /** For engines that look for vulnerabilities: which data is loaded, and of when it is. */
+  readonly data_version?: string
+  readonly data_at?: string
   /** Why it is not ok, in one sentence. */
   readonly error?: string
 }
@@ -21,6 +24,8 @@ export interface ScanSubject {
   readonly about: Description
   readonly distribution: Distribution
   readonly purl: string
+  /** The format's own index facts; an engine takes from them what it knows by name, such as `modularity`. */
+  readonly facts?: unknown
   inner(): AsyncIterable<InnerStream>
 }
 
@@ -30,8 +35,18 @@ export type AntivirusAnswer =
   /** A limit was exceeded, so the rest was not looked at: a failed scan, never a clean one. */
   | { readonly kind: 'unscannable'; readonly why: string; readonly where: string }
 
-/** `no_data`: nothing is loaded that covers this distribution. `stale`: what is loaded is too old to be believed. */
-export type CoverageAnswer = 'covered' | 'partial' | 'no_data' | 'stale'
+/**
+ * `partial`: what is loaded leaves vulnerabilities out, such as those without a fix. `not_covered`: something is loaded, but
+ * nothing for this distribution. `no_data`: nothing is loaded. `stale`: what is loaded is too old to be believed.
+ */
+export type CoverageAnswer = 'covered' | 'partial' | 'not_covered' | 'no_data' | 'stale'
+
+/** How far an engine can be believed about a distribution, and why, in one sentence. `data_at` is ISO 8601. */
+export interface DistributionCoverage {
+  readonly coverage: CoverageAnswer
+  readonly said: string
+  readonly data_at?: string
+}
 
 export interface VulnerabilityAnswer {
   readonly coverage: CoverageAnswer
@@ -53,6 +68,8 @@ export interface VulnerabilityScanner {
   readonly kind: 'vulnerability'
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
+  /** What it could say of packages of this distribution now; absent where an engine learns that only by scanning. */
+  covers?(distribution: Distribution): Promise<DistributionCoverage>
 }
 
 /** The engine did not answer: never read as clean. */

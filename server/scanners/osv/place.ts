@@ -1,0 +1,54 @@
+import { readdir, readlink, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Layout } from '../../files/layout.ts'
+
+/**
+ * Where compiled advisories lie, below `/repos/security`:
+ *
+ *     vulndb
+ *     ├── 7/meta.json                      what was loaded, from when, how many
+ *     ├── 7/debian-12/<00-ff>.ndjson.gz    advisories by package name
+ *     ├── 7/.cvss/<00-ff>.ndjson.gz        vectors by CVE, for advisories without one
+ *     ├── 7/.epss/<00-ff>.ndjson.gz        exploit probability by CVE
+ *     ├── 7/.kev/kev.ndjson.gz             known exploited vulnerabilities
+ *     ├── 8.part/                          being built; removed at the next import when it was cut off
+ *     ├── current ─▶ 7                     the commit point: one rename of a link
+ *     ├── feeds.json                       etags and times of the feeds
+ *     └── import.lock                      the process that imports
+ *
+ * One generation before the current one is kept.
+ */
+export interface Place {
+  readonly folder: string
+  readonly link: string
+  readonly lock: string
+  readonly feeds: string
+  generation(n: number): string
+}
+
+export function createPlace({ security }: Pick<Layout, 'security'>): Place {
+  const folder = join(security, 'vulndb')
+  return { folder, link: join(folder, 'current'), lock: join(folder, 'import.lock'), feeds: join(folder, 'feeds.json'), generation: n => join(folder, String(n)) }
+}
+
+/** The number of the live generation, or undefined before the first import. */
+export async function currentGeneration(place: Place): Promise<number | undefined> {
+  const target = await readlink(place.link).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+  return target !== undefined && /^\d+$/.test(target) ? Number(target) : undefined
+}
+
+/** Removes what no reader can ask for any more: everything but the current generation and the one before it. */
+export async function sweepGenerations(place: Place): Promise<void> {
+  const current = await currentGeneration(place) ?? 0
+  const names = await readdir(place.folder).catch(() => [])
+  const numbers = names.filter(name => /^\d+$/.test(name)).map(Number).filter(n => n < current).sort((a, b) => b - a)
+  const old = [...numbers.slice(1).map(String), ...names.filter(name => /^\d+$/.test(name) && Number(name) > current), ...names.filter(name => name.endsWith('.part'))]
+  for (const name of old) await rm(join(place.folder, name), { recursive: true, force: true })
+}
+
+/** Two hex digits that a name always gets: which piece of a table holds it (FNV-1a). */
+export function shardOf(name: string): string {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
+  return ((hash ^ hash >>> 8 ^ hash >>> 16) & 255).toString(16).padStart(2, '0')
+}

@@ -38,6 +38,10 @@ interface TarOptions {
   readonly maxEntries: number
   /** The most bytes to keep of this entry's body, which is refused when longer; undefined: do not keep it. */
   keep?(entry: TarEntry): number | undefined
+  /** `absent` for an archive that another one goes on from, so that it must not have an end mark. */
+  readonly endMark?: 'required' | 'absent'
+  /** `ustar` refuses what is skipped, or taken for the end, by readers that know only ustar, pax and GNU long names. */
+  readonly dialect?: 'any' | 'ustar'
 }
 
 function octal(field: Buffer, what: string): number {
@@ -122,10 +126,22 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   return { name, type, size, link: linked ? ahead.link ?? text(header.subarray(157, 257), what) : '' }
 }
 
+/** What the strict dialect refuses. apk-tools takes an empty name for the end, and passes over a type flag of NUL. */
+function mustBeUstar(header: Buffer, what: string): void {
+  const magic = header.toString('latin1', 257, 265)
+  if (!magic.startsWith('ustar')) malformed(`${what} holds a header that is not ustar, which its reader refuses`)
+  if (header[0] === 0) malformed(`${what} holds a header with an empty name, which its reader takes for the end`)
+  if (header[156] === 0) malformed(`${what} holds an entry of no type, which its reader passes over`)
+  if (header[156] === 0x4b) malformed(`${what} holds a GNU long link target, which its reader cuts off; pax is read`)
+  if (magic !== 'ustar\x0000' && header[345] !== 0) malformed(`${what} holds a GNU header with a prefix, which readers join differently`)
+}
+
 /** Puts together what is needed whole from the chunks it comes in. */
 interface Collector {
   /** The next `size` bytes from `at`, once they are all there, and where to go on. */
   take(chunk: Buffer, at: number, size: number): { readonly whole?: Buffer; readonly next: number }
+  /** True when nothing is waited for. */
+  isEmpty(): boolean
 }
 
 function createCollector(): Collector {
@@ -144,6 +160,7 @@ function createCollector(): Collector {
       heldBytes = 0
       return { whole, next }
     },
+    isEmpty: () => heldBytes === 0,
   }
 }
 
@@ -168,7 +185,7 @@ function readExtension(body: Buffer, flag: string, what: string): Ahead {
  * files, anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg unpacks.
  */
 export function createTarReader(options: TarOptions): TarReader {
-  const { what } = options
+  const { what, endMark = 'required', dialect = 'any' } = options
   const collector = createCollector()
   let skip = 0
   let ended = false
@@ -179,6 +196,7 @@ export function createTarReader(options: TarOptions): TarReader {
 
   const begin = (block: Buffer): TarEntry | undefined => {
     if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
+    if (dialect === 'ustar') mustBeUstar(block, what)
     entries += 1
     if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
     const flag = String.fromCharCode(block[156] ?? 0)
@@ -214,6 +232,7 @@ export function createTarReader(options: TarOptions): TarReader {
     }
     if (!isZero(whole)) return begin(whole)
     if (ahead.name !== undefined || ahead.link !== undefined) malformed(`${what} ends after a long name, without the file it is for`)
+    if (endMark === 'absent') malformed(`${what} has an end mark, behind which its reader sees nothing more`)
     ended = true
     return undefined
   }
@@ -238,7 +257,8 @@ export function createTarReader(options: TarOptions): TarReader {
       return found
     },
     end() {
-      if (!ended) malformed(`${what} stops without an end mark: it is cut off`)
+      const isCut = skip > 0 || collecting !== undefined || ahead.name !== undefined || ahead.link !== undefined || !collector.isEmpty()
+      if (endMark === 'absent' ? isCut : !ended) malformed(`${what} stops ${endMark === 'absent' ? 'in the middle of an entry' : 'without an end mark'}: it is cut off`)
     },
   }
 }

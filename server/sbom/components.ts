@@ -1,0 +1,132 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { FormatId } from '../core/identity.ts'
+import type { Manifest } from '../core/manifest.ts'
+import type { Pool } from '../files/pool.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import type { Format } from '../formats/format.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { Malformed, printBytes } from '../lib/limited.ts'
+import { wantedFiles, type WantedFile } from './archive.ts'
+import { componentAt, sortComponents, type Component, type Contents } from './component.ts'
+import { jarComponents, type Budget } from './jar.ts'
+import { JAVA_ARCHIVE, lockfileReader } from './lockfiles.ts'
+
+/** A package as this needs it. */
+export interface Carrier { readonly ref: Manifest['ref']; readonly blob: Manifest['blob']; readonly filename: string }
+
+/** The libraries that packages carry inside themselves. */
+export interface Components {
+  /**
+   * What one package carries; read from its payload at the first call and kept by its digest. A package none of whose paths
+   * may name components costs nothing.
+   * @param files  its paths, or only whether any of them is a candidate, where a query has said so
+   */
+  of(carrier: Carrier, files: readonly string[] | boolean): Promise<Contents>
+}
+
+export interface ComponentsDeps {
+  readonly pool: Pick<Pool, 'locate'>
+  readonly formats: (id: FormatId) => Pick<Format, 'inner'>
+  /** `security/components`: a cache, that may be removed at any time. */
+  readonly folder: string
+}
+
+const NOTHING: Contents = { components: [], incomplete: [] }
+const SCHEMA = 1
+const MOST_LOCKFILE = 16 * 1024 * 1024
+const MOST_ARCHIVE = 128 * 1024 * 1024
+const MOST_INFLATED = 512 * 1024 * 1024
+const MOST_COMPONENTS = 20_000
+const MOST_NOTES = 20
+const SECONDS = 60
+
+const ARCHIVE = new RegExp(JAVA_ARCHIVE)
+const isArchive = (path: string): boolean => ARCHIVE.test(path)
+const isCandidate = (path: string): boolean => isArchive(path) || lockfileReader(path) !== undefined
+
+/** What is known so far of one package. */
+interface Reading { readonly components: Component[]; readonly notes: string[]; readonly budget: Budget; isLate: boolean }
+
+async function readOne({ path, body }: WantedFile, { components, notes, budget }: Reading): Promise<void> {
+  try {
+    const found = isArchive(path)
+      ? await jarComponents(path, body, budget)
+      : (lockfileReader(path)?.(body.toString('utf8'), path) ?? []).map(one => componentAt(one, path))
+    components.push(...found)
+  } catch (error) {
+    // yauzl's errors are plain ones, with a sentence for people; whatever this file is, the others still count
+    notes.push(`${path}: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`)
+  }
+}
+
+/** Reads the payload once, within its budgets; what is over them is told in `incomplete`. */
+export async function readContents(format: Pick<Format, 'inner'>, file: SpooledFile): Promise<Contents & { readonly isLate: boolean }> {
+  const reading: Reading = { components: [], notes: [], budget: { bytes: MOST_INFLATED }, isLate: false }
+  const { components, notes } = reading
+  const deadline = performance.now() + SECONDS * 1000
+  const want = (path: string, size: number): number | undefined => {
+    if (!isCandidate(path)) return undefined
+    const most = isArchive(path) ? MOST_ARCHIVE : MOST_LOCKFILE
+    if (size > most) notes.push(`${path} has ${size} bytes, at most ${printBytes(most)} are read.`)
+    return most
+  }
+  try {
+    for await (const inner of format.inner(file)) {
+      for await (const wanted of wantedFiles(inner, want)) {
+        await readOne(wanted, reading)
+        if (components.length > MOST_COMPONENTS) notes.push(`It names more than ${MOST_COMPONENTS} components; the rest is left out.`)
+        reading.isLate = performance.now() > deadline
+        if (reading.isLate) notes.push(`Reading it took longer than ${SECONDS} s; the rest is left out.`)
+        if (reading.isLate || components.length > MOST_COMPONENTS) return sorted(reading)
+      }
+    }
+  } catch (error) {
+    notes.push(`The payload could not be read to its end: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`)
+  }
+  return sorted(reading)
+}
+
+function sorted({ components, notes, isLate }: Reading): Contents & { readonly isLate: boolean } {
+  const cut = notes.length > MOST_NOTES ? [...notes.slice(0, MOST_NOTES), `And ${notes.length - MOST_NOTES} more.`] : notes
+  return { components: sortComponents(components).slice(0, MOST_COMPONENTS), incomplete: cut, isLate }
+}
+
+async function readKept(path: string): Promise<Contents | undefined> {
+  try {
+    const { schema, ...contents } = JSON.parse(await readFile(path, 'utf8')) as Contents & { readonly schema: number }
+    return schema === SCHEMA ? contents : undefined
+  } catch {
+    return undefined // absent or damaged: a cache is made again
+  }
+}
+
+/** Makes the reader over the pool and its cache. One payload is read at a time: it is decompressed on the threads that serve requests. */
+export function createComponents({ pool, formats, folder }: ComponentsDeps): Components {
+  const lock = createKeyedLock()
+  const pathOf = (digest: string): string => join(folder, digest.slice(0, 2), `${digest}.json`)
+
+  async function read({ ref, blob, filename }: Carrier): ReturnType<typeof readContents> {
+    const path = await pool.locate(blob.sha256)
+    return readContents(formats(ref.format), { path, filename, blob, head: new Uint8Array(), discard: async () => undefined })
+  }
+
+  return {
+    async of(carrier, files) {
+      if (files === false || (Array.isArray(files) && !files.some(isCandidate))) return NOTHING
+      const path = pathOf(carrier.blob.sha256)
+      const kept = await readKept(path)
+      if (kept !== undefined) return kept
+      return lock.run('read', async () => {
+        const meanwhile = await readKept(path)
+        if (meanwhile !== undefined) return meanwhile
+        const { isLate, ...contents } = await read(carrier)
+        if (isLate) return contents // a busy moment must not be remembered as what there is
+        await mkdir(dirname(path), { recursive: true })
+        await writeAtomic(path, JSON.stringify({ schema: SCHEMA, ...contents }))
+        return contents
+      })
+    },
+  }
+}

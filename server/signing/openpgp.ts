@@ -59,6 +59,10 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Sign
       const message = await openpgp.createMessage({ binary: bytes })
       return openpgp.sign({ message, signingKeys, detached: true, date: now(), config: CONFIG })
     },
+    async detachOne(bytes) {
+      const message = await openpgp.createMessage({ binary: bytes })
+      return Buffer.from(await openpgp.sign({ message, signingKeys: signingKeys.slice(0, 1), detached: true, format: 'binary', date: now(), config: CONFIG }))
+    },
     async verifyClearsigned(document) {
       try {
         const message = await openpgp.readCleartextMessage({ cleartextMessage: document })

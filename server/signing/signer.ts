@@ -18,6 +18,8 @@ export interface Signer {
   clearsign(text: string): Promise<string>
   /** An armoured detached signature: `Release.gpg`, `repomd.xml.asc`. */
   detach(bytes: Uint8Array): Promise<string>
+  /** A binary detached signature by the current key alone: a package has room for one. */
+  detachOne(bytes: Uint8Array): Promise<Buffer>
   /** True when every signature of the document verifies against the active keys. */
   verifyClearsigned(document: string): Promise<boolean>
   verifyDetached(bytes: Uint8Array, signature: string): Promise<boolean>

@@ -9,7 +9,7 @@ import { createXzWatch } from './xz.ts'
 
 const KINDS = ['gzip', 'xz', 'zstd'] as const
 
-function pack(body: Buffer, kind: Compression): Buffer {
+function pack(body: Buffer, kind: Exclude<Compression, 'bzip2'>): Buffer {
   switch (kind) {
     case 'gzip': return gzipSync(body)
     case 'xz': return compressSync(body)

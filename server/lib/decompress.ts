@@ -1,10 +1,11 @@
 import { Readable, pipeline } from 'node:stream'
 import { constants, createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Gunzip, ZstdDecompress } from 'node:zlib'
+import { unbzip2 } from './bzip2.ts'
 import { Malformed, malformed } from './limited.ts'
 import { createXzWatch } from './xz.ts'
 
-export type Compression = 'none' | 'gzip' | 'xz' | 'zstd'
+export type Compression = 'none' | 'gzip' | 'xz' | 'zstd' | 'bzip2'
 
 /** A compressed stretch of a file. `chunks` may be called more than once and reads only as it is asked. */
 export interface Packed {
@@ -32,7 +33,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
  * takes one xz stream and one zstd frame. So all of the bytes must have been taken, or the package is refused.
  */
 function mustBeWhole(what: string, taken: number, size: number): void {
-  if (taken !== size) malformed(`${what} goes on for ${size - taken} bytes behind the end of its compressed stream, where dpkg does not look`)
+  if (taken !== size) malformed(`${what} goes on for ${size - taken} bytes behind the end of its compressed stream, where not every reader looks`)
 }
 
 /** Unpacks a small member in one call; undefined when it unpacks to more than may be held. */
@@ -119,12 +120,22 @@ async function* throughXz(packed: Packed): AsyncGenerator<Buffer> {
   }
 }
 
+async function* throughBzip2(packed: Packed): AsyncGenerator<Buffer> {
+  try {
+    yield* unbzip2(packed.chunks())
+  } catch (error) {
+    if (error instanceof Malformed) malformed(`${packed.what}: ${error.why}`, error)
+    throw error
+  }
+}
+
 function throughStream(packed: Packed): AsyncGenerator<Buffer> {
   switch (packed.compression) {
     case 'none': return packed.chunks()
     case 'gzip': return throughZlib(packed, createGunzip({ chunkSize: OUT }))
     case 'zstd': return throughZlib(packed, createZstdDecompress({ chunkSize: OUT, ...ZSTD }))
     case 'xz': return throughXz(packed)
+    case 'bzip2': return throughBzip2(packed)
   }
 }
 
@@ -134,7 +145,7 @@ function throughStream(packed: Packed): AsyncGenerator<Buffer> {
  * @throws Malformed for a damaged, cut-off or continued stream
  */
 export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {
-  if (packed.compression !== 'none' && packed.size <= AT_ONCE_PACKED) {
+  if (packed.compression !== 'none' && packed.compression !== 'bzip2' && packed.size <= AT_ONCE_PACKED) {
     const chunks: Buffer[] = []
     for await (const chunk of packed.chunks()) chunks.push(chunk)
     const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)

@@ -1,0 +1,31 @@
+import semver from 'semver'
+
+/** `1`, `1.2` and `v1.2.3` are written in advisories too; npm reads them as what they mean. */
+function complete(text: string): string {
+  const [, numbers = '', rest = ''] = /^[v=\s]*(\d+(?:\.\d+)?)((?:[-+].*)?)$/.exec(text) ?? []
+  return numbers === '' ? text : `${numbers}${'.0'.repeat(3 - numbers.split('.').length)}${rest}`
+}
+
+// a package's versions are asked for again and again while it is matched against many ranges
+const parsed = new Map<string, semver.SemVer | null>()
+
+function parse(text: string): semver.SemVer | null {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  const version = semver.parse(complete(text), { loose: true })
+  if (parsed.size >= 5_000) parsed.clear()
+  parsed.set(text, version)
+  return version
+}
+
+export function isSemver(text: string): boolean {
+  return text.length <= 256 && parse(text) !== null
+}
+
+/** Precedence of semver.org 2.0.0, 11; build metadata does not count. @throws TypeError for what `isSemver` refuses */
+export function compareSemver(a: string, b: string): number {
+  const x = parse(a)
+  const y = parse(b)
+  if (x === null || y === null) throw new TypeError(`${x === null ? a : b} is no semantic version`)
+  return x.compare(y)
+}

@@ -4,6 +4,7 @@ import { handleDebts, oweEveryTree } from './compose/debts.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { composeHealth } from './compose/health.ts'
 import { createListener } from './compose/listener.ts'
+import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
@@ -65,8 +66,9 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
   const scanners = createScanners({ clamd: { address: env.clamd, clock } })
   const antivirus = firstOf(scanners.antivirus)
+  const outbound = await composeOutbound(env, base, log)
 
-  const catalog = createCatalog({ db, outbox, pool, audit, events, clock })
+  const catalog = createCatalog({ db, outbox, pool, audit, events, clock, notices: outbound.notices })
   const rebuild = createRebuild({ db, outbox, manifests })
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
@@ -75,9 +77,10 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })
+  const inbound = outbound.inbound({})
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin,
+    env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound,
     jwtSecret: base.jwtSecret, activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
@@ -103,6 +106,8 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
     async start() {
       if (env.admin !== undefined) await firstAdmin.provision(env.admin)
       await repair()
+      outbound.delivery.handle()
+      inbound.handle()
       outbox.start()
       scheduler.start()
       settings.subscribe(() => scheduler.reschedule())
@@ -116,6 +121,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
       await listener.close()
       await scheduler.stop()
       await health.stop()
+      outbound.delivery.stop()
       await outbox.stop()
       await publisher.close()
       await base.threads.close()

@@ -14,6 +14,7 @@ import { isoNow, type Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
+import type { Notices } from '../outbound/notices.ts'
 import type { Events } from '../record/events.ts'
 import { deleteManifest, findManifest, insertManifest, lockManifest, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
 
@@ -68,6 +69,8 @@ export interface CatalogDeps {
   readonly audit: Audit
   readonly events: Events
   readonly clock: Clock
+  /** Who tells people; without it nobody is told. */
+  readonly notices?: Pick<Notices, 'oweMove'>
 }
 
 /** Contents follow the packages at their own pace: they are large and change with every package. */
@@ -125,12 +128,14 @@ function refuseOtherBytes(known: Manifest, incoming: Manifest): void {
   fail('duplicate_conflict', { ref: printRef(known.ref), incoming_sha256: incoming.blob.sha256, existing_sha256: known.blob.sha256 })
 }
 
-export function createCatalog({ db, outbox, pool, audit, events, clock }: CatalogDeps): Catalog {
+export function createCatalog({ db, outbox, pool, audit, events, clock, notices }: CatalogDeps): Catalog {
   // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
   const blobLock = createKeyedLock()
 
   async function commit(fact: AuditFact, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
     await audit.owe(tx, fact)
+    // what a person put into quarantine is no news of the gate's
+    if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, before, after)
     const ask = await oweEffects(tx, outbox, before, after)
     failpoint('catalog:before-commit')
     return ask

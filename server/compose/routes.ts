@@ -24,6 +24,8 @@ import { distributionHandlers } from '../features/distributions/handlers.ts'
 import { health as healthRows } from '../features/health/contract.ts'
 import { healthHandlers } from '../features/health/handlers.ts'
 import type { Health } from '../features/health/health.ts'
+import { notifications } from '../features/notifications/contract.ts'
+import { notificationHandlers } from '../features/notifications/handlers.ts'
 import { security } from '../features/security/contract.ts'
 import { securityHandlers } from '../features/security/handlers.ts'
 import { settings as settingsRows } from '../features/settings/contract.ts'
@@ -33,6 +35,9 @@ import type { FirstAdmin } from '../features/setup/first-admin.ts'
 import { setupHandlers } from '../features/setup/handlers.ts'
 import { uploads } from '../features/uploads/contract.ts'
 import { uploadHandlers } from '../features/uploads/handlers.ts'
+import { webhooks } from '../features/webhooks/contract.ts'
+import { webhookHandlers } from '../features/webhooks/handlers.ts'
+import type { Inbound } from '../features/webhooks/inbound.ts'
 import type { Spool } from '../files/spool.ts'
 import type { Format } from '../formats/format.ts'
 import { FORMATS, getFormat } from '../formats/index.ts'
@@ -46,6 +51,7 @@ import type { Metrics } from '../record/metrics.ts'
 import type { AntivirusScanner } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
+import type { Outbound } from './outbound.ts'
 
 export interface RouteParts {
   readonly env: Env
@@ -64,6 +70,8 @@ export interface RouteParts {
   readonly health: Health
   readonly antivirus: AntivirusScanner
   readonly firstAdmin: FirstAdmin
+  readonly outbound: Outbound
+  readonly inbound: Inbound
   readonly jwtSecret: string
   readonly activeFormats: readonly Format[]
 }
@@ -95,6 +103,8 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
+    ...bind(notifications, notificationHandlers, parts.outbound),
+    ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),
     ...bind(healthRows, healthHandlers, { health: parts.health, metrics, clock, metricsToken: env.metricsToken }),
   ]
   return { routes, authenticate: login.authenticate }

@@ -6,13 +6,14 @@ import { publication } from './migrations/0003-publication.ts'
 import { sessions } from './migrations/0004-sessions.ts'
 import { mfaSessions } from './migrations/0005-mfa-sessions.ts'
 import { review } from './migrations/0006-review.ts'
+import { notifications } from './migrations/0008-notifications.ts'
 import { rollback } from './migrations/0009-rollback.ts'
 
 /** One step forward. `up` is plain SQL; a step that is released is never changed. */
 export interface Migration { readonly name: string; readonly up: string }
 
 /** In order. A new step goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, rollback]
+export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback]
 
 const source: Knex.MigrationSource<Migration> = {
   getMigrations: async () => [...MIGRATIONS],

@@ -1,0 +1,101 @@
+import type { Severity } from '../core/findings.ts'
+import type { Manifest } from '../core/manifest.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Settings } from '../settings/store.ts'
+import { renderNotice, type Rendered } from './notice-text.ts'
+
+/** What people are told about one package. */
+export interface NoticePackage {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly worst: Severity | null
+  /** Worst first, at most 50. */
+  readonly cves: readonly string[]
+  readonly by: string
+}
+
+/** A package whose deadline has passed. */
+export interface Overdue extends Pick<NoticePackage, 'name' | 'version' | 'arch' | 'distribution' | 'worst'> {
+  /** ISO 8601. */
+  readonly due_at: string
+}
+
+/** What is worth telling. Source: the specification, "Events", 1 and 3. */
+export type Notice =
+  | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
+  | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
+  /** `packages` counts those that changed; below `notifications.webhook_min_packages` nobody is told. */
+  | { readonly event: 'sync.finished' | 'mirror.finished'; readonly source: string; readonly result: 'success' | 'failure'; readonly packages: number; readonly detail?: string }
+
+/**
+ * Owes messages to people: by webhook all of them, by mail breached deadlines. They are written down with the change they tell
+ * of, delivered afterwards, and lost in no crash. What is switched off in the settings is not owed.
+ */
+export interface Notices {
+  /** In the caller's transaction; call `outbox.nudge()` after the commit. */
+  owe(tx: Tx, notice: Notice): Promise<void>
+  /** In a transaction of its own. */
+  tell(notice: Notice): Promise<void>
+  /** Owes what the step from `before` to `after` is worth telling: into quarantine by the gate, and into the review queue. */
+  oweMove(tx: Tx, before: Manifest | undefined, after: Manifest | undefined): Promise<void>
+}
+
+export interface NoticesDeps {
+  readonly db: Db
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+export type Channel = 'webhook' | 'mail'
+
+const MOST_CVES = 50
+
+/** The ways in which this is told, as the settings are now. */
+function channelsOf(notice: Notice, { notifications, email }: ReturnType<Settings['now']>): Channel[] {
+  const isSmall = 'result' in notice && notice.packages < notifications.webhook_min_packages
+  const byWebhook = notifications.webhook_enabled && notifications.webhook_url !== '' && !isSmall
+  const byMail = email.enabled && email.to_addresses !== '' && notice.event === 'sla.breached'
+  return [...byWebhook ? ['webhook' as const] : [], ...byMail ? ['mail' as const] : []]
+}
+
+function moveOf(before: Manifest | undefined, after: Manifest | undefined): Notice | undefined {
+  if (after === undefined || after.state === before?.state) return undefined
+  if (after.state !== 'quarantined' && after.state !== 'pending_review') return undefined
+  const { ref, findings, worst = null, by } = after
+  return {
+    event: after.state === 'quarantined' ? 'package.quarantined' : 'package.pending_review',
+    package: { name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, worst, cves: [...new Set(findings.map(({ id }) => id))].slice(0, MOST_CVES), by },
+  }
+}
+
+async function write(tx: Tx, channel: Channel, { event, body }: { readonly event: string; readonly body: Rendered }, at: string): Promise<number> {
+  const row = await tx.first<{ id: number }>('insert into notice (channel, event, body, made_at) values ($1, $2, $3, $4) returning id', [channel, event, JSON.stringify(body), at])
+  return row?.id ?? 0
+}
+
+export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Notices {
+  async function owe(tx: Tx, notice: Notice): Promise<void> {
+    const now = settings.now()
+    const at = isoNow(clock)
+    for (const channel of channelsOf(notice, now)) {
+      const id = await write(tx, channel, { event: notice.event, body: renderNotice(notice, at, now.app_url) }, at)
+      await outbox.owe(tx, `${channel}:${id}`)
+    }
+  }
+  return {
+    owe,
+    tell: async notice => {
+      await db.tx(tx => owe(tx, notice))
+      outbox.nudge()
+    },
+    oweMove: async (tx, before, after) => {
+      const notice = moveOf(before, after)
+      if (notice !== undefined) await owe(tx, notice)
+    },
+  }
+}

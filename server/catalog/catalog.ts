@@ -21,16 +21,18 @@ import { deleteManifest, findManifest, insertManifest, lockManifest, markDirty, 
 /** Who did it and from where, for the audit line. */
 export interface Actor { readonly name: string; readonly ip?: string }
 
-/** What a review makes of a package: the whole manifest as it is to be, and the line for the audit log. */
+/** What a review makes of a package: the whole manifest as it is to be, and the line for the audit log; none where only scores moved. */
 export interface Judgement {
   readonly after: Manifest
-  readonly fact: Pick<AuditFact, 'action' | 'result' | 'detail'>
+  readonly fact?: Pick<AuditFact, 'action' | 'result' | 'detail'>
 }
 
 /** Everything that can alter a package's state. */
 export type Change =
   /** A package that came through the gate, in the state the verdict gave it. */
   | { readonly kind: 'admit'; readonly manifest: Manifest; readonly file: SpooledFile }
+  /** A published package is published in another distribution, too: the same bytes, what the gate said, what people decided. */
+  | { readonly kind: 'copy'; readonly from: PackageRef; readonly to: PackageRef }
   /** A person, or a retroactive mechanism, moved it. */
   | { readonly kind: 'event'; readonly ref: PackageRef; readonly event: Event; readonly decision?: Decision; readonly why: string }
   /** It was scanned again. The verdict may have moved it. */
@@ -109,13 +111,14 @@ function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest |
       ...about, action: change.manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT', result: RESULT_OF_STATE[change.manifest.state],
       detail: `${change.manifest.filename}, SHA-256 ${change.manifest.blob.sha256}: ${change.manifest.state}.`,
     }
+    case 'copy': return { ...about, action: 'PROMOTE', result: 'SUCCESS', detail: `${ref.arch}, from ${change.from.codename}: the same bytes, SHA-256 ${after?.blob.sha256 ?? ''}.` }
     case 'event': return { ...about, action: AUDIT_OF_EVENT[change.event], result: 'SUCCESS', detail: `${change.why}${moved}` }
     case 'rescan': return { ...about, action: 'RESCAN', result: 'SUCCESS', detail: `${change.findings.length} findings.${moved}` }
     case 'delete': return { ...about, action: 'DELETE', result: 'SUCCESS', detail: `${ref.arch}, was ${before?.state ?? ''}. ${change.why}`.trim() }
   }
 }
 
-function apply(change: Exclude<Change, { kind: 'admit' | 'review' | 'delete' }>, before: Manifest, now: string): Manifest {
+function apply(change: Exclude<Change, { kind: 'admit' | 'copy' | 'review' | 'delete' }>, before: Manifest, now: string): Manifest {
   const state = change.event === undefined ? before.state : transition(before.state, change.event)
   if (change.kind === 'event') return { ...before, state, changed_at: now, ...(change.decision === undefined ? {} : { decision: change.decision }) }
   const severity = worst(change.findings)
@@ -132,13 +135,41 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
   // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
   const blobLock = createKeyedLock()
 
-  async function commit(fact: AuditFact, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
-    await audit.owe(tx, fact)
+  async function commit(fact: AuditFact | undefined, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
+    if (fact !== undefined) await audit.owe(tx, fact)
     // what a person put into quarantine is no news of the gate's
     if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, before, after)
     const ask = await oweEffects(tx, outbox, before, after)
     failpoint('catalog:before-commit')
     return ask
+  }
+
+  /** Writes a row that is new. @returns `already` where another request was faster with the same bytes. @throws duplicate_conflict */
+  async function insert(change: Change & { kind: 'admit' | 'copy' }, manifest: Manifest, actor: Actor): Promise<Written> {
+    return db.tx<Written>(async tx => {
+      if (!await insertManifest(tx, manifest)) {
+        const other = await lockManifest(tx, manifest.ref)
+        if (other === undefined) throw new Error(`${printRef(manifest.ref)} came and went at the same moment`)
+        refuseOtherBytes(other, manifest)
+        return { outcome: 'already', manifest: other }
+      }
+      const ask = await commit(auditOf(change, undefined, manifest, actor), undefined, manifest, tx)
+      return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
+    })
+  }
+
+  async function copy(change: Change & { kind: 'copy' }, actor: Actor): Promise<Written> {
+    const missing = (): never => fail('version_not_found', { name: change.from.name, version: change.from.version })
+    const seen = await findManifest(db, change.from) ?? missing()
+    return blobLock.run(seen.blob.sha256, async () => {
+      const source = await findManifest(db, change.from) ?? missing()
+      if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
+      const manifest: Manifest = { ...source, ref: change.to, changed_at: isoNow(clock) }
+      const known = await findManifest(db, change.to)
+      if (known === undefined) return insert(change, manifest, actor)
+      refuseOtherBytes(known, manifest)
+      return { outcome: 'already', manifest: known }
+    })
   }
 
   async function admit(change: Change & { kind: 'admit' }, actor: Actor): Promise<Written> {
@@ -151,30 +182,21 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
       }
       if (manifest.state === 'published' || manifest.state === 'pending_review') await pool.add(file)
       else if (await whereBlobBelongs(db, manifest.blob.sha256) !== 'pool') await pool.quarantine(file)
-      return db.tx<Written>(async tx => {
-        if (!await insertManifest(tx, manifest)) { // another upload of the same identity was faster
-          const other = await lockManifest(tx, manifest.ref)
-          if (other === undefined) throw new Error(`${printRef(manifest.ref)} came and went at the same moment`)
-          refuseOtherBytes(other, manifest)
-          return { outcome: 'already', manifest: other }
-        }
-        const ask = await commit(auditOf(change, undefined, manifest, actor), undefined, manifest, tx)
-        return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
-      })
+      return insert(change, manifest, actor)
     })
   }
 
   /** What becomes of a package, and its audit line; undefined when a review changes nothing. */
-  function work(change: Exclude<Change, { kind: 'admit' }>, before: Manifest, actor: Actor): { readonly after: Manifest | undefined; readonly fact: AuditFact } | undefined {
+  function work(change: Exclude<Change, { kind: 'admit' | 'copy' }>, before: Manifest, actor: Actor): { readonly after: Manifest | undefined; readonly fact?: AuditFact } | undefined {
     if (change.kind === 'review') {
       const judged = change.judge(before, isoNow(clock))
-      return judged && { after: keepBooks(before, judged.after), fact: { ...aboutWhom(before.ref, actor), ...judged.fact } }
+      return judged && { after: keepBooks(before, judged.after), ...judged.fact === undefined ? {} : { fact: { ...aboutWhom(before.ref, actor), ...judged.fact } } }
     }
     const after = change.kind === 'delete' ? undefined : keepBooks(before, apply(change, before, isoNow(clock)))
     return { after, fact: auditOf(change, before, after, actor) }
   }
 
-  async function alter(change: Exclude<Change, { kind: 'admit' }>, actor: Actor): Promise<Written> {
+  async function alter(change: Exclude<Change, { kind: 'admit' | 'copy' }>, actor: Actor): Promise<Written> {
     const known = await findManifest(db, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
     return blobLock.run(known.blob.sha256, () => db.tx<Written>(async tx => {
       const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
@@ -193,7 +215,7 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
   return {
     find: ref => findManifest(db, ref),
     async change(change, actor) {
-      const { outcome, manifest, ask } = await (change.kind === 'admit' ? admit(change, actor) : alter(change, actor))
+      const { outcome, manifest, ask } = await (change.kind === 'admit' ? admit(change, actor) : change.kind === 'copy' ? copy(change, actor) : alter(change, actor))
       if (outcome !== 'already') {
         failpoint('catalog:after-commit')
         outbox.nudge()

@@ -53,7 +53,7 @@ export interface Decision {
 export interface Review {
   /** Since when it waits for a decision; absent while it does not. */
   readonly held_at?: Iso
-  /** Why it waits, in one sentence, where no step of the gate says it. */
+  /** Why it waits or is in quarantine, in one sentence, where no step of the gate says it. */
   readonly held_for?: string
   readonly assigned_to?: string
   /** Every decision, oldest first. */

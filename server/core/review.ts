@@ -37,16 +37,20 @@ export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): 
 }
 
 /**
- * What the policy makes of a known package now, by what was last found in it and what was accepted since. An approval that
- * stands also speaks for steps that could not answer then. May only hold for review, as everything after the admission.
+ * What the policy makes of a known package now, by what was last found in it and what was accepted since. May only hold it
+ * for review, as everything after the admission. What could not be looked at holds a package that waits, but takes none away
+ * that is served or that somebody approved.
  */
 export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
-  const open = openFindings(manifest, now)
-  const scan: Report = { step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', ...manifest.reports.find(({ step }) => step === 'vulnerabilities') }
-  const others = manifest.reports.filter(({ step }) => step !== 'vulnerabilities')
+  const isSettled = manifest.state === 'published' || isApproved(manifest, now)
+  const found = manifest.reports.find(({ step }) => step === 'vulnerabilities')
+  const others = isSettled ? [] : manifest.reports.filter(({ step }) => step !== 'vulnerabilities')
   // the outcome of a scan was by the policy of its day; what it found is looked at with today's
-  const counted: Report = { ...scan, outcome: scan.outcome === 'unavailable' && !isApproved(manifest, now) ? 'unavailable' : 'ok', findings: open }
-  return decide(isApproved(manifest, now) ? [counted] : [...others, counted], policy, 'retro')
+  const counted: Report = {
+    step: 'vulnerabilities', verdict: found?.verdict ?? 'findings', said: found?.said ?? '',
+    outcome: found?.outcome === 'unavailable' && !isSettled ? 'unavailable' : 'ok', findings: openFindings(manifest, now),
+  }
+  return decide([...others, counted], policy, 'retro')
 }
 
 /** Of what a new scan found: what neither the last one nor any before it had. A disappeared one that comes back is not new. */
@@ -98,9 +102,11 @@ export function keepBooks(before: Manifest, after: Manifest): Manifest {
   const history = historyOf(after)
   const isNoted = after.decision === undefined || history.some(({ at, cve }) => cve === undefined && at === after.decision?.at)
   const held = after.state !== 'pending_review' ? undefined : heldSince(before) ?? after.changed_at
+  const isOver = before.state !== after.state && held_for === before.review?.held_for // the reason belonged to the state before
   const review = {
     ...rest, ...history.length === 0 && isNoted ? {} : { history: isNoted || after.decision === undefined ? history : [...history, after.decision] },
-    ...held === undefined ? {} : { held_at: held, ...assigned_to === undefined ? {} : { assigned_to }, ...held_for === undefined ? {} : { held_for } },
+    ...held === undefined ? {} : { held_at: held, ...assigned_to === undefined ? {} : { assigned_to } },
+    ...held_for === undefined || isOver ? {} : { held_for },
   }
   const { review: __, ...manifest } = after
   return Object.keys(review).length === 0 ? manifest : { ...manifest, review }

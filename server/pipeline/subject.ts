@@ -1,4 +1,5 @@
 import type { Distribution } from '../core/distributions.ts'
+import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { CvePolicy, Report, StepName } from '../core/policy.ts'
 import type { SpooledFile } from '../files/spool.ts'
@@ -15,6 +16,8 @@ export interface Subject {
   readonly expectedSha256?: string
   /** One snapshot for the whole run: a setting that changes meanwhile does not split it. */
   readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
+  /** Set for a package that is known already: a scan may only hold it, and these vulnerabilities were accepted. */
+  readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
   /** What the package is; read from the file at the first call, the same value at the next. @throws bad_package, wrong_arch */
   inspected(signal: AbortSignal): Promise<Inspection>
 }
@@ -35,7 +38,7 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject
-  return { identity, about, facts, distribution, purl: format.purl(identity, distribution), inner: () => format.inner(file) }
+  return { identity, about, facts, distribution, purl: format.purl(identity, distribution, about.source), inner: () => format.inner(file) }
 }
 
 /** `hello 2.10-3 (amd64)` */

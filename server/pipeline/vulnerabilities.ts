@@ -15,10 +15,14 @@ function count(findings: readonly Finding[]): string {
 }
 
 /** What the policy makes of findings, in the words of a report. */
-function found(findings: readonly Finding[], settings: Subject['settings']): Report {
-  const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.`
+function found(findings: readonly Finding[], { settings, again }: Pick<Subject, 'settings' | 'again'>): Report {
+  const open = again === undefined ? findings : findings.filter(finding => !again.isAccepted(finding))
+  const accepted = findings.length === open.length ? '' : ` ${findings.length - open.length} accepted.`
+  const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
   const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
-  switch (hardestAction(findings, policyOf(settings))) {
+  const action = hardestAction(open, policyOf(settings))
+  if (action === 'block' && again !== undefined) return { ...base, outcome: 'warned', said: `${said} The policy would block this today; it needs a review.` }
+  switch (action) {
     case 'block': return { ...base, outcome: 'failed', quarantine: true, said: `${said} The policy blocks this; the file is in quarantine.` }
     case 'review': return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
     case 'warn': return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
@@ -26,11 +30,11 @@ function found(findings: readonly Finding[], settings: Subject['settings']): Rep
   }
 }
 
-function reportOf(answers: readonly Answer[], settings: Subject['settings']): Report {
+function reportOf(answers: readonly Answer[], subject: Pick<Subject, 'settings' | 'again'>): Report {
   const findings = mergeFindings(answers.map(answer => answer.findings))
   const coverage = ORDER.find(kind => answers.some(answer => answer.coverage === kind)) ?? 'no_data'
   const said = answers.length === 0 ? 'No vulnerability engine is configured.' : answers.filter(answer => answer.coverage === coverage).map(answer => answer.said).join(' ')
-  const known = findings.length === 0 ? undefined : found(findings, settings)
+  const known = findings.length === 0 ? undefined : found(findings, subject)
   if (known?.outcome === 'failed') return known
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
@@ -62,7 +66,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[]): 
           throw error
         }
       }))
-      return reportOf(answers, subject.settings)
+      return reportOf(answers, subject)
     },
   }
 }

@@ -1,0 +1,144 @@
+import type { Actor, Catalog, Changed, Judgement } from '../../catalog/catalog.ts'
+import { fail } from '../../core/errors.ts'
+import type { Iso, PackageRef } from '../../core/identity.ts'
+import { transition, type Decision, type Manifest, type State } from '../../core/manifest.ts'
+import { dueAt, isNamed, reconsider, slaDays } from '../../core/review.ts'
+import type { Queryable } from '../../db/db.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import { policyOf } from '../../pipeline/subject.ts'
+import type { Settings } from '../../settings/store.ts'
+import { findOne, type Found, type Which } from './which.ts'
+
+/** The words of both forms of the specification, and what each does. */
+export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
+  approve: 'approve', accepted: 'approve', accept_risk: 'approve', exception: 'approve', reject: 'reject', upgrade_required: 'reject',
+}
+
+/** What a reviewer says. */
+export interface Said {
+  readonly decision: string
+  readonly justification: string
+  /** About these vulnerabilities alone; empty: about the package. */
+  readonly cves: readonly string[]
+  readonly expiresAt?: Iso
+  /** When the reviewer looked at the package: what changed since is told instead of decided on. */
+  readonly seenAt?: Iso
+}
+
+export interface Decided { readonly decisions: readonly Decision[]; readonly changed: Changed }
+
+export interface Decisions {
+  /** @throws four_eyes, already_decided, not_possible, finding_not_found, ambiguous_version, version_not_found */
+  decide(which: Which, said: Said, actor: Actor): Promise<Decided>
+  /** Gives a waiting package to a reviewer, or to nobody. @throws bad_assignee, not_possible */
+  assign(which: Which, username: string | undefined, actor: Actor): Promise<Changed>
+  /** Takes a package out of its distribution at once. @throws not_possible */
+  quarantine(which: Which, why: string, actor: Actor): Promise<Changed>
+}
+
+export interface DecisionDeps {
+  readonly db: Queryable
+  readonly catalog: Pick<Catalog, 'change'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+const withoutStanding = ({ decision: _, ...rest }: Manifest): Manifest => rest
+const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.history?.at(-1) ?? manifest.decision
+
+/** Refuses what was decided by somebody else since the reviewer looked. */
+function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: { readonly seenAt: Iso | undefined; readonly arrivedAt: Iso }): void {
+  const last = lastWord(before)
+  const isStale = before.state !== found.state || (last !== undefined && last.at > arrivedAt) || (seenAt !== undefined && before.changed_at > seenAt)
+  if (isStale) fail('already_decided', { name: before.ref.name, version: before.ref.version, state: before.state, by: last?.by ?? 'somebody' })
+}
+
+/** The decisions that were said, each about one vulnerability by the name its finding has, or one about the package. */
+function decisionsOf(before: Manifest, said: Said, { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined }): Decision[] {
+  const base: Decision = {
+    decision: said.decision, action: DECISIONS[said.decision] ?? 'reject', justification: said.justification, by, at,
+    ...said.expiresAt === undefined ? {} : { expires_at: said.expiresAt }, ...due === undefined ? {} : { due_at: due },
+  }
+  if (said.cves.length === 0) return [base.action === 'approve' ? { ...base, covers: before.findings.map(({ id }) => id) } : base]
+  const named = said.cves.map(cve => before.findings.find(finding => isNamed(finding, cve))?.id
+    ?? fail('finding_not_found', { cve, name: before.ref.name, version: before.ref.version }))
+  return [...new Set(named)].map(cve => ({ ...base, cve }))
+}
+
+/** A waiting package that nothing holds any more is served; a served one whose vulnerability counts again waits. */
+function follow(manifest: Manifest, wanted: State): State {
+  if (manifest.state === 'pending_review' && wanted === 'published') return transition(manifest.state, 'approve')
+  if (manifest.state === 'published' && wanted === 'pending_review') return transition(manifest.state, 'hold')
+  return manifest.state
+}
+
+const moved = (from: State, to: State): string => from === to ? '' : ` ${from} → ${to}.`
+
+function describe({ decision, justification, cve, expires_at }: Decision): string {
+  return `${decision}${cve === undefined ? '' : ` ${cve}`}${expires_at === undefined ? '' : ` until ${expires_at}`}: ${justification}`
+}
+
+/** What people do with held packages. Everything is worked out from the locked row, so of two reviewers one wins. */
+export function createDecisions({ db, catalog, settings, clock }: DecisionDeps): Decisions {
+  function judge(before: Manifest, now: Iso, made: readonly Decision[]): Judgement {
+    const [first] = made
+    if (first === undefined) throw new Error('a decision about nothing')
+    const history = [...before.review?.history ?? [], ...made]
+    const noted: Manifest = { ...before, changed_at: now, review: { ...before.review, history } }
+    const state = first.cve === undefined ? transition(before.state, first.action)
+      : follow(before, reconsider(noted, policyOf(settings.now()), now).state)
+    const after = { ...noted, state, ...first.cve === undefined ? { decision: first } : {} }
+    const detail = `${made.map(describe).join(' ')}${moved(before.state, state)}`
+    return { after, fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail } }
+  }
+
+  async function checkAssignee(username: string): Promise<void> {
+    const row = await db.first<{ role: string; active: boolean }>('select role, active from account where username = $1', [username])
+    const why = row === undefined ? 'there is no such user' : !row.active ? 'the account is deactivated'
+      : row.role !== 'maintainer' && row.role !== 'admin' ? `a review needs a maintainer or an admin, and ${username} is ${row.role}` : undefined
+    if (why !== undefined) fail('bad_assignee', { username: username.slice(0, 100), why, field: 'assignee' })
+  }
+
+  async function review(ref: PackageRef, actor: Actor, work: (before: Manifest, now: Iso) => Judgement): Promise<Changed> {
+    return catalog.change({ kind: 'review', ref, judge: work }, actor)
+  }
+
+  return {
+    async decide(which, said, actor) {
+      const arrivedAt = isoNow(clock)
+      const found = await findOne(db, which)
+      const { cve_policy, review: rules } = settings.now()
+      let made: readonly Decision[] = []
+      const changed = await review(found.ref, actor, (before, now) => {
+        refuseStale(before, found, { seenAt: said.seenAt, arrivedAt })
+        if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && before.by === actor.name) fail('four_eyes', { name: before.ref.name, version: before.ref.version })
+        made = decisionsOf(before, said, { by: actor.name, at: now, due: dueAt(before, slaDays(cve_policy), now) })
+        return judge(before, now, made)
+      })
+      return { decisions: made, changed }
+    },
+    async assign(which, username, actor) {
+      const { ref } = await findOne(db, which)
+      if (username !== undefined) await checkAssignee(username)
+      return review(ref, actor, (before, now) => {
+        if (before.state !== 'pending_review') fail('not_possible', { event: 'assign', state: before.state, possible: 'quarantine, rescan' })
+        const { assigned_to: _, ...rest } = before.review ?? {}
+        return {
+          after: { ...before, changed_at: now, review: { ...rest, held_at: rest.held_at ?? before.changed_at, ...username === undefined ? {} : { assigned_to: username } } },
+          fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail: username === undefined ? 'Assigned to nobody.' : `Assigned to ${username}.` },
+        }
+      })
+    },
+    async quarantine(which, why, actor) {
+      const { ref } = await findOne(db, which)
+      return review(ref, actor, (before, now) => {
+        const state = transition(before.state, 'quarantine')
+        // an approval does not outlive the quarantine: leaving it takes another
+        return {
+          after: { ...withoutStanding(before), state, changed_at: now, ...why === '' ? {} : { review: { ...before.review, held_for: why } } },
+          fact: { action: 'QUARANTINE', result: 'SUCCESS', detail: `${why === '' ? 'No reason given.' : why}${moved(before.state, state)}` },
+        }
+      })
+    },
+  }
+}

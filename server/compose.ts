@@ -1,4 +1,4 @@
-import { createCatalog } from './catalog/catalog.ts'
+import { createCatalog, type Catalog } from './catalog/catalog.ts'
 import { createRebuild } from './catalog/rebuild.ts'
 import { handleDebts, oweEveryTree } from './compose/debts.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
@@ -8,6 +8,7 @@ import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
+import { cleanAll } from './features/retention/retention.ts'
 import { createFirstAdmin } from './features/setup/first-admin.ts'
 import { activeFormats, getFormat } from './formats/index.ts'
 import { createApp } from './http/app.ts'
@@ -15,6 +16,7 @@ import { createRateLimits } from './http/rate-limit.ts'
 import { createScheduler, type Scheduler } from './jobs/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
 import { createGate } from './pipeline/gate.ts'
+import { createPackageSigning } from './pipeline/package-signing.ts'
 import { createSteps } from './pipeline/steps.ts'
 import { createPublisher, type Publication, type Publisher } from './publish/publisher.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
@@ -44,12 +46,13 @@ async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
 }
 
 /** What is done by the clock. */
-function composeJobs(base: Foundation, publisher: Publisher, log: Log): Scheduler {
+function composeJobs(base: Foundation, { publisher, catalog }: { readonly publisher: Publisher; readonly catalog: Catalog }, log: Log): Scheduler {
   const { db, pool } = base
   const isNeeded = async (digest: string): Promise<boolean> => await db.first('select 1 from package where sha256 = $1 limit 1', [digest]) !== undefined
   return createScheduler([
     { id: 'tidy', name: 'Remove old generations and index pieces', when: () => '*/10 * * * *', run: () => publisher.tidy() },
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
+    { id: 'version-retention', name: 'Remove versions that the retention rules leave behind', when: () => '0 2 * * *', run: () => cleanAll({ db, catalog }) },
     { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '10 4 * * *', run: () => followKeys(base) },
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
@@ -72,15 +75,16 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const rebuild = createRebuild({ db, outbox, manifests })
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
-  const gate = createGate({ steps: createSteps({ scanners, keyring, db }), catalog, settings, clock })
-  const scheduler = composeJobs(base, publisher, log)
+  const signing = createPackageSigning({ spool, keyring, settings, clock })
+  const gate = createGate({ steps: createSteps({ scanners, keyring, db }), catalog, settings, signing, clock })
+  const scheduler = composeJobs(base, { publisher, catalog }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })
   const inbound = outbound.inbound({})
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound,
+    env, db, clock, audit, outbox, catalog, publisher, layout, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound,
     jwtSecret: base.jwtSecret, activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({

@@ -127,8 +127,9 @@ function apply(change: Exclude<Change, { kind: 'admit' | 'copy' | 'review' | 'de
 }
 
 function refuseOtherBytes(known: Manifest, incoming: Manifest): void {
-  if (known.blob.sha256 === incoming.blob.sha256) return
-  fail('duplicate_conflict', { ref: printRef(known.ref), incoming_sha256: incoming.blob.sha256, existing_sha256: known.blob.sha256 })
+  // one file signed twice by this repository is one file
+  if (known.blob.sha256 === incoming.blob.sha256 || receivedSha256(known) === receivedSha256(incoming)) return
+  fail('duplicate_conflict', { ref: printRef(known.ref), incoming_sha256: receivedSha256(incoming), existing_sha256: receivedSha256(known) })
 }
 
 export function createCatalog({ db, outbox, pool, audit, events, clock, notices }: CatalogDeps): Catalog {

@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Rebuilt } from '../catalog/rebuild.ts'
 import { bind, type BoundRoute, type RawRequest } from '../core/contract.ts'
+import type { ClientFacts } from '../core/client-setup.ts'
 import type { Distribution } from '../core/distributions.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
@@ -19,11 +21,13 @@ import { dashboard } from '../features/dashboard/contract.ts'
 import { createDashboard } from '../features/dashboard/dashboard.ts'
 import { dashboardHandlers } from '../features/dashboard/handlers.ts'
 import { distributions } from '../features/distributions/contract.ts'
-import { createInit } from '../features/distributions/distributions.ts'
+import { createInit } from '../features/distributions/init.ts'
 import { distributionHandlers } from '../features/distributions/handlers.ts'
 import { health as healthRows } from '../features/health/contract.ts'
 import { healthHandlers } from '../features/health/handlers.ts'
 import type { Health } from '../features/health/health.ts'
+import { retention } from '../features/retention/contract.ts'
+import { retentionHandlers } from '../features/retention/handlers.ts'
 import { notifications } from '../features/notifications/contract.ts'
 import { notificationHandlers } from '../features/notifications/handlers.ts'
 import { security } from '../features/security/contract.ts'
@@ -38,6 +42,7 @@ import { uploadHandlers } from '../features/uploads/handlers.ts'
 import { webhooks } from '../features/webhooks/contract.ts'
 import { webhookHandlers } from '../features/webhooks/handlers.ts'
 import type { Inbound } from '../features/webhooks/inbound.ts'
+import type { Layout } from '../files/layout.ts'
 import type { Spool } from '../files/spool.ts'
 import type { Format } from '../formats/format.ts'
 import { FORMATS, getFormat } from '../formats/index.ts'
@@ -45,6 +50,7 @@ import { repoUrl } from '../http/repo-url.ts'
 import type { Authenticate } from '../http/routes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Gate } from '../pipeline/gate.ts'
+import type { Publisher } from '../publish/publisher.ts'
 import type { Audit } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import type { Metrics } from '../record/metrics.ts'
@@ -60,6 +66,8 @@ export interface RouteParts {
   readonly audit: Audit
   readonly outbox: Outbox
   readonly catalog: Catalog
+  readonly publisher: Publisher
+  readonly layout: Layout
   readonly rebuild: () => Promise<Rebuilt>
   readonly settings: Settings
   readonly keyring: Keyring
@@ -91,15 +99,19 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     const { key_type: type, key_name: name, key_email: email, overlap_days: overlapDays } = settings.now().signing
     return { type, name, email, overlapDays }
   }
-  const url = (raw: RawRequest): string => repoUrl(raw, settings.now().app_url)
+  const clientFacts = async (raw: RawRequest): Promise<ClientFacts> => ({
+    url: repoUrl(raw, settings.now().app_url),
+    apkKeys: await readdir(parts.layout.apkKeys).then(names => names.filter(name => name.endsWith('.rsa.pub')).sort(), () => []), // none made yet
+  })
   const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => SWITCH[distribution.format] })
   const routes: readonly BoundRoute[] = [
     ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
     ...bind(auth, authHandlers, { db, clock, login, accounts, apiTokens: createApiTokens({ db, audit, outbox, clock }), jwtMinutes: env.jwtMinutes }),
     ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, settings, events, metrics, clock }),
-    ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, repoUrl: url }),
+    ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
-    ...bind(distributions, distributionHandlers, { db, isActive, isPublishable, init, repoUrl: url }),
+    ...bind(distributions, distributionHandlers, { db, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
+    ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),

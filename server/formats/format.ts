@@ -3,6 +3,7 @@ import type { Blob, FormatId, PackageIdentity, RelPath } from '../core/identity.
 import type { Description } from '../core/manifest.ts'
 import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import type { Signer } from '../signing/signer.ts'
 import type { TreeWriter } from './tree.ts'
 
 /** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
@@ -17,12 +18,23 @@ export interface Inspection<Facts = unknown> {
 }
 
 /** A signature inside the package over bytes inside the package. */
-export interface EmbeddedSignature {
-  readonly kind: 'openpgp'
-  /** Armoured or binary OpenPGP signature packet(s). */
+export type EmbeddedSignature = OpenpgpSignature | RsaSignature
+
+interface SignedBytes {
   readonly signature: Buffer
   /** The bytes that were signed, as a re-readable stream. */
   signed(): NodeJS.ReadableStream
+}
+
+/** Armoured or binary OpenPGP signature packet(s). */
+export interface OpenpgpSignature extends SignedBytes { readonly kind: 'openpgp' }
+
+/** RSA, PKCS #1 v1.5. */
+export interface RsaSignature extends SignedBytes {
+  readonly kind: 'rsa'
+  /** The file name under which clients keep the key: all that it says of its maker. */
+  readonly keyName: string
+  readonly hash: 'sha1' | 'sha256' | 'sha512'
 }
 
 /** One inner archive, unpacked as far as an antivirus engine needs it: a plain tar, cpio or file. */
@@ -70,8 +82,15 @@ export interface Format<Facts = unknown> {
   satisfies(have: Provided, need: Relation): boolean
   /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
   poolName(identity: PackageIdentity, source: string): RelPath
-  purl(identity: PackageIdentity, distribution: Distribution): string
-  installCommand(identity: PackageIdentity): string
+  /** @param source  the source package, where its name belongs into the address */
+  purl(identity: PackageIdentity, distribution: Distribution, source?: string): string
+  /** @param manager which of the format's package managers is asked; its usual one when absent */
+  installCommand(identity: PackageIdentity, manager?: string): string
+  /**
+   * The package with this repository's signature in it, in place of any other, and what becomes of its facts by that;
+   * absent where the format signs only its index. @throws bad_package
+   */
+  sign?(file: SpooledFile, made: { readonly facts: Facts; readonly signer: Signer }): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
   /** How its signed tree is laid out; absent while this build cannot publish it. */
   readonly tree?: TreeWriter
   /** A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined. */

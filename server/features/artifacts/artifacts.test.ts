@@ -12,7 +12,7 @@ let deps: ArtifactDeps
 beforeAll(async () => {
   stock = await createStock()
   const { db, catalog, audit, outbox, manifests } = stock
-  deps = { db, catalog, audit, formats: getFormat, rebuild: createRebuild({ db, outbox, manifests }), repoUrl: () => 'http://repo.example:8000' }
+  deps = { db, catalog, audit, formats: getFormat, rebuild: createRebuild({ db, outbox, manifests }), clientFacts: async () => ({ url: 'http://repo.example:8000' }) }
 })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())

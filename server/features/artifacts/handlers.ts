@@ -3,6 +3,7 @@ import type { Rebuilt } from '../../catalog/rebuild.ts'
 import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
 import type { Principal } from '../../core/access.ts'
+import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isRefusal } from '../../core/errors.ts'
@@ -23,7 +24,7 @@ export interface ArtifactDeps {
   /** Makes the index say what the manifests on disk say. */
   readonly rebuild: () => Promise<Rebuilt>
   /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
-  readonly repoUrl: (raw: RawRequest) => string
+  readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
 const PER_PAGE = 50
@@ -68,8 +69,8 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     listArtifacts(db, { ...query, q: query.search ?? query.q, state: query.state ?? query.status }, pagingOf(query)),
   'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
   'GET /artifacts/{name}/dependencies': (deps, { params, query }) => resolveDependencies(deps, { ...query, name: params.name }),
-  'GET /artifacts/{name}/install': ({ db, formats, repoUrl }, { params, query, raw }) =>
-    installCommands({ db, formats }, { ...query, name: params.name }, repoUrl(raw)),
+  'GET /artifacts/{name}/install': async ({ db, formats, clientFacts }, { params, query, raw }) =>
+    installCommands({ db, formats }, { ...query, name: params.name }, await clientFacts(raw)),
   'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
     const filter = { ...query, ...params }
     const [manifest, ...others] = await manifestsOf(db, filter, 100)

@@ -1,5 +1,6 @@
 import { manifestsOf, type NameFilter } from '../../catalog/search.ts'
-import { clientSetup, getDistribution } from '../../core/distributions.ts'
+import { clientSetups, type ClientFacts } from '../../core/client-setup.ts'
+import { getDistribution } from '../../core/distributions.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -22,15 +23,16 @@ export interface Install {
   readonly commands: Readonly<Record<string, readonly string[]>>
 }
 
-/** @param repoUrl where clients reach this server, without a slash at the end. @throws package_not_found, version_not_found */
+/** @throws package_not_found, version_not_found */
 export async function installCommands(
-  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> }, filter: NameFilter, repoUrl: string,
+  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> }, filter: NameFilter, facts: ClientFacts,
 ): Promise<Install> {
   const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? await refuseMissing(deps.db, filter)
-  const { manager, line, setup } = clientSetup(getDistribution(ref.codename), repoUrl)
-  const command = deps.formats(ref.format).installCommand(ref)
+  const setups = clientSetups(getDistribution(ref.codename), facts)
+  const ask = (manager: string): string => deps.formats(ref.format).installCommand(ref, manager)
   return {
     name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, installable: isServed(state),
-    command, setup, client_line: line, commands: { [manager]: [...setup, command] },
+    command: ask(setups[0].manager), setup: setups[0].setup, client_line: setups[0].line,
+    commands: Object.fromEntries(setups.map(({ manager, setup }) => [manager, [...setup, ask(manager)]])),
   }
 }

@@ -1,19 +1,38 @@
 import { searchPackages } from '../../catalog/search.ts'
 import { packageItem } from '../../catalog/view.ts'
-import type { Handlers, RawRequest } from '../../core/contract.ts'
-import { findDistribution } from '../../core/distributions.ts'
+import type { ClientFacts } from '../../core/client-setup.ts'
+import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
+import { findDistribution, getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Keyring } from '../../signing/signer.ts'
+import { setupsOf } from './client-setups.ts'
+import { compareDistributions, summarise } from './compare.ts'
 import type { distributions } from './contract.ts'
-import { listDistributions, type createInit, type DistributionDeps } from './distributions.ts'
+import { listGenerations, rollBack, type Generations } from './generations.ts'
+import { listDistributions, type createInit, type DistributionDeps } from './init.ts'
+import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
 
-export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'> {
+export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, PromoteDeps {
   readonly init: ReturnType<typeof createInit>
-  /** Where the caller reached this server, without a slash at the end. */
-  readonly repoUrl: (raw: RawRequest) => string
+  readonly publisher: Generations
+  readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
+  readonly audit: Pick<Audit, 'owe'>
+  /** What the lines for clients depend on, for this caller. */
+  readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
+}
+
+type Body = { readonly from_dist?: string; readonly to_dist?: string; readonly from_distribution?: string; readonly to_distribution?: string; readonly dry_run?: boolean }
+
+/** Folds the specification's two forms into one. @throws missing_property */
+function routeOf({ body, who, raw }: Pick<Input<string, never>, 'raw'> & { readonly body: Body; readonly who: { readonly name: string } }): Route {
+  const from = body.from_dist ?? body.from_distribution ?? fail('missing_property', { property: 'from_dist' })
+  const to = body.to_dist ?? body.to_distribution ?? fail('missing_property', { property: 'to_dist' })
+  return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
 }
 
 export const distributionHandlers: Handlers<typeof distributions, DistributionRouteDeps> = {
-  'GET /distributions/': async (deps, { raw }) => ({ distributions: await listDistributions(deps, deps.repoUrl(raw)) }),
+  'GET /distributions/': async (deps, { raw }) => ({ distributions: await listDistributions(deps, await deps.clientFacts(raw)) }),
   'GET /distributions/{codename}/packages': async ({ db }, { params: { codename }, query }) => {
     if (findDistribution(codename) === undefined) fail('distribution_not_found', { codename })
     const state = query.state ?? query.status ?? 'published'
@@ -21,6 +40,22 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       { page: query.page ?? 1, perPage: query.per_page ?? 50 })
     return { ...page, items: page.items.map(packageItem) }
   },
-  'POST /distributions/init': ({ init, repoUrl }, { body, who, raw }) =>
-    init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, repoUrl: repoUrl(raw) }),
+  'POST /distributions/init': async ({ init, clientFacts }, { body, who, raw }) =>
+    init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, facts: await clientFacts(raw) }),
+  'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) => setupsOf(keyring, params.codename, await clientFacts(raw)),
+  'POST /distributions/promote': (deps, input) => {
+    const { package: name = input.body.name, version, arch } = input.body
+    return promote(deps, { name: name ?? fail('missing_property', { property: 'package' }), version, arch }, routeOf(input))
+  },
+  'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
+  'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query }) => {
+    const [from, to] = [getDistribution(codename), getDistribution(query.with)]
+    if (from.codename === to.codename) fail('same_distribution', { codename })
+    if (from.format !== to.format) fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
+    const packages = await compareDistributions(db, { from: from.codename, to: to.codename })
+    return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
+  },
+  'GET /distributions/{codename}/generations': ({ publisher }, { params }) => listGenerations(publisher, params.codename),
+  'POST /distributions/{codename}/rollback': (deps, { params, body, who, raw }) =>
+    rollBack(deps, params.codename, { n: body.generation, by: who.name, ip: raw.clientIp, why: body.justification ?? body.reason ?? '' }),
 }

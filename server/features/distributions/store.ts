@@ -1,3 +1,4 @@
+import type { State } from '../../core/manifest.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 
 /** What the database knows of one distribution. */
@@ -33,4 +34,14 @@ export async function saveDistribution(tx: Tx, codename: string, description: st
 /** Every index entry of the distribution is to be written again. */
 export async function markWhollyDirty(tx: Tx, codename: string): Promise<void> {
   await tx.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
+}
+
+/** A published package of a distribution, as promotion and comparison see it. */
+export interface Held { readonly name: string; readonly version: string; readonly arch: string; readonly sort_key: string; readonly sha256: string; readonly state: State }
+
+/** Packages of a distribution by name, newest version first. @param names undefined means all */
+export function listHeld(db: Queryable, { codename, names, states }: { readonly codename: string; readonly names?: readonly string[]; readonly states: readonly State[] }): Promise<Held[]> {
+  return db.query<Held>(`
+    select name, version, arch, sort_key, sha256, state from package
+    where codename = $1 and state = any($2) and ($3::text[] is null or name = any($3)) order by name, sort_key desc, arch`, [codename, states, names ?? null])
 }

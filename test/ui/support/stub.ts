@@ -3,7 +3,8 @@ import { createReadStream, existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
-import { DISTRIBUTIONS, clientSetup } from '../../../server/core/distributions.ts'
+import { clientSetup } from '../../../server/core/client-setup.ts'
+import { DISTRIBUTIONS } from '../../../server/core/distributions.ts'
 
 /** The console's policy, to the letter. */
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -45,7 +46,7 @@ export async function startStub(dist: string): Promise<{ url: string; scene: Sce
     { username: 'p.raman', role: scene.role, full_name: 'Priya Raman', email: 'p.raman@nordwerk.example', active: true, last_login: ago(12), created_at: ago(90_000) },
     { username: 't.wojcik', role: 'uploader', full_name: 'Tomasz Wójcik', email: null, active: true, last_login: ago(3000), created_at: ago(80_000) }, { username: 'old.account', role: 'reader', full_name: null, email: null, active: false, last_login: null, created_at: ago(70_000) },
   ]
-  const cards = (host: string) => DISTRIBUTIONS.map((one, n) => ({ codename: one.codename, format: one.format, label: one.label, component: one.component, architectures: one.archs, description: '', initialized: !scene.empty && n < 4, active: true, publishable: one.format === 'deb', packages: scene.empty || n > 3 ? 0 : [12, 61, 0, 7][n], pending: scene.empty ? 0 : [1, 0, 0, 1][n] ?? 0, quarantined: 0, generation: !scene.empty && n < 4 ? 40 - n : null, published_at: !scene.empty && n < 4 ? ago(n * 400 + 1) : null, client_line: clientSetup(one, `http://${host}`).line }))
+  const cards = (host: string) => DISTRIBUTIONS.map((one, n) => ({ codename: one.codename, format: one.format, label: one.label, component: one.component, architectures: one.archs, description: '', initialized: !scene.empty && n < 4, active: true, publishable: one.format === 'deb', packages: scene.empty || n > 3 ? 0 : [12, 61, 0, 7][n], pending: scene.empty ? 0 : [1, 0, 0, 1][n] ?? 0, quarantined: 0, generation: !scene.empty && n < 4 ? 40 - n : null, published_at: !scene.empty && n < 4 ? ago(n * 400 + 1) : null, client_line: clientSetup(one, { url: `http://${host}` }).line, setup: clientSetup(one, { url: `http://${host}` }).setup }))
   const history = () => items.slice(0, 24).map(one => ({ timestamp: one.created_at, action: one.status === 'quarantined' ? 'QUARANTINE' : 'UPLOAD', result: one.status === 'quarantined' ? 'WARNING' : 'SUCCESS', user: one.uploaded_by, package: one.name, version: one.version, distribution: one.distribution, detail: one.status })).sort((a, b) => b.timestamp.localeCompare(a.timestamp))
   const page = (all: unknown[], url: URL, most = 50) => { const n = Number(url.searchParams.get('page') ?? 1), per = Number(url.searchParams.get('per_page') ?? most); return { items: all.slice((n - 1) * per, n * per), total: all.length, page: n, per_page: per, pages: Math.max(1, Math.ceil(all.length / per)) } }
 
@@ -115,7 +116,7 @@ export async function startStub(dist: string): Promise<{ url: string; scene: Sce
     const artifact = /^\/artifacts\/([^/]+)(\/install|\/dependencies|\/[^/]+)?$/.exec(path), item = items.find(one => one.name === decodeURIComponent(artifact?.[1] ?? ''))
     if (item === undefined) return json(res, 404, { detail: `There is nothing at ${path}.`, code: 'not_found', request_id: 'r-404' })
     if (req.method === 'DELETE') return json(res, 200, { status: 'deleted', deleted: [item], published: true })
-    if (artifact?.[2] === '/install') return json(res, 200, { ...item, installable: item.status === 'published', command: `sudo apt-get install ${item.name}=${item.version}`, setup: clientSetup(DISTRIBUTIONS[0]!, `http://${host}`).setup, client_line: '', commands: {} })
+    if (artifact?.[2] === '/install') return json(res, 200, { ...item, installable: item.status === 'published', command: `sudo apt-get install ${item.name}=${item.version}`, setup: clientSetup(DISTRIBUTIONS[0]!, { url: `http://${host}` }).setup, client_line: '', commands: {} })
     if (artifact?.[2] === '/dependencies') return json(res, 200, { ...item, all_satisfied: false, missing: ['libc6 (>= 2.34)'], install_blocked: false, dependencies: [{ need: 'libc6 (>= 2.34)', status: 'missing', by: null }, { need: 'zlib1g', status: 'satisfied', by: { name: 'zlib1g', version: '1:1.2.13', status: 'published' } }] })
     const versions = [item, { ...item, version: `${item.version}~rc1`, status: 'published', created_at: ago(99_000) }]
     return json(res, 200, { name: item.name, format: 'deb', summary: item.summary, description: '', latest: item.version, status: item.status, cve_status: '', security_status: '', severity: item.severity, distributions: [item.distribution], versions_total: 2, updated_at: item.updated_at, versions: versions.map(detail) })

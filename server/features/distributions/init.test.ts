@@ -3,7 +3,7 @@ import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
 import type { KeyCard } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
-import { createInit, type DistributionDeps } from './distributions.ts'
+import { createInit, type DistributionDeps } from './init.ts'
 import { distributionHandlers } from './handlers.ts'
 
 let stock: Stock
@@ -32,7 +32,7 @@ beforeEach(async () => {
 })
 let init: ReturnType<typeof createInit>
 beforeEach(() => { init = createInit(deps) })
-const { call } = createCaller(distributions, distributionHandlers, () => ({ ...deps, init, repoUrl: () => 'http://repo.example' }))
+const { call } = createCaller(distributions, distributionHandlers, () => ({ ...deps, keyring: { ...deps.keyring, publicKey: async () => Buffer.from('the key') }, init, clientFacts: async () => ({ url: 'http://repo.example' }), publisher: { generations: async () => ({ generations: [], frozen: undefined }), rollback: async () => { throw new Error('no tree here') } }, catalog: stock.catalog }))
 const APT = ['jammy', 'noble', 'focal', 'bookworm']
 
 describe('GET /distributions/', () => {
@@ -45,6 +45,7 @@ describe('GET /distributions/', () => {
       codename: 'bookworm', format: 'deb', label: 'Debian 12', component: 'main', architectures: ['amd64'], description: '', initialized: false,
         active: true, publishable: true,
       packages: 0, pending: 0, quarantined: 0, generation: null, published_at: null,
+      setup: expect.arrayContaining(['sudo apt-get update']),
       client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example/repos bookworm main',
     })
     expect(cards.find(card => card.codename === 'rocky9')?.client_line).toBe('baseurl=http://repo.example/repos/rocky9/$basearch/')

@@ -1,4 +1,5 @@
-import { clientSetup, DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
+import { clientSetup, type ClientFacts, type ClientSetup } from '../../core/client-setup.ts'
+import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
@@ -27,6 +28,8 @@ export interface DistributionCard {
   readonly generation: number | null
   readonly published_at: string | null
   readonly client_line: string
+  /** Once per client, as shell commands. */
+  readonly setup: ClientSetup['setup']
 }
 
 export interface Initialized {
@@ -57,19 +60,20 @@ export interface DistributionDeps {
 const SETTLE_MS = 30_000
 
 export async function listDistributions(
-  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, repoUrl: string,
+  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, facts: ClientFacts,
 ): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
   return DISTRIBUTIONS.map(distribution => {
     const { codename, format, label, component, archs } = distribution
     const row = rows.get(codename)
+    const { line, setup } = clientSetup(distribution, facts)
     return {
       codename, format, label, component, architectures: archs, description: row?.description ?? '',
       initialized: row !== undefined && (row.initialized || row.generation !== null), active: isActive(distribution),
         publishable: isPublishable(distribution),
       packages: row?.published ?? 0, pending: row?.pending ?? 0, quarantined: row?.quarantined ?? 0,
       generation: row?.generation ?? null, published_at: row?.published_at?.toISOString() ?? null,
-      client_line: clientSetup(distribution, repoUrl).line,
+      client_line: line, setup,
     }
   })
 }
@@ -88,7 +92,7 @@ function chosen(deps: DistributionDeps, codename: string | undefined): readonly 
 
 /** Sets distributions up, again and again without harm. One at a time, so that two first calls make one key. */
 export function createInit(deps: DistributionDeps): (wish: {
-  readonly codename: string | undefined; readonly description: string | undefined; readonly by: string; readonly ip: string; readonly repoUrl: string
+  readonly codename: string | undefined; readonly description: string | undefined; readonly by: string; readonly ip: string; readonly facts: ClientFacts
 }) => Promise<Initialized> {
   const { db, outbox, audit, keyring } = deps
   let making: Promise<string> | undefined
@@ -100,7 +104,7 @@ export function createInit(deps: DistributionDeps): (wish: {
     return { fingerprint: await making, generated: true }
   }
 
-  return async ({ codename, description, by, ip, repoUrl }) => {
+  return async ({ codename, description, by, ip, facts }) => {
     const wanted = chosen(deps, codename)
     const key = await ensureKey()
     const names = wanted.map(distribution => distribution.codename)
@@ -120,7 +124,7 @@ export function createInit(deps: DistributionDeps): (wish: {
     const done = await Promise.all(asks.map(async ({ codename: name, ask }) =>
       ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
     const pending = done.filter(one => !one.settled).map(one => one.name)
-    const cards = await listDistributions(deps, repoUrl)
+    const cards = await listDistributions(deps, facts)
     const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
     if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)
     if (key.generated) said.push('A signing key was made.')

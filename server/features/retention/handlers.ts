@@ -1,0 +1,40 @@
+import type { Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { retention } from './contract.ts'
+import { clean, distributionOf, readRule, type RetentionDeps } from './retention.ts'
+import { deletePin, saveKeep, savePin } from './store.ts'
+
+export interface RetentionRouteDeps extends RetentionDeps { readonly audit: Pick<Audit, 'owe'>; readonly clock: Clock }
+
+export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
+  'GET /distributions/{codename}/retention': ({ db }, { params }) => readRule(db, params.codename),
+  'PATCH /distributions/{codename}/retention': async ({ db, audit }, { params, body: { keep }, who, raw }) => {
+    const { codename } = distributionOf(params.codename)
+    await db.tx(async tx => {
+      await saveKeep(tx, codename, keep)
+      await audit.owe(tx, { action: 'RETENTION', result: 'SUCCESS', user: who.name, ip: raw.clientIp, distribution: codename, detail: keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.` })
+    })
+    return readRule(db, codename)
+  },
+  'POST /distributions/{codename}/retention/preview': (deps, { params, body, who }) => clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name }),
+  'POST /distributions/{codename}/retention/run': (deps, { params, who, raw }) => clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp }),
+  'POST /distributions/{codename}/pins': async ({ db, audit, clock }, { params, body: { name, version, reason = '' }, who, raw }) => {
+    const { codename } = distributionOf(params.codename)
+    if (await db.first('select 1 as one from package where codename = $1 and name = $2 and version = $3', [codename, name, version]) === undefined) fail('version_not_found', { name, version })
+    await db.tx(async tx => {
+      await savePin(tx, codename, { name, version, reason, by: who.name, at: clock.now() })
+      await audit.owe(tx, { action: 'PIN', result: 'SUCCESS', user: who.name, ip: raw.clientIp, package: name, version, distribution: codename, detail: `Pinned. ${reason}`.trim() })
+    })
+    return readRule(db, codename)
+  },
+  'DELETE /distributions/{codename}/pins/{name}/{version}': async ({ db, audit }, { params: { name, version, ...params }, who, raw }) => {
+    const { codename } = distributionOf(params.codename)
+    await db.tx(async tx => {
+      if (!await deletePin(tx, codename, { name, version })) fail('pin_not_found', { name, version, codename })
+      await audit.owe(tx, { action: 'PIN', result: 'SUCCESS', user: who.name, ip: raw.clientIp, package: name, version, distribution: codename, detail: 'The pin was taken away.' })
+    })
+    return readRule(db, codename)
+  },
+}

@@ -1,0 +1,71 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { findDistribution, type Distribution } from '../../core/distributions.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
+import type { Db } from '../../db/db.ts'
+import { listPins, listRules, listSurplus, readKeep, type Surplus } from './store.ts'
+
+export interface RetentionDeps { readonly db: Db; readonly catalog: Pick<Catalog, 'change'> }
+
+export interface Rule {
+  readonly codename: string
+  /** The newest versions of each name and architecture that stay; null: all. */
+  readonly keep: number | null
+  readonly pins: readonly { readonly name: string; readonly version: string; readonly reason: string; readonly by: string; readonly at: string }[]
+}
+
+export interface Cleaned {
+  readonly codename: string
+  readonly keep: number
+  readonly dry_run: boolean
+  readonly removed: readonly Omit<Surplus, 'pinned'>[]
+  /** Would go, but are pinned. */
+  readonly pinned: readonly Omit<Surplus, 'pinned'>[]
+  readonly bytes: number
+  readonly message: string
+}
+
+/** @throws distribution_not_found */
+export function distributionOf(codename: string): Distribution {
+  return findDistribution(codename) ?? fail('distribution_not_found', { codename })
+}
+
+export async function readRule(db: Db, name: string): Promise<Rule> {
+  const { codename } = distributionOf(name)
+  const [keep, pins] = await Promise.all([readKeep(db, codename), listPins(db, codename)])
+  return { codename, keep: keep ?? null, pins: pins.map(pin => ({ ...pin, at: pin.at.toISOString() })) }
+}
+
+/**
+ * Removes what a rule leaves behind, or only says what it would. Clients keep fetching the files for as long as an index
+ * that they may hold names them.
+ * @throws distribution_not_found, no_retention_rule
+ */
+export async function clean(
+  { db, catalog }: RetentionDeps, name: string, wish: { readonly keep?: number | undefined; readonly dryRun: boolean; readonly by: string; readonly ip?: string },
+): Promise<Cleaned> {
+  const { codename, format } = distributionOf(name)
+  const keep = wish.keep ?? await readKeep(db, codename) ?? fail('no_retention_rule', { codename })
+  const surplus = (await listSurplus(db, codename, keep)).map(({ pinned, ...one }) => ({ pinned, one }))
+  const actor = { name: wish.by, ...(wish.ip === undefined ? {} : { ip: wish.ip }) }
+  const removed: Omit<Surplus, 'pinned'>[] = []
+  for (const { pinned, one } of surplus) {
+    if (pinned) continue
+    const ref = { format, codename, name: one.name, version: one.version, arch: one.arch }
+    try {
+      if (!wish.dryRun) await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.` }, actor)
+      removed.push(one)
+    } catch (error) {
+      if (!isRefusal(error, 'version_not_found')) throw error // deleted by somebody meanwhile
+    }
+  }
+  const said = wish.dryRun ? 'would go' : 'were removed'
+  return {
+    codename, keep, dry_run: wish.dryRun, removed, pinned: surplus.filter(({ pinned }) => pinned).map(({ one }) => one),
+    bytes: removed.reduce((sum, { size }) => sum + size, 0), message: `${removed.length} packages ${said}; each name keeps its newest ${keep}.`,
+  }
+}
+
+/** The nightly run over every distribution that has a rule. */
+export async function cleanAll(deps: RetentionDeps): Promise<void> {
+  for (const { codename } of await listRules(deps.db)) await clean(deps, codename, { dryRun: false, by: 'system' })
+}

@@ -1,7 +1,7 @@
 import type { Iso, PackageRef, Sha256 } from '../core/identity.ts'
 import { printRef } from '../core/identity.ts'
 import type { Decision, Event, Manifest, State } from '../core/manifest.ts'
-import { isServed, transition } from '../core/manifest.ts'
+import { isServed, receivedSha256, transition } from '../core/manifest.ts'
 import { keepBooks } from '../core/review.ts'
 import { worst, type Finding } from '../core/findings.ts'
 import type { Report } from '../core/policy.ts'
@@ -102,6 +102,8 @@ const RESULT_OF_STATE: Record<State, AuditFact['result']> = { published: 'SUCCES
 const aboutWhom = (ref: PackageRef, actor: Actor): Pick<AuditFact, 'user' | 'package' | 'version' | 'distribution' | 'ip'> =>
   ({ user: actor.name, package: ref.name, version: ref.version, distribution: ref.codename, ...(actor.ip === undefined ? {} : { ip: actor.ip }) })
 
+const printSigned = ({ signed, blob }: Manifest): string => signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${blob.sha256}`
+
 function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest | undefined, after: Manifest | undefined, actor: Actor): AuditFact {
   const { ref } = (after ?? before) as Manifest
   const about = aboutWhom(ref, actor)
@@ -109,7 +111,7 @@ function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest |
   switch (change.kind) {
     case 'admit': return {
       ...about, action: change.manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT', result: RESULT_OF_STATE[change.manifest.state],
-      detail: `${change.manifest.filename}, SHA-256 ${change.manifest.blob.sha256}: ${change.manifest.state}.`,
+      detail: `${change.manifest.filename}, SHA-256 ${receivedSha256(change.manifest)}${printSigned(change.manifest)}: ${change.manifest.state}.`,
     }
     case 'copy': return { ...about, action: 'PROMOTE', result: 'SUCCESS', detail: `${ref.arch}, from ${change.from.codename}: the same bytes, SHA-256 ${after?.blob.sha256 ?? ''}.` }
     case 'event': return { ...about, action: AUDIT_OF_EVENT[change.event], result: 'SUCCESS', detail: `${change.why}${moved}` }

@@ -81,11 +81,16 @@ export interface Description {
   readonly conflicts: readonly Alternatives[]
 }
 
+/** This repository's own signature inside a package. `received` is the file as it arrived, before the signature was put in. */
+export interface PackageSignature { readonly key: string; readonly at: Iso; readonly received: Blob }
+
 /** Where a package is and how it got there. One per reference; the JSON on disk is exactly this. */
 export interface Manifest {
   readonly schema: 1
   readonly ref: PackageRef
   readonly blob: Blob
+  /** Absent where `blob` is the file as it arrived. */
+  readonly signed?: PackageSignature
   /** The name the uploader gave the file; shown, never used as a path. */
   readonly filename: string
   readonly about: Description
@@ -104,4 +109,9 @@ export interface Manifest {
   readonly from: 'upload' | `source:${string}`
   readonly at: Iso
   readonly changed_at: Iso
+}
+
+/** The digest of the file as somebody sent it; what is in the pool may carry this repository's signature beside. */
+export function receivedSha256({ blob, signed }: Pick<Manifest, 'blob' | 'signed'>): Blob['sha256'] {
+  return (signed?.received ?? blob).sha256
 }

@@ -2,12 +2,14 @@ import type { Actor, Catalog, Changed } from '../catalog/catalog.ts'
 import { fail } from '../core/errors.ts'
 import { mergeFindings, worst } from '../core/findings.ts'
 import { printRef, type PackageRef } from '../core/identity.ts'
-import type { Manifest } from '../core/manifest.ts'
+import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { decide, type Report, type Verdict } from '../core/policy.ts'
+import type { Inspection } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Settings } from '../settings/store.ts'
 import { examine } from './examine.ts'
 import { createSubject } from './format-check.ts'
+import type { PackageSigning, Sealed } from './package-signing.ts'
 import { policyOf, type Step, type Subject } from './subject.ts'
 
 /** Bytes that want in, and on whose word. */
@@ -33,6 +35,7 @@ export interface GateDeps {
   readonly steps: readonly Step[]
   readonly catalog: Pick<Catalog, 'change' | 'find'>
   readonly settings: Pick<Settings, 'now'>
+  readonly signing: PackageSigning
   readonly clock: Clock
 }
 
@@ -40,24 +43,25 @@ export interface GateDeps {
 async function findKnown(catalog: GateDeps['catalog'], ref: PackageRef, { file }: Subject): Promise<Changed | undefined> {
   const known = await catalog.find(ref)
   if (known === undefined) return undefined
-  if (known.blob.sha256 !== file.blob.sha256) {
-    fail('duplicate_conflict', { ref: printRef(ref), incoming_sha256: file.blob.sha256, existing_sha256: known.blob.sha256 })
+  // sent again as it was sent before, or as clients get it
+  if (![receivedSha256(known), known.blob.sha256].includes(file.blob.sha256)) {
+    fail('duplicate_conflict', { ref: printRef(ref), incoming_sha256: file.blob.sha256, existing_sha256: receivedSha256(known) })
   }
   return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
 }
 
 /** Makes the gate over its steps and the one door. */
-export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate {
-  async function manifestOf(
+export function createGate({ steps, catalog, settings, signing, clock }: GateDeps): Gate {
+  function manifestOf(
     { subject, applicant, reports, verdict }: { readonly subject: Subject; readonly applicant: Applicant; readonly reports: readonly Report[]; readonly verdict: Verdict },
-    signal: AbortSignal,
-  ): Promise<Manifest> {
-    const { identity, about, facts, files } = await subject.inspected(signal)
+    { identity, about, files }: Inspection, { file, facts, signed }: Sealed,
+  ): Manifest {
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
     const severity = worst(findings)
     const at = isoNow(clock)
     return {
-      schema: 1, ref: { ...identity, codename: subject.distribution.codename }, blob: subject.file.blob, filename: subject.file.filename, about,
+      schema: 1, ref: { ...identity, codename: subject.distribution.codename }, blob: file.blob, ...(signed === undefined ? {} : { signed }),
+      filename: subject.file.filename, about,
       state: verdict.state, reports, findings, ...(severity === undefined ? {} : { worst: severity }), facts, files,
       by: applicant.actor.name, from: applicant.from, at, changed_at: at,
     }
@@ -72,6 +76,7 @@ export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate 
       })
       const examination = examine({ subject, steps, signal }, reports => decide(reports, policyOf(subject.settings), 'native'))
       const reports: Report[] = []
+      let sealed: Sealed | undefined
       try {
         let next = await examination.next()
         while (next.done !== true) {
@@ -85,9 +90,12 @@ export function createGate({ steps, catalog, settings, clock }: GateDeps): Gate 
           next = await examination.next()
         }
         signal.throwIfAborted()
-        const manifest = await manifestOf({ subject, applicant, reports, verdict: next.value }, signal)
-        return await catalog.change({ kind: 'admit', manifest, file }, actor)
+        const inspection = await subject.inspected(signal)
+        sealed = await signing(subject, inspection)
+        const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
+        return await catalog.change({ kind: 'admit', manifest, file: sealed.file }, actor)
       } finally {
+        await sealed?.file.discard()
         await file.discard()
       }
     },

@@ -29,6 +29,8 @@ const HOUR = [0, 23] as const
 const MINUTE = [0, 59] as const
 const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
 const HOSTS = '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$'
+const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
+const FOLDER_OR_EMPTY = `^$|${FOLDER}`
 const schedule = (enabled: boolean, hour: number, minute: number, what: string) => ({
   enabled: bool(enabled, `Run ${what} daily.`),
   hour: int(hour, HOUR, 'Hour of the day it runs at, local time.', 'h'),
@@ -115,11 +117,26 @@ export const SETTINGS = Type.Object({
     sla_medium_days: int(90, [0, 3_650], 'Days to decide on medium findings.', 'd'),
     auto_enrich: bool(true, 'Add exploit probability (EPSS) and known exploitation (KEV) at upload.'),
   }),
+  review: section('How held packages are decided on.', {
+    four_eyes: bool(false, 'Who uploaded a package may not approve it.'),
+    sla_hour: int(8, HOUR, 'Hour of the day at which missed deadlines are told, local time.', 'h'),
+    sla_minute: int(0, MINUTE, 'Minute of that hour.', 'min'),
+    rematch_enabled: bool(true, 'Look published packages up again every night, and when vulnerability data has changed.'),
+    rematch_hour: int(3, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
+    rematch_minute: int(30, MINUTE, 'Minute of that hour.', 'min'),
+  }),
+  clamav: section('Where antivirus signatures come from.', {
+    mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { pattern: URL_OR_EMPTY }),
+    bundle_folder: text('', 'Folder with signature files that are taken instead of a mirror; for machines without a network.', { pattern: FOLDER_OR_EMPTY }),
+    database_folder: text('/var/lib/clamav', 'Folder that clamd reads its signatures from.', { pattern: FOLDER }),
+    update_timeout_minutes: int(10, [1, 120], 'How long an update may take.', 'min'),
+  }),
   mfa_policy: section('Second factor for admins.', {
     enforce_admin_mfa: bool(false, 'Admins need a second factor.'),
     grace_period_days: int(7, [0, 365], 'How long an admin may still log in without one.', 'd'),
   }),
   signing: section('The key that signs the indexes.', {
+    rpm_packages: bool(false, 'Put this repository\'s signature into every RPM that comes in, so that clients can insist on it (gpgcheck).'),
     key_type: choice(['rsa4096', 'ed25519Legacy'], 'rsa4096', 'Algorithm of a new key. RSA is read by every client.'),
     key_name: text('Gatehouse', 'Name in a new key.', { maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' }),
     key_email: text('gatehouse@localhost.localdomain', 'Address in a new key.', { maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' }),

@@ -23,6 +23,7 @@ import { deb } from '../../formats/deb/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createDigestThreads } from '../../lib/digest.ts'
 import { createGate } from '../../pipeline/gate.ts'
+import { createPackageSigning } from '../../pipeline/package-signing.ts'
 import { createSteps } from '../../pipeline/steps.ts'
 import { createAudit } from '../../record/audit.ts'
 import { createEvents } from '../../record/events.ts'
@@ -94,7 +95,7 @@ beforeEach(async () => {
   }
   const keyring = { keys: async () => [], signer: async () => given.hasKey ? { keys: [] } as unknown as Signer : fail('no_signing_key', {}) }
   const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
-  const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, clock: systemClock })
+  const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, signing: createPackageSigning({ spool, keyring, settings: { now: () => given.settings }, clock: systemClock }), clock: systemClock })
   deps = {
     spool, gate, formats: [deb], get activeFormats() { return given.active }, settings: { now: () => given.settings }, events, clock: systemClock,
     metrics: { uploaded: status => { given.counted.push(status) }, found: severity => { given.counted.push(severity) } },

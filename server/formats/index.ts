@@ -1,10 +1,11 @@
 import { fail } from '../core/errors.ts'
 import type { FormatId } from '../core/identity.ts'
 import type { Format } from './format.ts'
+import { apk } from './apk/index.ts'
 import { deb } from './deb/index.ts'
 
 /** Every format there is. A new one is one line here. */
-export const FORMATS: readonly Format[] = [deb]
+export const FORMATS: readonly Format[] = [deb, apk]
 
 /** What the deployment setting REPO_FORMAT switches on. */
 const SWITCHED_ON: ReadonlyMap<string, readonly FormatId[]> = new Map([
@@ -19,6 +20,12 @@ const SWITCHED_ON: ReadonlyMap<string, readonly FormatId[]> = new Map([
 export function activeFormats(repoFormat: string | undefined): readonly Format[] {
   const ids = SWITCHED_ON.get(repoFormat ?? 'all') ?? ['deb']
   return FORMATS.filter(format => ids.includes(format.id))
+}
+
+/** The words for REPO_FORMAT that switch a format on: `rpm, both or all`. */
+export function switchesFor(id: FormatId): string {
+  const words = [...SWITCHED_ON].flatMap(([word, ids]) => ids.includes(id) ? [word] : [])
+  return words.join(', ').replace(/, ([^,]*)$/, ' or $1')
 }
 
 /** The format of a manifest or a distribution. @throws Error when this build does not have it: a fault, not a refusal */

@@ -7,8 +7,9 @@ import { writeAtomic } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
+import { createApkKeys } from './apk-key.ts'
 import { algorithmOf, createSigner, fingerprintOf, generateKey, publicBlock, type SigningKey } from './openpgp.ts'
-import type { KeyCard, Keyring } from './signer.ts'
+import type { KeyCard, Keyring, Signer } from './signer.ts'
 
 /**
  * The keys on disk: `keyring/<fingerprint>.json`, mode 0600, the secret part sealed; folder 0700.
@@ -17,7 +18,7 @@ import type { KeyCard, Keyring } from './signer.ts'
 interface Stored { readonly fingerprint: string; readonly created_at: string; readonly retires_at?: string; readonly sealed: string }
 
 export interface KeyringDeps {
-  readonly layout: Pick<Layout, 'keyring' | 'publicKey'>
+  readonly layout: Pick<Layout, 'keyring' | 'publicKey' | 'apkKeys'>
   readonly box: SecretBox
   readonly clock: Clock
 }
@@ -42,6 +43,7 @@ function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']):
 /** The keyring of this machine. `publish` makes `gpg.key` say what the keyring says; true when it said something else before. */
 export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<boolean> } {
   const lock = createKeyedLock()
+  const rsa = createApkKeys({ layout, box, clock })
   const listeners: (() => void)[] = []
   let loaded: Promise<readonly SigningKey[]> | undefined
 
@@ -78,24 +80,26 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
   }
 
   async function publish(): Promise<boolean> {
+    const rsaIsNew = await rsa.publish()
     const keys = await active()
-    if (keys.length === 0) return false
+    if (keys.length === 0) return rsaIsNew
     const block = publicBlock(keys.map(({ key }) => key), 'armored')
     const there = await readFile(layout.publicKey).catch(() => undefined) // not there yet, or unreadable: written again
-    if (there?.equals(block) === true) return false
+    if (there?.equals(block) === true) return rsaIsNew
     await writeAtomic(layout.publicKey, block, { mode: 0o644 })
     return true
   }
 
-  let cached: { readonly of: string; readonly signer: ReturnType<typeof createSigner> } | undefined
+  let cached: { readonly of: string; readonly signer: Signer } | undefined
   return {
     async signer() {
       const keys = await needed()
       const of = keys.map(({ card }) => card.fingerprint).join()
-      if (cached?.of !== of) cached = { of, signer: createSigner(keys, () => clock.now()) }
+      if (cached?.of !== of) cached = { of, signer: { ...createSigner(keys, () => clock.now()), rsaKeys: rsa.cards, signRsa: rsa.sign, verifyRsa: rsa.verify } }
       return cached.signer
     },
     keys: async () => (await active()).map(({ card }) => card),
+    rsaKeys: rsa.known,
     publish,
     generate: options => lock.run('keyring', async () => {
       await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
@@ -107,6 +111,7 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
       await store(stored)
       await retirePrevious(stored.fingerprint, options.overlapDays)
       loaded = undefined
+      await rsa.rotate(options.overlapDays)
       await publish()
       for (const listener of listeners) listener()
       return cardOf(stored, key, 'current')

@@ -44,8 +44,11 @@ async function allVerify(signatures: readonly { readonly verified: Promise<boole
   }
 }
 
+/** A signer but for its RSA keys. */
+export type OpenpgpSigner = Omit<Signer, 'rsaKeys' | 'signRsa' | 'verifyRsa'>
+
 /** Signs with every key, in their order: the current one first, so that the previous one's signature is last. */
-export function createSigner(keys: readonly SigningKey[], now: () => Date): Signer {
+export function createSigner(keys: readonly SigningKey[], now: () => Date): OpenpgpSigner {
   const signingKeys = keys.map(({ key }) => key)
   const verificationKeys = signingKeys.map(key => key.toPublic())
   return {
@@ -53,7 +56,8 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Sign
     publicKey: form => publicBlock(signingKeys, form),
     async clearsign(text) {
       const message = await openpgp.createCleartextMessage({ text })
-      return openpgp.sign({ message, signingKeys, date: now(), config: CONFIG })
+      // what is signed is the text with CRLF (RFC 9580, 7.1); what lies in the file is what its readers expect, and many do not expect CR
+      return (await openpgp.sign({ message, signingKeys, date: now(), config: CONFIG })).replaceAll('\r\n', '\n')
     },
     async detach(bytes) {
       const message = await openpgp.createMessage({ binary: bytes })

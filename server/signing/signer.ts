@@ -9,6 +9,18 @@ export interface KeyCard {
   readonly retires_at?: string
 }
 
+/** An RSA key, which APK indexes are signed with. `key_name` is the file name that clients must keep its public part under. */
+export interface RsaKeyCard {
+  readonly key_name: string
+  readonly algorithm: string
+  readonly created_at: string
+  readonly role: 'current' | 'previous'
+  readonly retires_at?: string
+}
+
+/** An RSA signature (PKCS #1 v1.5) and whose it is. */
+export interface RsaSigned { readonly keyName: string; readonly hash: 'sha1' | 'sha256' | 'sha512'; readonly signature: Buffer }
+
 /** Signs with every active key. Where there are two, the previous key's signature comes last (zypper reads only the last). */
 export interface Signer {
   readonly keys: readonly KeyCard[]
@@ -23,6 +35,12 @@ export interface Signer {
   /** True when every signature of the document verifies against the active keys. */
   verifyClearsigned(document: string): Promise<boolean>
   verifyDetached(bytes: Uint8Array, signature: string): Promise<boolean>
+  /** The active RSA keys, the current one first; the first one is made when it is first asked for. */
+  rsaKeys(): Promise<readonly RsaKeyCard[]>
+  /** By every active RSA key, in that order. The same bytes give the same signatures. */
+  signRsa(bytes: Uint8Array, hash: RsaSigned['hash']): Promise<readonly RsaSigned[]>
+  /** True when the key of that name is active here and made the signature. */
+  verifyRsa(bytes: Uint8Array, signed: RsaSigned): Promise<boolean>
 }
 
 /** The keys on disk under `keyring/`. */
@@ -30,6 +48,8 @@ export interface Keyring {
   /** @throws no_signing_key */
   signer(): Promise<Signer>
   keys(): Promise<readonly KeyCard[]>
+  /** The active RSA keys; none before the first APK tree was signed. */
+  rsaKeys(): Promise<readonly RsaKeyCard[]>
   /** Makes a key; an existing one becomes `previous` for the overlap. Takes seconds for RSA; runs beside requests. */
   generate(options: { readonly type: 'rsa4096' | 'ed25519Legacy'; readonly name: string; readonly email: string; readonly overlapDays: number }): Promise<KeyCard>
   /** The public keys, armoured or binary, all active ones joined in one block. @throws no_signing_key */

@@ -1,0 +1,36 @@
+import { relPath } from '../../core/identity.ts'
+import type { Format } from '../format.ts'
+import type { ApkFacts } from './facts.ts'
+import { inner } from './inner.ts'
+import { inspect } from './inspect.ts'
+import { isApk } from './members.ts'
+import { complain } from './pkginfo.ts'
+import { satisfies } from './relation.ts'
+import { apkTree } from './tree.ts'
+import { compareVersions, versionKey } from './version.ts'
+
+// the purl specification leaves a colon as it is
+const encode = (text: string): string => encodeURIComponent(text).replaceAll('%3A', ':')
+
+/** Alpine packages of version 2. */
+export const apk: Format<ApkFacts> = {
+  id: 'apk',
+  label: 'Alpine package (.apk)',
+  endings: ['.apk'],
+  recognises: isApk,
+  inspect,
+  inner,
+  compareVersions,
+  versionKey,
+  satisfies,
+  // clients make the address from name and version, so this is how the file must be named
+  poolName: ({ name, version, arch }) => relPath(`${arch}/${name}-${version}.apk`),
+  purl({ name, version, arch }, { scanner }, source) {
+    const [vendor = '', release = ''] = scanner.split(':')
+    const upstream = source === undefined ? '' : `&upstream=${encode(source)}`
+    return `pkg:apk/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${vendor}-${encode(release)}${upstream}`
+  },
+  installCommand: ({ name, version }) => `apk add ${name}=${version}`,
+  complain,
+  tree: apkTree,
+}

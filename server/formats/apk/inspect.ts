@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream'
+import type { SpooledFile } from '../../files/spool.ts'
+import { createDeadline, malformed, quote, type Deadline } from '../../lib/limited.ts'
+import { createTarReader } from '../../lib/tar.ts'
+import { openWindow, type FileWindow } from '../../lib/window.ts'
+import { createPayload } from '../deb/payload.ts'
+import type { EmbeddedSignature, Inspection } from '../format.ts'
+import type { ApkFacts } from './facts.ts'
+import { DATA_ENTRIES, digestOf, findMembers, refuse, unpackData, type ApkMembers } from './members.ts'
+import { MAX_PKGINFO, dataHashOf, describe, factsOf, identityOf, parsePkginfo } from './pkginfo.ts'
+
+const SECONDS = 60
+const DATA = 'the data member'
+
+/** The paths that a client installs. apk passes over names that begin with a dot; `.dummy` is what abuild puts into an empty package. */
+async function readData(file: FileWindow, offset: number, deadline: Deadline): Promise<string[]> {
+  const payload = createPayload(DATA)
+  const tar = createTarReader({ what: DATA, maxEntries: DATA_ENTRIES, dialect: 'ustar' })
+  for await (const chunk of unpackData(file, offset)) {
+    for (const entry of tar.push(chunk)) {
+      if (/^\.\/+[^/]/.test(entry.name)) malformed(`${DATA}: ${quote(entry.name)} begins with a dot, so apk would not install it; names stand without ./ before them`)
+      payload.add(entry)
+    }
+    deadline.check()
+  }
+  tar.end()
+  return payload.files().filter(path => !path.startsWith('.'))
+}
+
+/** The signature that a client of this kind looks at: the first of the newest kind. */
+function embedded({ signatures, control }: ApkMembers, path: string): EmbeddedSignature | undefined {
+  const best = signatures.toSorted((a, b) => b.hash.length - a.hash.length || (a.hash < b.hash ? 1 : -1))[0]
+  if (best === undefined) return undefined
+  const { keyName, hash, bytes } = best
+  return { kind: 'rsa', keyName, hash, signature: bytes, signed: () => Readable.from(readStretch(path, control)) }
+}
+
+async function* readStretch(path: string, { offset, size }: ApkMembers['control']): AsyncGenerator<Buffer> {
+  const file = await openWindow(path)
+  try {
+    yield* file.stream(offset, size)
+  } finally {
+    await file.close()
+  }
+}
+
+async function look(file: FileWindow, path: string, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
+  const deadline = createDeadline(signal, SECONDS)
+  deadline.check()
+  const members = await findMembers(file, { maxPkginfo: MAX_PKGINFO, deadline })
+  const info = parsePkginfo(members.pkginfo)
+  const identity = identityOf(info)
+  const about = describe(info, identity)
+  const facts = factsOf(info, `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', deadline })).toString('base64')}`)
+  const files = await readData(file, members.dataOffset, deadline)
+  const [said, is] = [dataHashOf(info), (await digestOf(file, { offset: members.dataOffset, size: file.size - members.dataOffset }, { algorithm: 'sha256', deadline })).toString('hex')]
+  if (said !== is) malformed(`.PKGINFO says that the data member has the SHA-256 ${said}, and it has ${is}; apk would refuse it`)
+  const signature = embedded(members, path)
+  return { identity, about, facts, files, ...(signature === undefined ? {} : { signature }) }
+}
+
+/**
+ * Identity, relations, index facts and file list of an .apk, in one pass: nothing of the payload is kept.
+ * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
+ */
+export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
+  try {
+    const window = await openWindow(file.path)
+    try {
+      return await look(window, file.path, signal)
+    } finally {
+      await window.close()
+    }
+  } catch (error) {
+    return refuse(file.filename, error)
+  }
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { inflateRawSync, constants } from 'node:zlib'
+import { fail } from '../../core/errors.ts'
+import { readGzipMember } from '../../lib/gzip-members.ts'
+import { limited, Malformed, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
+import { createTarReader, type TarEntry } from '../../lib/tar.ts'
+import type { FileWindow } from '../../lib/window.ts'
+
+/** The budgets of `Format.inspect`. */
+export const CONTROL_BYTES = 32 * 2 ** 20
+export const DATA_BYTES = 8 * 2 ** 30
+const CONTROL_ENTRIES = 1000
+export const DATA_ENTRIES = 300_000
+/** A signature has 512 bytes; with its headers and a dozen others it stays far below. */
+const SIGNATURE_BYTES = 256 * 1024
+
+/** A stretch of the file: one gzip member as it lies there. */
+export interface Stretch { readonly offset: number; readonly size: number }
+/** A signature of the package: the file name of the key that a client needs, what was hashed, and the bytes. */
+export interface ApkSignature { readonly keyName: string; readonly hash: 'sha1' | 'sha256' | 'sha512'; readonly bytes: Buffer }
+
+/** The members of an .apk, found by unpacking all but the last. */
+export interface ApkMembers {
+  readonly signature: Stretch | undefined
+  readonly signatures: readonly ApkSignature[]
+  readonly control: Stretch
+  readonly pkginfo: Buffer
+  /** Where the data member begins; it must reach to the end of the file. */
+  readonly dataOffset: number
+}
+
+const ADB = Buffer.from('ADB')
+const HASHES: Readonly<Record<string, ApkSignature['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
+
+/** True for a name that apk takes for one of its own: hidden, and in no folder. */
+const isOwn = (name: string): boolean => /^\.[^/]+$/.test(name)
+
+/** True when the first 512 bytes begin an .apk: a gzip member that begins with a hidden file, or what apk-tools 3 writes. */
+export function isApk(head: Uint8Array): boolean {
+  if (ADB.equals(head.subarray(0, 3)) && /[.dc]/.test(String.fromCharCode(head[3] ?? 0))) return true
+  // from the header without extras on, which nobody who makes packages writes
+  if (head.length < 18 || head[0] !== 0x1f || head[1] !== 0x8b || head[2] !== 8) return false
+  const name = head[3] === 8 ? head.indexOf(0, 10) + 1 : 10
+  try {
+    const start = inflateRawSync(head.subarray(name), { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 2 ** 20 })
+    return [0, 512, 1024].some(at => start.toString('latin1', at + 257, at + 262) === 'ustar' && /^\.(SIGN\.|PKGINFO$|(pre|post)-|trigger$)/.test(textAt(start, at)))
+  } catch {
+    return false
+  }
+}
+
+function textAt(block: Buffer, at: number): string {
+  const name = block.toString('latin1', at, at + 100)
+  return name.slice(0, (name.indexOf('\0') + 101) % 101)
+}
+
+/** Unpacks one cut member, and keeps what `keep` says. @returns its entries, and where it ended */
+async function readCut(file: FileWindow, { offset, what, limitBytes, deadline }: { readonly offset: number; readonly what: string; readonly limitBytes: number; readonly deadline: Deadline | undefined }, keep: (name: string) => number | undefined): Promise<{ entries: TarEntry[]; end: number }> {
+  const member = readGzipMember(file, offset, what)
+  const tar = createTarReader({ what, maxEntries: CONTROL_ENTRIES, endMark: 'absent', dialect: 'ustar', keep: entry => entry.type === 'file' ? keep(entry.name) : undefined })
+  const entries: TarEntry[] = []
+  for await (const chunk of limited(member.chunks, limitBytes, what)) {
+    entries.push(...tar.push(chunk))
+    deadline?.check()
+  }
+  tar.end()
+  for (const { name, type } of entries) {
+    if (!isOwn(name)) malformed(`${what}: ${quote(name)} is no file of the package's own; those begin with a dot and stand in no folder`)
+    if (type !== 'file') malformed(`${what}: ${quote(name)} is a ${type}; only plain files are allowed there`)
+  }
+  return { entries, end: member.end() }
+}
+
+function signatureOf({ name, body }: TarEntry): ApkSignature[] {
+  const [, type = '', keyName = ''] = /^\.SIGN\.([A-Za-z0-9]+)\.(.+)$/.exec(name) ?? malformed(`the signature member holds ${quote(name)}; its files are named .SIGN.RSA.<key>`)
+  const hash = Object.hasOwn(HASHES, type) ? HASHES[type] : undefined
+  // apk passes over the kinds it does not know
+  return hash === undefined || body === undefined ? [] : [{ keyName, hash, bytes: body }]
+}
+
+function pkginfoOf(entries: readonly TarEntry[]): Buffer {
+  const names = entries.map(entry => entry.name)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) malformed(`the control member has two files named ${twice}`)
+  const late = names.find(name => name.startsWith('.SIGN.'))
+  if (late !== undefined) malformed(`the control member holds the signature ${quote(late)}, which apk does not look at there`)
+  if (names.includes('.INSTALL')) malformed('the control member holds .INSTALL, which apk-tools 3 refuses')
+  return entries.find(entry => entry.name === '.PKGINFO')?.body ?? malformed('the control member has no file named .PKGINFO')
+}
+
+/**
+ * Finds the members: perhaps a signature, the control, the data. Source: apk-v2(5); what is refused is refused by apk, or
+ * read differently by apk-tools 2 and 3.
+ * @param deadline  checked between chunks
+ * @throws Malformed
+ */
+export async function findMembers(file: FileWindow, limits: { readonly maxPkginfo: number; readonly deadline?: Deadline }): Promise<ApkMembers> {
+  const { deadline } = limits
+  const head = await file.read(0, Math.min(4, file.size))
+  if (ADB.equals(head.subarray(0, 3))) {
+    malformed('it is a package of apk-tools 3 (ADB), which apk of the distributions here cannot read; build it as version 2, for example with abuild')
+  }
+  const keep = (name: string): number | undefined => name.startsWith('.SIGN.') ? 64 * 1024 : name === '.PKGINFO' ? limits.maxPkginfo : undefined
+  const first = await readCut(file, { offset: 0, what: 'the first member', limitBytes: CONTROL_BYTES, deadline }, keep)
+  if (first.entries[0]?.name.startsWith('.SIGN.') !== true) {
+    return { signature: undefined, signatures: [], control: { offset: 0, size: first.end }, pkginfo: pkginfoOf(first.entries), dataOffset: mustGoOn(file, first.end, 'data') }
+  }
+  if (first.end > SIGNATURE_BYTES) malformed(`the signature member has more than ${printBytes(SIGNATURE_BYTES)}`)
+  const signatures = first.entries.flatMap(signatureOf)
+  const offset = mustGoOn(file, first.end, 'control')
+  const { entries, end } = await readCut(file, { offset, what: 'the control member', limitBytes: CONTROL_BYTES, deadline }, keep)
+  return {
+    signature: { offset: 0, size: first.end }, signatures, control: { offset, size: end - offset }, pkginfo: pkginfoOf(entries), dataOffset: mustGoOn(file, end, 'data'),
+  }
+}
+
+function mustGoOn(file: FileWindow, at: number, member: string): number {
+  return at < file.size ? at : malformed(`it ends where its ${member} member should begin`)
+}
+
+/** The data member as a plain tar. @throws Malformed, also when something follows it */
+export async function* unpackData(file: FileWindow, offset: number): AsyncGenerator<Buffer> {
+  const member = readGzipMember(file, offset, 'the data member')
+  yield* limited(member.chunks, DATA_BYTES, 'the data member')
+  const behind = file.size - member.end()
+  if (behind > 0) malformed(`${behind} bytes follow the data member; apk-tools 3 refuses them, and a scanner does not look there`)
+}
+
+/** The digest of bytes as they lie in the file. */
+export async function digestOf(file: FileWindow, { offset, size }: Stretch, { algorithm, deadline }: { readonly algorithm: 'sha1' | 'sha256'; readonly deadline: Deadline }): Promise<Buffer> {
+  const hash = createHash(algorithm)
+  for await (const chunk of file.stream(offset, size)) {
+    hash.update(chunk)
+    deadline.check()
+  }
+  return hash.digest()
+}
+
+/** Turns what a reader found wrong into the refusal of this file; everything else passes. */
+export function refuse(filename: string, error: unknown): never {
+  if (error instanceof Malformed) return fail('bad_package', { filename: filename.slice(0, 200), why: error.why }, error)
+  throw error
+}

@@ -1,0 +1,108 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip, inflateRawSync } from 'node:zlib'
+import { DISTRIBUTIONS, type Distribution } from '../../core/distributions.ts'
+import { relPath, type RelPath } from '../../core/identity.ts'
+import { createTarReader, type TarEntry } from '../../lib/tar.ts'
+import type { Signer } from '../../signing/signer.ts'
+import type { PublishedEntry } from '../format.ts'
+import type { IndexPlan, ListedFile, TreeWriter } from '../tree.ts'
+import type { ApkFacts } from './facts.ts'
+import { writeUstar } from './ustar.ts'
+
+const pack = promisify(gzip)
+const unpack = promisify(gunzip)
+
+const HEADER = 10
+const TRAILER = 8
+const END_MARK = 1024
+
+const factsOf = (entry: PublishedEntry): ApkFacts => entry.facts as ApkFacts // written by this format's inspect
+
+const list = (key: string, words: readonly string[]): string => words.length === 0 ? '' : `${key}:${words.join(' ')}\n`
+const field = (key: string, value: string | number | undefined): string => value === undefined || value === '' ? '' : `${key}:${value}\n`
+
+/**
+ * One entry, in the order in which `apk index` writes its lines. `A:` names the architecture of the index, as
+ * `--rewrite-arch` has it: clients take the folder of a package from there.
+ * Source: apk-tools, src/package.c; `r:` and `q:` are of the installed database, and passed over in an index.
+ */
+function render(entry: PublishedEntry, arch: string): string {
+  const facts = factsOf(entry)
+  return [
+    `C:${facts.checksum}\nP:${entry.name}\nV:${entry.version}\nA:${arch}\nS:${entry.blob.size}\nI:${facts.installed}\nT:${facts.description}\nU:${facts.url}\nL:${facts.license}\n`,
+    field('o', facts.origin), field('m', facts.maintainer), facts.built === 0 ? '' : field('t', facts.built), field('c', facts.commit), field('k', facts.providerPriority),
+    list('D', facts.depends), list('p', facts.provides), list('i', facts.installIf), list('r', facts.replaces), field('q', facts.replacesPriority), '\n',
+  ].join('')
+}
+
+const indexOf = ({ component }: Pick<Distribution, 'component'>, arch: string): RelPath => relPath(`${component}/${arch}/APKINDEX`)
+
+// clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know RSA alone
+const KINDS = [['RSA256', 'sha256'], ['RSA', 'sha1']] as const
+
+/** The signatures by every key, as a member of their own: no end mark, or a client would look no further. */
+async function signatureMember(signed: Buffer, signer: Signer): Promise<Buffer> {
+  const files = await Promise.all(KINDS.map(async ([kind, hash]) =>
+    (await signer.signRsa(signed, hash)).map(({ keyName, signature }) => ({ name: `.SIGN.${kind}.${keyName}`, body: signature }))))
+  return pack(writeUstar(files.flat(), { end: false }), { level: 9 })
+}
+
+/** `APKINDEX.tar.gz`: the signatures, then what they are over, each one gzip member. */
+async function signedIndex(index: Buffer, { codename, signer }: { readonly codename: string; readonly signer: Signer }): Promise<Buffer> {
+  const tar = writeUstar([{ name: 'DESCRIPTION', body: Buffer.from(`Gatehouse ${codename}`) }, { name: 'APKINDEX', body: index }], { end: true })
+  const signed = await pack(tar, { level: 6 })
+  return Buffer.concat([await signatureMember(signed, signer), signed])
+}
+
+/** The APK tree: for each architecture an index, and its signed archive, which is all that clients fetch. */
+export const apkTree: TreeWriter = {
+  indexes: distribution => distribution.archs.map((arch): IndexPlan => ({
+    id: arch, arch, path: indexOf(distribution, arch), kinds: [''], addressed: 'path', render: entry => render(entry, arch),
+  })),
+  contents: () => [],
+  fileName: (_distribution, arch, path) => `${arch}/${path.slice(path.lastIndexOf('/') + 1)}`,
+  async root(files, distribution, { signer, read }) {
+    const roots = distribution.archs.map(async arch => {
+      const path = indexOf(distribution, arch)
+      const index = files.some((file: ListedFile) => file.path === path) ? await read(path) : Buffer.alloc(0)
+      return [relPath(`${path}.tar.gz`), await signedIndex(index, { codename: distribution.codename, signer })] as const
+    })
+    return new Map(await Promise.all(roots))
+  },
+  async verifyRoot(read, signer) {
+    // every distribution of this kind publishes the same architectures
+    const paths = new Set(DISTRIBUTIONS.filter(one => one.format === 'apk').flatMap(one => one.archs.map(arch => indexOf(one, arch))))
+    const proofs = [...paths].map(async path => isProved(await read(relPath(`${path}.tar.gz`)), { index: await read(path), signer }))
+    return (await Promise.all(proofs)).every(Boolean)
+  },
+}
+
+/** Takes the signature member apart. @returns undefined when it is none, or not the first of two */
+function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[]; readonly signed: Buffer } | undefined {
+  try {
+    // with `info` zlib says how far it read; the types do not know it. The header is the ten bytes that `pack` writes
+    const answer = inflateRawSync(archive.subarray(HEADER), { maxOutputLength: 2 ** 20, info: true })
+    const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
+    const tar = createTarReader({ what: 'the signature member', maxEntries: 100, endMark: 'absent', keep: () => 64 * 1024 })
+    const files = tar.push(buffer)
+    tar.end()
+    return { files, signed: archive.subarray(HEADER + engine.bytesWritten + TRAILER) }
+  } catch {
+    return undefined
+  }
+}
+
+/** True when every active key signed, in each kind, exactly the member that carries exactly this index. */
+async function isProved(archive: Buffer, { index, signer }: { readonly index: Buffer; readonly signer: Signer }): Promise<boolean> {
+  const found = readSignatures(archive)
+  if (found === undefined || found.files.length !== KINDS.length * (await signer.rsaKeys()).length) return false
+  const proofs = found.files.map(({ name, body }) => {
+    const [, kind = '', keyName = ''] = /^\.SIGN\.([A-Z0-9]+)\.(.+)$/.exec(name) ?? []
+    const hash = KINDS.find(([one]) => one === kind)?.[1]
+    return hash === undefined || body === undefined ? false : signer.verifyRsa(found.signed, { keyName, hash, signature: body })
+  })
+  if (!(await Promise.all(proofs)).every(Boolean) || new Set(found.files.map(({ name }) => name)).size !== found.files.length) return false
+  const tar = await unpack(found.signed)
+  const start = tar.length - END_MARK - index.length - (512 - index.length % 512) % 512
+  return start > 0 && tar.subarray(start, start + index.length).equals(index)
+}

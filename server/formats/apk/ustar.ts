@@ -1,0 +1,29 @@
+const BLOCK = 512
+
+/** A file of a tar that is written here. */
+export interface UstarFile { readonly name: string; readonly body: Buffer }
+
+/**
+ * One entry of a POSIX tar: header, body, padding. Owner root, mode 0644, time 0: the same file is the same bytes.
+ * @param file.name  at most 99 bytes
+ * Source: POSIX.1-2017, pax, "ustar Interchange Format".
+ */
+function entry({ name, body }: UstarFile): Buffer {
+  if (Buffer.byteLength(name) > 99) throw new Error(`${name} is too long for a tar header`)
+  const header = Buffer.alloc(BLOCK)
+  header.write(name, 0)
+  header.write('0000644\0' + '0000000\0' + '0000000\0', 100, 'latin1')
+  header.write(`${body.length.toString(8).padStart(11, '0')}\0${'0'.repeat(11)}\0${' '.repeat(8)}0`, 124, 'latin1')
+  header.write('ustar\0' + '00', 257, 'latin1')
+  header.write('root', 265, 'latin1')
+  header.write('root', 297, 'latin1')
+  header.write('0000000\0' + '0000000\0', 329, 'latin1')
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  return Buffer.concat([header, body, Buffer.alloc((BLOCK - body.length % BLOCK) % BLOCK)])
+}
+
+/** @param end  whether the end mark follows; without one, a reader goes on with what is joined behind it */
+export function writeUstar(files: readonly UstarFile[], { end }: { readonly end: boolean }): Buffer {
+  return Buffer.concat([...files.map(entry), Buffer.alloc(end ? 2 * BLOCK : 0)])
+}

@@ -1,4 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path'
+import { createTrust } from './http/client-ip.ts'
 
 /** How one variable is read. `secret` values appear in no message. */
 export interface Variable {
@@ -24,9 +25,14 @@ function postgresUrl(text: string): string | undefined {
 const origins = (text: string): string | undefined =>
   text.split(',').every(part => part.trim() === '' || (URL.canParse(part.trim()) && new URL(part.trim()).origin === part.trim())) ? undefined : 'it must be a list of origins such as https://console.example, separated by commas'
 
-const ADDRESS = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/
-const addresses = (text: string): string | undefined =>
-  text.split(',').every(part => ADDRESS.test(part.trim())) ? undefined : 'it must be a list of addresses or networks such as 10.0.0.0/8, separated by commas'
+const addresses = (text: string): string | undefined => {
+  try {
+    createTrust(listOf(text))
+    return undefined
+  } catch {
+    return 'it must be a list of addresses or networks such as 10.0.0.0/8, separated by commas'
+  }
+}
 
 // bcrypt: $2b$<cost>$<22 characters of salt><31 of digest>
 const bcryptHash = (text: string): string | undefined =>

@@ -20,6 +20,7 @@ import { createLayout, type Layout } from '../../files/layout.ts'
 import { createPool } from '../../files/pool.ts'
 import { createSpool } from '../../files/spool.ts'
 import { deb } from '../../formats/deb/index.ts'
+import { switchesFor } from '../../formats/index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createDigestThreads } from '../../lib/digest.ts'
 import { createGate } from '../../pipeline/gate.ts'
@@ -97,7 +98,7 @@ beforeEach(async () => {
   const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
   const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, signing: createPackageSigning({ spool, keyring, settings: { now: () => given.settings }, clock: systemClock }), clock: systemClock })
   deps = {
-    spool, gate, formats: [deb], get activeFormats() { return given.active }, settings: { now: () => given.settings }, events, clock: systemClock,
+    spool, gate, formats: [deb], switchesFor, get activeFormats() { return given.active }, settings: { now: () => given.settings }, events, clock: systemClock,
     metrics: { uploaded: status => { given.counted.push(status) }, found: severity => { given.counted.push(severity) } },
   }
   server = createServer((req, res) => { given.answering.push(answer(req.url ?? '', { stream: req, headers: req.headers, clientIp: '192.0.2.1', requestId: 'r', signal: leftBy(res) }, res)) })
@@ -340,7 +341,7 @@ describe('a refusal keeps nothing and says why', () => {
   test('of another architecture', async () => expect(await code(formOf(await hello('1', { arch: 'arm64' })))).toBe('422 wrong_arch'))
   test('of an inactive format', async () => {
     given.active = new Set()
-    expect(await code(formOf(await hello()))).toBe('422 format_not_active')
+    expect(await send<Refusal>(formOf(await hello()))).toMatchObject({ status: 422, body: { code: 'format_not_active', facts: { how: 'apt, both or all' } } })
   })
   test('of missing fields', async () => {
     expect(await code(formOf(await hello(), {}))).toBe('422 missing_field')

@@ -24,6 +24,8 @@ export interface UploadDeps {
   readonly formats: readonly Format[]
   /** Those that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
+  /** The words for REPO_FORMAT that switch a format on. */
+  readonly switchesFor: (id: FormatId) => string
   readonly settings: Pick<Settings, 'now'>
   readonly events: Pick<Events, 'emit'>
   readonly metrics: Pick<Metrics, 'uploaded' | 'found'>
@@ -32,11 +34,16 @@ export interface UploadDeps {
 
 const INDEX_WAIT_MS = 30_000
 
+/** `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index at each of them. */
+function waitOf({ headers }: RawRequest): number {
+  return /(^|,)\s*respond-async\s*(,|;|$)/i.test(headers.prefer?.toString() ?? '') ? 0 : INDEX_WAIT_MS
+}
+
 /** @throws unknown_format, format_not_active */
-function recognise({ formats, activeFormats }: UploadDeps, head: Uint8Array, filename: string): Format {
+function recognise({ formats, activeFormats, switchesFor }: UploadDeps, head: Uint8Array, filename: string): Format {
   const format = formats.find(candidate => candidate.recognises(head))
     ?? fail('unknown_format', { filename, formats: formats.map(({ label }) => label).join(' nor ') })
-  if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.label, how: 'all' })
+  if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.label, how: switchesFor(format.id) })
   return format
 }
 
@@ -87,7 +94,7 @@ function record({ metrics, events, clock }: UploadDeps, { outcome, manifest }: C
   events.emit({ type: 'upload', at: isoNow(clock), data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by } })
 }
 
-async function* told(deps: UploadDeps, applicant: Applicant, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+async function* told(deps: UploadDeps, applicant: Applicant, { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number }): AsyncGenerator<StreamEvent> {
   const steps = deps.gate.admit(applicant, signal)
   try {
     yield runningEvent('format')
@@ -104,7 +111,7 @@ async function* told(deps: UploadDeps, applicant: Applicant, signal: AbortSignal
     record(deps, changed)
     if (running !== undefined) yield knownEvent(running)
     if (changed.outcome === 'created') yield runningEvent('publish')
-    const reply = await replyOf(changed, INDEX_WAIT_MS)
+    const reply = await replyOf(changed, waitMs)
     if (changed.outcome === 'created') yield publishEvent(reply)
     yield resultEvent(reply)
   } finally {
@@ -125,7 +132,7 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
     let next = await steps.next()
     while (next.done !== true) next = await steps.next()
     record(deps, next.value)
-    return new WithStatus(statusOf(next.value), await replyOf(next.value, INDEX_WAIT_MS))
+    return new WithStatus(statusOf(next.value), await replyOf(next.value, waitOf(input.raw)))
   },
   'POST /upload/stream': async (deps, input) => {
     const applicant = await receive(deps, input)
@@ -135,7 +142,7 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
     signal.addEventListener('abort', leave, { once: true })
     return (async function* () {
       signal.removeEventListener('abort', leave)
-      yield* told(deps, applicant, signal)
+      yield* told(deps, applicant, { signal, waitMs: waitOf(input.raw) })
     })()
   },
 }

@@ -45,7 +45,7 @@ export const debTree: TreeWriter = {
   async verifyRoot(read, signer) {
     const [release, detached, inRelease] = (await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])).map(String) as [string, string, string]
     // the clear-signed form must carry the very text that the detached signature is over
-    const carried = inRelease.replaceAll('\r\n', '\n').includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
+    const carried = inRelease.includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
     return carried && await signer.verifyDetached(Buffer.from(release), detached) && signer.verifyClearsigned(inRelease)
   },
 }

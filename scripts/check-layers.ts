@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
   ['formats', 'scanners', 'signing', 'settings', 'outbound', 'directory'],
-  ['catalog', 'pipeline', 'publish', 'jobs'],
+  ['catalog', 'pipeline', 'publish', 'jobs', 'sbom'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'main.ts', 'cli', 'compose'],

@@ -6,6 +6,7 @@ import { distributions } from './features/distributions/contract.ts'
 import { health } from './features/health/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
+import { sbom } from './features/sbom/contract.ts'
 import { security } from './features/security/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
@@ -13,5 +14,5 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...dashboard, ...security, ...settings, ...notifications, ...webhooks, ...health }
+export const api = { ...setup, ...auth, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
 export type Api = typeof api

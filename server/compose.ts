@@ -6,6 +6,7 @@ import { composeHealth } from './compose/health.ts'
 import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
+import { composeSbom } from './compose/sbom.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
 import { cleanAll } from './features/retention/retention.ts'
@@ -53,7 +54,7 @@ function composeJobs(base: Foundation, { publisher, catalog }: { readonly publis
     { id: 'tidy', name: 'Remove old generations and index pieces', when: () => '*/10 * * * *', run: () => publisher.tidy() },
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
     { id: 'version-retention', name: 'Remove versions that the retention rules leave behind', when: () => '0 2 * * *', run: () => cleanAll({ db, catalog }) },
-    { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '10 4 * * *', run: () => followKeys(base) },
+    { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '*/5 * * * *', run: () => followKeys(base) },
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
 
@@ -81,10 +82,11 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })
+  const { bills } = composeSbom(env, base)
   const inbound = outbound.inbound({})
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound,
+    env, db, clock, audit, outbox, catalog, publisher, layout, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound, bills,
     jwtSecret: base.jwtSecret, activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({

@@ -30,6 +30,8 @@ import { retention } from '../features/retention/contract.ts'
 import { retentionHandlers } from '../features/retention/handlers.ts'
 import { notifications } from '../features/notifications/contract.ts'
 import { notificationHandlers } from '../features/notifications/handlers.ts'
+import { sbom } from '../features/sbom/contract.ts'
+import { sbomHandlers } from '../features/sbom/handlers.ts'
 import { security } from '../features/security/contract.ts'
 import { securityHandlers } from '../features/security/handlers.ts'
 import { settings as settingsRows } from '../features/settings/contract.ts'
@@ -45,7 +47,7 @@ import type { Inbound } from '../features/webhooks/inbound.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Spool } from '../files/spool.ts'
 import type { Format } from '../formats/format.ts'
-import { FORMATS, getFormat } from '../formats/index.ts'
+import { FORMATS, getFormat, switchesFor } from '../formats/index.ts'
 import { repoUrl } from '../http/repo-url.ts'
 import type { Authenticate } from '../http/routes.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -54,6 +56,7 @@ import type { Publisher } from '../publish/publisher.ts'
 import type { Audit } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import type { Metrics } from '../record/metrics.ts'
+import type { Bills } from '../sbom/bills.ts'
 import type { AntivirusScanner } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
@@ -76,6 +79,7 @@ export interface RouteParts {
   readonly events: Events
   readonly metrics: Metrics
   readonly health: Health
+  readonly bills: Bills
   readonly antivirus: AntivirusScanner
   readonly firstAdmin: FirstAdmin
   readonly outbound: Outbound
@@ -83,9 +87,6 @@ export interface RouteParts {
   readonly jwtSecret: string
   readonly activeFormats: readonly Format[]
 }
-
-/** What REPO_FORMAT would have to be so that a distribution takes packages. */
-const SWITCH: Record<Distribution['format'], string> = { deb: 'apt, both or all', rpm: 'rpm, both or all', apk: 'apk or all' }
 
 /** Gives every row its handler and every handler its parts. */
 export function bindRoutes(parts: RouteParts): { readonly routes: readonly BoundRoute[]; readonly authenticate: Authenticate } {
@@ -103,17 +104,18 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     url: repoUrl(raw, settings.now().app_url),
     apkKeys: await readdir(parts.layout.apkKeys).then(names => names.filter(name => name.endsWith('.rsa.pub')).sort(), () => []), // none made yet
   })
-  const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => SWITCH[distribution.format] })
+  const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => switchesFor(distribution.format) })
   const routes: readonly BoundRoute[] = [
     ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
     ...bind(auth, authHandlers, { db, clock, login, accounts, apiTokens: createApiTokens({ db, audit, outbox, clock }), jwtMinutes: env.jwtMinutes }),
-    ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, settings, events, metrics, clock }),
+    ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, switchesFor, settings, events, metrics, clock }),
     ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
     ...bind(distributions, distributionHandlers, { db, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
     ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),
+    ...bind(sbom, sbomHandlers, { db, bills: parts.bills }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
     ...bind(notifications, notificationHandlers, parts.outbound),
     ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),

@@ -27,6 +27,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'POST /upload/': UPLOADERS, 'POST /upload/stream': UPLOADERS,
   // Security
   'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS, 'GET /security/clamav/status': ANY,
+  // SBOM: the endpoint table; the permission summary lets everybody read
+  'GET /sbom/export': AUDITORS, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': AUDITORS,
   // Distributions: the permission summary lets maintainers initialise
   'GET /distributions/': ANY, 'GET /distributions/{codename}/packages': ANY, 'POST /distributions/init': MAINTAINERS,
   // Statistics and dashboard

@@ -1,0 +1,40 @@
+import { Readable } from 'node:stream'
+import type { FileReply, Handlers } from '../../core/contract.ts'
+import { getDistribution } from '../../core/distributions.ts'
+import { fail } from '../../core/errors.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Bill } from '../../sbom/bill.ts'
+import { PRINTS, type Bills, type PrintName } from '../../sbom/bills.ts'
+import { isKnown } from '../../sbom/store.ts'
+import type { sbom } from './contract.ts'
+
+export interface SbomDeps {
+  readonly db: Queryable
+  readonly bills: Bills
+}
+
+const PREVIEWED = 20
+
+/** As a stream. What fails after the first byte cuts the connection, so half a document is never taken for a whole one. */
+function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = true): FileReply {
+  const { print, ending } = PRINTS[format]
+  const { name, version } = bill.heading
+  const fileName = `${name}${version === undefined ? '' : `-${version}`}.${ending}`.replace(/[^\w.+~-]/g, '_')
+  return { body: Readable.from(print(bill), { objectMode: false }), type: 'application/json; charset=utf-8', ...isDownload ? { name: fileName } : {} }
+}
+
+export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
+  'GET /sbom/export': async ({ bills }, { query: { format, distribution } }) => {
+    const codename = distribution === undefined ? undefined : getDistribution(distribution).codename
+    return documentOf(await bills.ofServed({ codename }), format)
+  },
+  'GET /sbom/preview': async ({ bills }, { query: { format, distribution, limit = PREVIEWED } }) => {
+    const codename = distribution === undefined ? undefined : getDistribution(distribution).codename
+    return documentOf(await bills.ofServed({ codename, limit }), format, false)
+  },
+  'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
+    const bill = await bills.ofPackage({ ...params, arch, distribution })
+    if (bill !== undefined) return documentOf(bill, format)
+    return await isKnown(db, params.name) ? fail('version_not_found', params) : fail('package_not_found', params)
+  },
+}

@@ -1,0 +1,74 @@
+import { getDistribution } from '../core/distributions.ts'
+import type { FormatId } from '../core/identity.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Db } from '../db/db.ts'
+import type { Format } from '../formats/format.ts'
+import { uuidOf, type Bill, type Entry, type Print } from './bill.ts'
+import type { Components } from './components.ts'
+import { cyclonedx } from './cyclonedx.ts'
+import { openvex } from './openvex.ts'
+import { spdx } from './spdx.ts'
+import { countServed, findPackage, listServed, readPackages, type Stored, type Which } from './store.ts'
+
+/** The ways to write a bill down. `openvex` says only what is known and decided about vulnerabilities. */
+export const PRINTS = { cyclonedx, spdx, openvex } as const satisfies Record<string, Print>
+export type PrintName = keyof typeof PRINTS
+
+/** Bills of materials over the index. */
+export interface Bills {
+  /** Of everything that is published, perhaps in one distribution; or of the first `limit` packages. */
+  ofServed(filter: { readonly codename?: string | undefined; readonly limit?: number | undefined }): Promise<Bill>
+  /** Of one package, in any state; undefined when there is none. */
+  ofPackage(which: Which): Promise<Bill | undefined>
+}
+
+export interface BillsDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly components: Components
+  readonly formats: (id: FormatId) => Pick<Format, 'purl'>
+  /** Of this program, for the document. */
+  readonly tool: string
+}
+
+// manifests of this many packages are in memory at once
+const CHUNK = 200
+const NEVER = '1970-01-01T00:00:00.000Z'
+
+/** Makes bills from rows. A bill names the packages that were there when it was begun. */
+export function createBills({ db, clock, components, formats, tool }: BillsDeps): Bills {
+  async function entryOf({ manifest, carries }: Stored): Promise<Entry> {
+    const { ref } = manifest
+    return { manifest, purl: formats(ref.format).purl(ref, getDistribution(ref.codename)), contents: await components.of(manifest, carries) }
+  }
+
+  async function* entriesOf(ids: readonly number[]): AsyncGenerator<Entry> {
+    for (let at = 0; at < ids.length; at += CHUNK) {
+      for (const stored of await readPackages(db, ids.slice(at, at + CHUNK))) yield await entryOf(stored)
+    }
+  }
+
+  return {
+    async ofServed({ codename, limit }) {
+      const [served, total] = await Promise.all([listServed(db, { codename, limit }), countServed(db, codename)])
+      const newest = served.reduce((sofar, { changed_at }) => Math.max(sofar, changed_at.getTime()), Date.parse(NEVER))
+      return {
+        heading: {
+          name: `gatehouse-${codename ?? 'all'}`, at: new Date(newest).toISOString(), tool, total, now: isoNow(clock),
+          uuid: uuidOf(served.flatMap(({ id, sha256, changed_at }) => [String(id), sha256, changed_at.toISOString()])),
+        },
+        entries: () => entriesOf(served.map(({ id }) => id)),
+      }
+    },
+    async ofPackage(which) {
+      const stored = await findPackage(db, which)
+      if (stored === undefined) return undefined
+      const entry = await entryOf(stored)
+      const { ref, blob, changed_at } = stored.manifest
+      return {
+        heading: { name: ref.name, version: ref.version, at: changed_at, tool, total: 1, now: isoNow(clock), uuid: uuidOf([entry.purl, blob.sha256, changed_at]) },
+        async* entries() { yield entry },
+      }
+    },
+  }
+}

@@ -8,11 +8,11 @@ import type { Settings } from '../settings/store.ts'
 import type { GuardedFetch } from './fetch.ts'
 import type { Mailer } from './mail.ts'
 import type { Rendered } from './notice-text.ts'
-import type { Channel } from './notices.ts'
+import { KIND_OF, type Channel } from './notices.ts'
 
 /** Pays what `notices.ts` owes. */
 export interface Delivery {
-  /** Takes over the outbox's kinds `webhook` and `mail`. Call it when the service runs: a target that hangs must not hold its start. */
+  /** Takes over the outbox's kinds `webhook` and `alert`. Call it when the service runs: a target that hangs must not hold its start. */
   handle(): void
   /** Cuts off what is being sent; it stays owed. */
   stop(): void
@@ -87,7 +87,7 @@ export function createDelivery({ db, outbox, settings, fetch, mailer, secret, cl
     log.warn({ notice: id, channel, event, attempt: tries + 1, again_in_s: wait, why }, 'a message was not taken')
     await db.tx(async tx => {
       await tx.query('update notice set tries = tries + 1, last_error = $2 where id = $1', [id, why.slice(0, 500)])
-      await outbox.owe(tx, `${channel}:${id}`, { delayMs: wait * 1000 })
+      await outbox.owe(tx, `${KIND_OF[channel]}:${id}`, { delayMs: wait * 1000 })
     })
   }
 
@@ -105,7 +105,9 @@ export function createDelivery({ db, outbox, settings, fetch, mailer, secret, cl
 
   return {
     handle: () => {
-      for (const channel of ['webhook', 'mail'] as const) outbox.handle(channel, async rests => { for (const rest of rests) await deliver(channel, rest) }, { parallel: 4 })
+      for (const channel of ['webhook', 'mail'] as const) {
+        outbox.handle(KIND_OF[channel], async rests => { for (const rest of rests) await deliver(channel, rest) }, { parallel: 4 })
+      }
       outbox.nudge()
     },
     stop: () => stopping.abort(new Error('the service is stopping')),

@@ -52,6 +52,8 @@ export interface NoticesDeps {
 }
 
 export type Channel = 'webhook' | 'mail'
+/** The outbox's kind for each: `webhook:<id>`, `alert:<id>`. */
+export const KIND_OF: Record<Channel, string> = { webhook: 'webhook', mail: 'alert' }
 
 const MOST_CVES = 50
 
@@ -84,7 +86,7 @@ export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Not
     const at = isoNow(clock)
     for (const channel of channelsOf(notice, now)) {
       const id = await write(tx, channel, { event: notice.event, body: renderNotice(notice, at, now.app_url) }, at)
-      await outbox.owe(tx, `${channel}:${id}`)
+      await outbox.owe(tx, `${KIND_OF[channel]}:${id}`)
     }
   }
   return {

@@ -1,6 +1,8 @@
 import { artifacts } from './features/artifacts/contract.ts'
 import { audit } from './features/audit/contract.ts'
 import { auth } from './features/auth/contract.ts'
+import { mfa } from './features/auth/mfa-contract.ts'
+import { sessions } from './features/auth/session-contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
 import { health } from './features/health/contract.ts'
@@ -14,5 +16,5 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
+export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
 export type Api = typeof api

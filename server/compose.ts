@@ -1,5 +1,6 @@
 import { createCatalog, type Catalog } from './catalog/catalog.ts'
 import { createRebuild } from './catalog/rebuild.ts'
+import { composeAuth } from './compose/auth.ts'
 import { handleDebts, oweEveryTree } from './compose/debts.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { composeHealth } from './compose/health.ts'
@@ -87,7 +88,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
     env, db, clock, audit, outbox, catalog, publisher, layout, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound, bills,
-    jwtSecret: base.jwtSecret, activeFormats: activeFormats(env.repoFormat),
+    auth: composeAuth(env, base, { log, mailer: outbound.mailer }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
     ...env, routes, authenticate, limits, layout, uiFolder, metrics, log,

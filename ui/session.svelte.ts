@@ -60,6 +60,7 @@ export async function resume(): Promise<void> {
 /** @throws ApiProblem */
 export async function signIn(username: string, password: string): Promise<void> {
   const reply = await call('POST /auth/token', { body: { username, password } })
+  if (!('access_token' in reply)) throw new Error('This account has a second factor, and this page cannot ask for it yet.')
   keep(reply.access_token)
   await enter()
 }

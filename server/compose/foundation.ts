@@ -49,7 +49,7 @@ export async function layFoundation(env: Env, log: Log) {
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
   return {
-    clock, layout, db, embedded, outbox, threads, jwtSecret: secrets.jwt,
+    clock, layout, db, embedded, outbox, threads, box, jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),

@@ -11,12 +11,7 @@ import { artifacts } from '../features/artifacts/contract.ts'
 import { artifactHandlers } from '../features/artifacts/handlers.ts'
 import { audit as auditRows } from '../features/audit/contract.ts'
 import { auditHandlers } from '../features/audit/handlers.ts'
-import { createAccounts } from '../features/auth/accounts.ts'
-import { createApiTokens } from '../features/auth/api-tokens.ts'
-import { auth } from '../features/auth/contract.ts'
-import { authHandlers } from '../features/auth/handlers.ts'
-import { createTokens } from '../features/auth/jwt.ts'
-import { createLogin } from '../features/auth/login.ts'
+import type { Auth } from '../features/auth/auth.ts'
 import { dashboard } from '../features/dashboard/contract.ts'
 import { createDashboard } from '../features/dashboard/dashboard.ts'
 import { dashboardHandlers } from '../features/dashboard/handlers.ts'
@@ -84,15 +79,13 @@ export interface RouteParts {
   readonly firstAdmin: FirstAdmin
   readonly outbound: Outbound
   readonly inbound: Inbound
-  readonly jwtSecret: string
+  readonly auth: Auth
   readonly activeFormats: readonly Format[]
 }
 
 /** Gives every row its handler and every handler its parts. */
 export function bindRoutes(parts: RouteParts): { readonly routes: readonly BoundRoute[]; readonly authenticate: Authenticate } {
   const { env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, events, metrics } = parts
-  const login = createLogin({ db, audit, clock, tokens: createTokens({ secret: parts.jwtSecret, minutes: env.jwtMinutes, clock }) })
-  const accounts = createAccounts({ db, audit, outbox })
   const active = new Set(parts.activeFormats.map(format => format.id))
   const isActive = (distribution: Distribution): boolean => active.has(distribution.format) || !FORMATS.some(format => format.id === distribution.format)
   const isPublishable = (distribution: Distribution): boolean => FORMATS.some(format => format.id === distribution.format && format.tree !== undefined)
@@ -107,7 +100,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
   const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => switchesFor(distribution.format) })
   const routes: readonly BoundRoute[] = [
     ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
-    ...bind(auth, authHandlers, { db, clock, login, accounts, apiTokens: createApiTokens({ db, audit, outbox, clock }), jwtMinutes: env.jwtMinutes }),
+    ...parts.auth.routes,
     ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, switchesFor, settings, events, metrics, clock }),
     ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
@@ -121,5 +114,5 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),
     ...bind(healthRows, healthHandlers, { health: parts.health, metrics, clock, metricsToken: env.metricsToken }),
   ]
-  return { routes, authenticate: login.authenticate }
+  return { routes, authenticate: parts.auth.authenticate }
 }

@@ -1,3 +1,5 @@
+import { fail } from './errors.ts'
+
 /** The five roles of the specification, weakest first; `auditor` is lateral: it reads more and writes nothing. */
 export const ROLES = ['reader', 'auditor', 'uploader', 'maintainer', 'admin'] as const
 export type Role = typeof ROLES[number]
@@ -22,14 +24,24 @@ export const ROLE_CARDS: Record<Role, { readonly label: string; readonly descrip
   admin: { label: 'Admin', description: 'Does everything, and alone manages users, tokens, keys and settings.', color: 'red' },
 }
 
-/** Whoever makes a request, once the credential is checked. */
+/** What an API token is limited to, beyond its role. */
+export interface Scope {
+  /** Codenames; undefined means all of them. */
+  readonly distributions?: readonly string[]
+  /** It may send packages and nothing else. */
+  readonly uploadOnly: boolean
+}
+
+/** Whoever makes a request, once the credential is checked. `setup` has a password and may do nothing but set up the second factor. */
 export interface Principal {
-  readonly kind: 'user' | 'token'
+  readonly kind: 'user' | 'token' | 'setup'
   /** User name, or the API token's label. */
   readonly name: string
   readonly role: Role
   /** JWT `jti`, or the API token's id. */
   readonly credential: string
+  /** Undefined for users and for API tokens without limits. */
+  readonly scope?: Scope
 }
 
 export function isRole(text: unknown): text is Role {
@@ -40,4 +52,33 @@ export function isRole(text: unknown): text is Role {
 export function allows(access: Access, role: Role | undefined): boolean {
   if (access === 'public') return true
   return role !== undefined && ALLOWED[access].includes(role)
+}
+
+/** True when whoever has `own` may give somebody `role`: it can do nothing that `own` cannot. `auditor` is within maintainer and admin only. */
+export function covers(own: Role, role: Role): boolean {
+  return Object.values(ALLOWED).every(roles => !roles.includes(role) || roles.includes(own))
+}
+
+/** How a route treats API tokens with limits: `upload` takes a package in, `distribution` asks `needDistribution` for each one it touches. */
+export type Scoped = 'upload' | 'distribution'
+
+/**
+ * Refuses what a limited API token may not even ask: everything but sending packages where it is for uploads only; every change
+ * that does not look at the token's distributions. Reads stay open. @throws outside_scope
+ */
+export function needRoute({ scope }: Principal, route: { readonly scoped: Scoped | undefined; readonly isRead: boolean }): void {
+  if (scope === undefined || route.scoped === 'upload') return
+  if (scope.uploadOnly) fail('outside_scope', { limits: printScope(scope) })
+  if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
+}
+
+/** Refuses a limited API token a distribution that is not one of its own. Every handler that changes one asks this. @throws outside_distribution */
+export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: string): void {
+  if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
+  fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
+}
+
+/** `uploads to jammy, noble`, as messages name it. */
+export function printScope({ distributions, uploadOnly }: Scope): string {
+  return `${uploadOnly ? 'uploads' : 'reading, and changes'} ${distributions === undefined ? 'to any distribution' : `to ${distributions.join(', ')}`}`
 }

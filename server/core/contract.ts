@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Access, Principal } from './access.ts'
+import type { Access, Principal, Scoped } from './access.ts'
 import type { ErrorCode } from './errors.ts'
 
 /** Who counts together, and how often a minute. Routes with one bucket share one count per client address. */
@@ -31,6 +31,8 @@ export interface Row {
   readonly root?: true
   /** A credential other than an access token that is accepted too. */
   readonly also?: 'mfa_setup_token'
+  /** What an API token with limits may do here; unless said, it may only read. */
+  readonly scoped?: Scoped
 }
 
 export type Contract = Readonly<Record<`${'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'} /${string}`, Row>>

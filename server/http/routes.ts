@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import type { Context, Middleware, Next } from 'koa'
-import { allows, type Principal, type Role } from '../core/access.ts'
+import { allows, needRoute, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -9,8 +9,8 @@ import type { RateLimits } from './rate-limit.ts'
 import { sendReply } from './reply.ts'
 import { validate } from './validate.ts'
 
-/** Says who sends this header. @throws not_authenticated, bad_credential, account_inactive */
-export type Authenticate = (authorization: string | undefined) => Promise<Principal>
+/** Says who sends this header; a token for setting up the second factor is one only where `also` says so. @throws not_authenticated, bad_credential, account_inactive */
+export type Authenticate = (authorization: string | undefined, also?: Row['also']) => Promise<Principal>
 
 export interface RouteDeps {
   readonly routes: readonly BoundRoute[]
@@ -42,12 +42,14 @@ const NEEDS: Record<Exclude<Row['access'], 'public'>, string> = {
   'any': 'a login', 'uploader+': 'uploader, maintainer or admin', 'auditor+': 'auditor, maintainer or admin', 'maintainer+': 'maintainer or admin', 'admin': 'admin',
 }
 
-async function identify(ctx: Context, row: Row, authenticate: Authenticate): Promise<Principal | undefined> {
+async function identify(ctx: Context, { key, row }: BoundRoute, authenticate: Authenticate): Promise<Principal | undefined> {
   if (row.access === 'public') return undefined
-  const who = await authenticate(ctx.get('authorization') || undefined)
+  const who = await authenticate(ctx.get('authorization') || undefined, row.also)
   ctx.state.who = who
   const role: Role = who.role
-  return allows(row.access, role) ? who : fail('forbidden', { needs: NEEDS[row.access], role })
+  if (!allows(row.access, role)) fail('forbidden', { needs: NEEDS[row.access], role })
+  needRoute(who, { scoped: row.scoped, isRead: key.startsWith('GET ') && row.access === 'any' })
+  return who
 }
 
 function rawOf(ctx: Context): RawRequest {
@@ -63,14 +65,15 @@ async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Prom
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-function middlewareOf({ key, row, handle }: BoundRoute, { authenticate, limits, edition, log }: RouteDeps): Middleware[] {
+function middlewareOf(route: BoundRoute, { authenticate, limits, edition, log }: RouteDeps): Middleware[] {
+  const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
     ctx.state.route = row.root === true ? path : `${API_PREFIX}${path}`
     await next()
   }
   const answer = async (ctx: Context): Promise<void> => {
-    const who = await identify(ctx, row, authenticate)
+    const who = await identify(ctx, route, authenticate)
     if (row.edition !== undefined && edition === 'community') fail('enterprise_only', { feature: row.edition })
     await sendReply(ctx, row, await handle(await inputOf(ctx, row, who)), log)
   }

@@ -23,7 +23,7 @@ describe('logging in', () => {
     expect([answer.status, answer.json()]).toEqual([200, { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 3600 }])
     const profile = await ask('GET', '/auth/me', String(answer.json().access_token))
     expect(profile.json()).toEqual({
-      username: 'root', role: 'admin', roles: ['admin'], full_name: null, email: null, active: true, mfa_enabled: false,
+      username: 'root', role: 'admin', roles: ['admin'], full_name: null, email: null, active: true, mfa_enabled: false, origin: 'local',
       created_at: expect.any(String) as string, last_login: '2026-03-01T10:00:00.000Z', locked_until: null,
     })
     expect(await it.audited('LOGIN')).toMatchObject([{ user: 'root', result: 'SUCCESS', ip: '198.51.100.9' }])

@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import type { Role } from '../../server/core/access.ts'
 import { bind, type BoundRoute } from '../../server/core/contract.ts'
-import { createAccounts, type Accounts } from '../../server/features/auth/accounts.ts'
-import { createApiTokens, type ApiTokens } from '../../server/features/auth/api-tokens.ts'
-import { auth } from '../../server/features/auth/contract.ts'
-import { authHandlers } from '../../server/features/auth/handlers.ts'
-import { createTokens } from '../../server/features/auth/jwt.ts'
-import { createLogin } from '../../server/features/auth/login.ts'
+import type { Accounts } from '../../server/features/auth/accounts.ts'
+import type { ApiTokens } from '../../server/features/auth/api-tokens.ts'
+import { createAuth, type Auth } from '../../server/features/auth/auth.ts'
+import type { Directory } from '../../server/features/auth/directory.ts'
+import { createRevocations } from '../../server/features/auth/revocations.ts'
+import { findAccount } from '../../server/features/auth/store.ts'
 import { hashPassword } from '../../server/features/auth/passwords.ts'
 import { setup } from '../../server/features/setup/contract.ts'
 import { createFirstAdmin } from '../../server/features/setup/first-admin.ts'
 import { setupHandlers } from '../../server/features/setup/handlers.ts'
 import type { Authenticate } from '../../server/http/routes.ts'
+import { createSecretBox } from '../../server/lib/secret-box.ts'
+import { createMailQueue, type QueuedMail } from '../../server/outbound/mail-queue.ts'
 import type { AuditEntry } from '../../server/record/audit.ts'
+import { createSettings, type Settings } from '../../server/settings/store.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from './app.ts'
 import { createStock, type Stock } from './stock.ts'
 
@@ -24,6 +27,12 @@ export const PASSWORD = 'Correct-Horse-1'
 export interface TestAccounts {
   readonly stock: Stock
   readonly app: TestApp
+  readonly auth: Auth
+  readonly settings: Settings
+  /** What was mailed; `refuse` makes the mail server refuse. */
+  readonly mailed: QueuedMail[] & { refuse?: boolean }
+  /** What was logged as a warning. */
+  readonly warned: string[]
   readonly authenticate: Authenticate
   readonly accounts: Accounts
   readonly apiTokens: ApiTokens
@@ -34,36 +43,59 @@ export interface TestAccounts {
   login(username: string, password: string, headers?: Record<string, string>): Promise<Answer>
   /** Newest first. */
   audited(action: string): Promise<readonly AuditEntry[]>
+  /** The same service as after a restart: nothing in memory, the same database and files. */
+  restarted(): Promise<TestAccounts>
   close(): Promise<void>
 }
 
-export async function startAccounts({ setupToken, routes = [] }: { readonly setupToken?: string; readonly routes?: readonly BoundRoute[] } = {}): Promise<TestAccounts> {
-  const stock = await createStock()
+export interface AccountOptions {
+  readonly setupToken?: string
+  /** Other routes beside, or before, those of accounts. */
+  readonly routes?: readonly BoundRoute[]
+  readonly directory?: Directory
+  /** An existing one, which is then kept at the end. */
+  readonly stock?: Stock
+}
+
+export async function startAccounts(options: AccountOptions = {}): Promise<TestAccounts> {
+  const { setupToken, routes = [], directory } = options
+  const stock = options.stock ?? await createStock()
   const { db, audit, outbox, clock } = stock
-  const tokens = createTokens({ secret: SECRET, minutes: 60, clock })
-  const login = createLogin({ db, audit, clock, tokens })
-  const accounts = createAccounts({ db, audit, outbox })
-  const apiTokens = createApiTokens({ db, audit, outbox, clock })
-  const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken, hashPassword })
-  const app = await startApp({
-    authenticate: login.authenticate,
-    routes: [...routes, ...bind(auth, authHandlers, { db, clock, login, accounts, apiTokens, jwtMinutes: 60 }), ...bind(setup, setupHandlers, { firstAdmin })],
+  const box = createSecretBox(SECRET)
+  const settings = await createSettings({ layout: stock.layout, box, production: false, edition: 'enterprise' })
+  const mailed: TestAccounts['mailed'] = []
+  const warned: string[] = []
+  const log = { warn: (_: unknown, message?: string) => { warned.push(message ?? '') } } as never
+  const send = async (mail: QueuedMail): Promise<void> => {
+    if (mailed.refuse === true) throw new Error('421 try later')
+    mailed.push(mail)
+  }
+  const queue = createMailQueue({ db, outbox, clock, box, log, mailer: { send } })
+  const auth = createAuth({
+    db, audit, outbox, clock, box, settings, log, random: randomBytes, jwtSecret: SECRET, jwtMinutes: 60, directory, revocations: createRevocations({ db, clock }),
+    mail: { isReady: () => settings.now().email.enabled, owe: queue.owe },
   })
+  outbox.handle('mail', queue.deliver)
+  outbox.handle('reset', auth.deliverResets)
+  const { accounts, apiTokens, authenticate } = auth
+  const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken, hashPassword })
+  const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...bind(setup, setupHandlers, { firstAdmin })] })
   return {
-    stock, app, accounts, apiTokens, authenticate: login.authenticate,
+    stock, app, auth, settings, mailed, warned, accounts, apiTokens, authenticate,
     user: async (username, role, password = PASSWORD) => {
       await db.query('insert into account (username, password_hash, role) values ($1, $2, $3)', [username, await bcrypt.hash(password, 4), role])
     },
     session: async username => {
-      const row = await db.first<{ role: Role; credentials_at: Date }>('select role, credentials_at from account where username = $1', [username])
-      if (row === undefined) throw new Error(`there is no ${username}`)
-      return tokens.issue({ username, role: row.role, credentialsAt: row.credentials_at })
+      const account = await findAccount(db, username)
+      if (account === undefined) throw new Error(`there is no ${username}`)
+      return (await auth.sessions.open(db, account, { how: 'a test', ip: '192.0.2.1', agent: 'test' })).token
     },
     login: (username, password, headers = freshAddress()) => app.ask('POST', '/api/v1/auth/token', { body: { username, password }, headers }),
     audited: async action => (await audit.search({ page: 1, perPage: 100, action })).items,
+    restarted: () => startAccounts({ ...options, stock }),
     close: async () => {
       await app.close()
-      await stock.close()
+      if (options.stock === undefined) await stock.close()
     },
   }
 }

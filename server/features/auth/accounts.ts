@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction } from '../../record/audit.ts'
 import type { Outbox } from '../../db/outbox.ts'
+import { removeFactor } from './mfa-store.ts'
 import { hashPassword } from './passwords.ts'
 import { deleteAccount, findAccount, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
 
@@ -22,6 +23,8 @@ export interface Accounts {
   change(username: string, change: AccountChange, by: By): Promise<Account>
   remove(username: string, by: By): Promise<void>
   resetPassword(username: string, password: string, by: By): Promise<void>
+  /** For somebody who lost phone and paper: the password alone is enough again. @throws user_not_found, own_mfa, mfa_not_active */
+  resetMfa(username: string, by: By): Promise<void>
 }
 
 /** What an admin does to accounts. Each change and its audit line are one transaction. */
@@ -75,10 +78,18 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
     async resetPassword(username, password, by) {
       const hash = await hashPassword(password, 'new_password')
       await changing(async tx => {
-        if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
+        const account = await findAccount(tx, username) ?? fail('user_not_found', { username })
+        if (account.origin !== 'local') fail('no_local_password', { username })
         await setPassword(tx, { username, hash })
         await note(tx, 'PASSWORD_RESET', `${username}, by an admin.`, by)
       })
     },
+    resetMfa: (username, by) => changing(async tx => {
+      // a borrowed session must not get around the password
+      if (by.who.kind === 'user' && by.who.name === username) fail('own_mfa', {})
+      if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
+      if (!await removeFactor(tx, username)) fail('mfa_not_active', {})
+      await note(tx, 'MFA_RESET', `${username}, by an admin.`, by)
+    }),
   }
 }

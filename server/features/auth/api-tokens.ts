@@ -1,32 +1,79 @@
 import { randomBytes } from 'node:crypto'
-import type { Role } from '../../core/access.ts'
+import { covers, type Role, type Scope } from '../../core/access.ts'
+import { getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import type { AccountDeps, By } from './accounts.ts'
-import { TOKEN_PREFIX } from './login.ts'
 import { hashToken } from './passwords.ts'
-import { deleteToken, insertToken, listTokens, type ApiToken } from './store.ts'
+import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } from './token-store.ts'
+
+export const TOKEN_PREFIX = 'svc_'
+
+export interface TokenWish {
+  readonly name: string
+  readonly role: Role
+  readonly expiresDays?: number | undefined
+  readonly scope?: { readonly distributions?: readonly string[] | undefined; readonly uploadOnly?: boolean | undefined } | undefined
+}
 
 export interface ApiTokens {
   list(): Promise<ApiToken[]>
-  /** @returns the token itself, this once; 256 random bits behind its prefix */
-  create(wish: { readonly name: string; readonly role: Role; readonly expiresDays?: number | undefined }, by: By): Promise<{ readonly token: string; readonly row: ApiToken }>
+  /**
+   * @returns the token itself, this once; 256 random bits behind its prefix
+   * @throws role_above_own, unknown_distribution, useless_scope
+   */
+  create(wish: TokenWish, by: By): Promise<{ readonly token: string; readonly row: ApiToken }>
   /** @throws token_not_found */
   revoke(id: string, by: By): Promise<ApiToken>
 }
 
 const DAY_MS = 86_400_000
+const SOON_MS = 14 * DAY_MS
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** What a token's expiry says today: `soon` is within 14 days, in time to make a new one. */
+export function expiryOf({ expires_at: end }: Pick<ApiToken, 'expires_at'>, now: Date): 'never' | 'later' | 'soon' | 'expired' {
+  if (end === null) return 'never'
+  if (end <= now) return 'expired'
+  return end.getTime() - now.getTime() <= SOON_MS ? 'soon' : 'later'
+}
+
+/**
+ * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's role
+ * limits it; an admin revokes it or leaves it.
+ */
+export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {
+  if (creator === null || covers(creator, role)) return role
+  return covers(role, creator) ? creator : 'reader'
+}
+
+/** The token's limits, or undefined where it has none. */
+export function scopeOf({ distributions, upload_only: uploadOnly }: Pick<ApiToken, 'distributions' | 'upload_only'>): Scope | undefined {
+  return distributions === null && !uploadOnly ? undefined : { uploadOnly, ...distributions === null ? {} : { distributions } }
+}
+
+function wordsOf({ name, role, expiresDays, scope }: TokenWish): string {
+  const limits = [...scope?.uploadOnly === true ? ['uploads only'] : [], ...scope?.distributions === undefined ? [] : [`for ${scope.distributions.join(' ')}`]]
+  return `${[name, role, expiresDays === undefined ? 'no expiry' : `${expiresDays} days`, ...limits].join(', ')}.`
+}
 
 /** Long-lived credentials for machines. */
 export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiTokens {
   return {
     list: () => listTokens(db),
-    async create({ name, role, expiresDays }, { who, ip }) {
+    async create(wish, { who, ip }) {
+      const { name, role, expiresDays, scope } = wish
+      if (!covers(who.role, role)) fail('role_above_own', { own: who.role, role })
+      if (scope?.uploadOnly === true && !covers(role, 'uploader')) fail('useless_scope', { role, field: 'scopes.upload_only' })
+      const distributions = scope?.distributions?.map(codename => getDistribution(codename).codename)
       const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`
       const expiresAt = expiresDays === undefined ? undefined : new Date(clock.now().getTime() + expiresDays * DAY_MS)
       const row = await db.tx(async tx => {
-        const made = await insertToken(tx, { name, role, hash: hashToken(token), by: who.name, expiresAt })
-        await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, detail: `${name}, ${role}, ${expiresDays === undefined ? 'no expiry' : `${expiresDays} days`}.`, ip })
+        const creator = who.kind === 'user' ? who.name : UUID.test(who.credential) ? await creatorOfToken(tx, who.credential) : undefined
+        const made = await insertToken(tx, {
+          name, role, hash: hashToken(token), by: who.name, creator, expiresAt, uploadOnly: scope?.uploadOnly ?? false,
+          distributions: distributions === undefined ? undefined : [...new Set(distributions)],
+        })
+        await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, detail: wordsOf(wish), ip })
         return made
       })
       outbox.nudge()

@@ -7,48 +7,54 @@ import { roleOf, type Accounts, type By } from './accounts.ts'
 import type { ApiTokens } from './api-tokens.ts'
 import type { auth } from './contract.ts'
 import type { Login } from './login.ts'
-import { findAccount, listAccounts, type Account, type ApiToken } from './store.ts'
+import type { MfaPolicy } from './mfa-policy.ts'
+import type { ChangePassword } from './password-change.ts'
+import type { PasswordReset } from './reset.ts'
+import { findAccount, listAccounts } from './store.ts'
+import { enteredView, fromOf, scopesView, tokenView, userView } from './views.ts'
 
 export interface AuthDeps {
   readonly db: Db
   readonly login: Login
+  readonly changePassword: ChangePassword
+  readonly reset: PasswordReset
+  readonly policy: MfaPolicy
   readonly accounts: Accounts
   readonly apiTokens: ApiTokens
   readonly clock: Clock
-  /** Lifetime of an access token. */
-  readonly jwtMinutes: number
 }
 
 const by = ({ who, raw }: { readonly who: Principal; readonly raw: RawRequest }): By => ({ who, ip: raw.clientIp })
 
-function userView(account: Account) {
-  const { username, role, full_name, email, active, created_at, last_login, locked_until } = account
-  return {
-    username, role, roles: [role], full_name, email, active, mfa_enabled: false,
-    created_at: created_at.toISOString(), last_login: last_login?.toISOString() ?? null, locked_until: locked_until?.toISOString() ?? null,
+async function ownView({ db, clock, policy }: AuthDeps, who: Principal) {
+  if (who.kind === 'user') {
+    const account = await findAccount(db, who.name) ?? fail('bad_credential', {})
+    const demand = policy.of(account)
+    return { ...userView(account), ...demand.kind === 'grace' ? { mfa_grace: { days_remaining: demand.daysRemaining } } : {} }
   }
-}
-
-function tokenView({ id, name, role, created_by, created_at, expires_at, last_used_at }: ApiToken, now: Date) {
+  const { name, role, scope } = who
   return {
-    id, name, role, roles: [role], created_by, created_at: created_at.toISOString(), expires_at: expires_at?.toISOString() ?? null,
-    last_used_at: last_used_at?.toISOString() ?? null, expired: expires_at !== null && expires_at <= now,
+    username: name, role, roles: [role], full_name: null, email: null, active: true, mfa_enabled: false, origin: 'local' as const,
+    created_at: clock.now().toISOString(), last_login: null, locked_until: null,
+    scopes: scopesView({ distributions: scope?.distributions ?? null, upload_only: scope?.uploadOnly ?? false }),
   }
-}
-
-async function ownView({ db, clock }: AuthDeps, who: Principal) {
-  if (who.kind === 'user') return userView(await findAccount(db, who.name) ?? fail('bad_credential', {}))
-  const now = clock.now().toISOString()
-  return { username: who.name, role: who.role, roles: [who.role], full_name: null, email: null, active: true, mfa_enabled: false, created_at: now, last_login: null, locked_until: null }
 }
 
 export const authHandlers: Handlers<typeof auth, AuthDeps> = {
-  'POST /auth/token': async ({ login, jwtMinutes }, { body: { username, password }, raw }) =>
-    ({ access_token: await login.login({ username, password, ip: raw.clientIp }), token_type: 'bearer', expires_in: jwtMinutes * 60 }),
+  'POST /auth/token': async ({ login }, { body: { username, password }, raw }) => enteredView(await login.login({ username, password, ...fromOf(raw) })),
   'GET /auth/me': (deps, { who }) => ownView(deps, who),
-  'POST /auth/change-password': async ({ login }, { body, who, raw }) => {
-    await login.changePassword(who, { current: body.current_password, next: body.new_password, ip: raw.clientIp })
+  'POST /auth/change-password': async ({ changePassword }, { body, who, raw }) => {
+    await changePassword(who, { current: body.current_password, next: body.new_password, ip: raw.clientIp })
     return { message: 'The password is changed. Other sessions have ended.' }
+  },
+  'POST /auth/forgot-password': async ({ reset }, { body: { email, username }, raw }) => {
+    if (email === undefined && username === undefined) fail('missing_field', { field: 'email' })
+    await reset.ask({ email, username, ip: raw.clientIp })
+    return { message: 'If there is an account with a mail address, a link is on its way. It is good for 30 minutes.' }
+  },
+  'POST /auth/reset-password': async ({ reset }, { body: { token, new_password }, raw }) => {
+    await reset.reset({ token, password: new_password, ip: raw.clientIp })
+    return { message: 'The password is set. Every session has ended; log in with the new one.' }
   },
   'GET /auth/roles': () => ({ roles: ROLE_CARDS }),
   'GET /auth/users': async ({ db }) => ({ users: (await listAccounts(db)).map(userView) }),
@@ -70,9 +76,11 @@ export const authHandlers: Handlers<typeof auth, AuthDeps> = {
   },
   'GET /auth/api-tokens': async ({ apiTokens, clock }) => ({ tokens: (await apiTokens.list()).map(token => tokenView(token, clock.now())) }),
   'POST /auth/api-tokens': async ({ apiTokens }, input) => {
-    const { token, row } = await apiTokens.create({ name: input.body.name, role: roleOf(input.body), expiresDays: input.body.expires_days ?? undefined }, by(input))
+    const { name, expires_days, scopes } = input.body
+    const scope = { distributions: scopes?.distributions ?? undefined, uploadOnly: scopes?.upload_only ?? false }
+    const { token, row } = await apiTokens.create({ name, role: roleOf(input.body), expiresDays: expires_days ?? undefined, scope }, by(input))
     return {
-      id: row.id, name: row.name, role: row.role, roles: [row.role], token, prefix: 'svc_', expires_at: row.expires_at?.toISOString() ?? null,
+      id: row.id, name: row.name, role: row.role, roles: [row.role], token, prefix: 'svc_', expires_at: row.expires_at?.toISOString() ?? null, scopes: scopesView(row),
       message: 'Copy the token now. It is stored as a hash and cannot be shown again.',
     }
   },

@@ -1,92 +1,97 @@
-import type { Principal } from '../../core/access.ts'
 import { fail } from '../../core/errors.ts'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
-import type { Tokens } from './jwt.ts'
-import { checkPassword, hashPassword, hashToken } from './passwords.ts'
-import { countFailure, findAccount, findToken, noteLogin, noteTokenUse, setPassword, type Account } from './store.ts'
+import type { Directory, DirectoryProfile } from './directory.ts'
+import type { Entered, Entry } from './entry.ts'
+import type { PasswordCheck } from './password-check.ts'
+import { checkPassword } from './passwords.ts'
+import type { From } from './sessions.ts'
+import { findAccount, upsertFromDirectory, type Account } from './store.ts'
 
-export const TOKEN_PREFIX = 'svc_'
-const WRONG_PASSWORDS = 5
-const LOCK_MS = 15 * 60_000
-
-export interface LoginDeps { readonly db: Db; readonly audit: Pick<Audit, 'record' | 'owe'>; readonly tokens: Tokens; readonly clock: Clock }
+export interface LoginDeps {
+  readonly db: Db
+  readonly audit: Pick<Audit, 'record' | 'owe'>
+  readonly outbox: Pick<Outbox, 'nudge'>
+  readonly passwords: PasswordCheck
+  readonly entry: Entry
+  readonly clock: Clock
+  /** Asked about those who have no account with a password here; undefined where there is none, as in the community edition. */
+  readonly directory?: Directory | undefined
+}
 
 export interface Login {
   /**
    * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only who knows the password of a
-   * deactivated account is told that it is deactivated. @throws bad_password, account_inactive
+   * deactivated account is told that it is deactivated. @throws bad_password, account_inactive, directory_unavailable
    */
-  login(given: { readonly username: string; readonly password: string; readonly ip: string }): Promise<string>
-  /** Who sends this header. Asked on every request: what was switched off or revoked is refused at once. */
-  authenticate(authorization: string | undefined): Promise<Principal>
-  /** Ends every other session; the caller's own goes on. @throws wrong_current_password, weak_password, no_password */
-  changePassword(who: Principal, given: { readonly current: string; readonly next: string; readonly ip: string }): Promise<void>
+  login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
+  /**
+   * Lets somebody in for whom another place vouches: the account is made or brought up to date, then the second factor and the
+   * session are the same as after a password. `how` is for the audit log: `a directory password`. @throws bad_password, account_inactive
+   */
+  vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered>
 }
 
-export function createLogin({ db, audit, tokens, clock }: LoginDeps): Login {
+/** Logging in with a password: local accounts first, then the directory. */
+export function createLogin({ db, audit, outbox, passwords, entry, clock, directory }: LoginDeps): Login {
   async function refuse(username: string, ip: string, why: string, code: 'bad_password' | 'account_inactive' = 'bad_password'): Promise<never> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: why, ip })
     return fail(code, {})
   }
 
-  async function byToken(token: string): Promise<Principal> {
-    const known = await findToken(db, hashToken(token)) ?? fail('bad_credential', {})
-    const now = clock.now()
-    if (known.expires_at !== null && known.expires_at <= now) fail('bad_credential', {})
-    await noteTokenUse(db, known.id, now)
-    return { kind: 'token', name: known.name, role: known.role, credential: known.id }
+  async function comeIn(account: Account, coming: From & { readonly how: string }): Promise<Entered> {
+    return await entry.enter(account, coming) ?? refuse(account.username, coming.ip, 'The account is locked.')
   }
 
-  async function bySession(token: string): Promise<Principal> {
-    const claims = await tokens.read(token)
-    const account = await findAccount(db, claims.username) ?? fail('bad_credential', {})
-    if (!account.active) fail('account_inactive', {})
-    // a password change, a reset or a deactivation ends every session that was opened before
-    if (claims.credentialsAt !== account.credentials_at.getTime() && claims.id !== account.kept_session) fail('bad_credential', {})
-    return { kind: 'user', name: account.username, role: claims.role, credential: claims.id }
-  }
-
-  async function verify({ username, password, ip }: Parameters<Login['login']>[0]): Promise<Account> {
-    const account = await findAccount(db, username)
-    const now = clock.now()
-    const matches = await checkPassword(password, account?.password_hash)
-    if (account === undefined) return refuse(username, ip, 'There is no such user.')
-    if (account.locked_until !== null && account.locked_until > now) return refuse(username, ip, 'The account is locked.')
-    if (!matches) {
-      const at = clock.now()
-      await countFailure(db, { username, limit: WRONG_PASSWORDS, at, lockUntil: new Date(at.getTime() + LOCK_MS) })
-      return refuse(username, ip, 'The password is wrong.')
-    }
-    if (!account.active) return refuse(username, ip, 'The account is deactivated.', 'account_inactive')
-    if (!await noteLogin(db, account, clock.now())) return refuse(username, ip, 'The account is locked.')
+  /** Makes the account, or brings it up to date; a local account of that name is never touched. */
+  async function follow(tx: Tx, profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, ip: string): Promise<Account | undefined> {
+    const before = await findAccount(tx, profile.username)
+    if (before === undefined && !profile.provision) return undefined
+    const account = await upsertFromDirectory(tx, profile)
+    if (account === undefined) return undefined
+    const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> => audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })
+    if (before === undefined) await note('USER_CREATE', `${profile.username}, ${profile.role}, at the first login from ${profile.origin}.`)
+    else if (before.role !== account.role) await note('USER_ROLE_CHANGE', `${profile.username}: ${before.role} → ${account.role}, from ${profile.origin}.`)
     return account
   }
 
+  async function vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered> {
+    const account = await db.tx(tx => follow(tx, profile, coming.ip))
+    outbox.nudge()
+    if (account === undefined) return refuse(profile.username, coming.ip, 'There is no account for this person, or one of another kind.')
+    if (!account.active) return refuse(account.username, coming.ip, 'The account is deactivated.', 'account_inactive')
+    if (account.locked_until !== null && account.locked_until > clock.now()) return refuse(account.username, coming.ip, 'The account is locked.')
+    return comeIn(account, coming)
+  }
+
+  /** Nobody with a password here: the directory knows, or does not. */
+  async function byDirectory(asked: Directory, { username, password, ...from }: Parameters<Login['login']>[0], known: Account | undefined): Promise<Entered> {
+    // hashing as well, so that the time does not say whether there is a local account
+    const [answer] = await Promise.all([asked.authenticate(username, password), checkPassword(password, undefined)])
+    if (answer.kind === 'unavailable') {
+      await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: 'The directory does not answer.', ip: from.ip })
+      return fail('directory_unavailable', {}, new Error(answer.why))
+    }
+    if (answer.kind === 'refused') {
+      if (known !== undefined) await passwords.countGuess(known.username)
+      return refuse(username, from.ip, 'The directory knows no such user, or not with this password.')
+    }
+    return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'a directory password' })
+  }
+
   return {
+    vouchedFor,
     async login(given) {
-      const account = await verify(given)
-      await audit.record({ action: 'LOGIN', result: 'SUCCESS', user: account.username, detail: 'With a password.', ip: given.ip })
-      return tokens.issue({ username: account.username, role: account.role, credentialsAt: account.credentials_at })
-    },
-    async authenticate(authorization) {
-      if (authorization === undefined) fail('not_authenticated', {})
-      const credential = /^Bearer +([\w.~+/=-]{1,4096})$/i.exec(authorization)?.[1] ?? fail('bad_credential', {})
-      return credential.startsWith(TOKEN_PREFIX) ? byToken(credential) : bySession(credential)
-    },
-    async changePassword(who, { current, next, ip }) {
-      if (who.kind !== 'user') fail('no_password', {})
-      const account = await findAccount(db, who.name) ?? fail('bad_credential', {})
-      if (!await checkPassword(current, account.password_hash)) {
-        await audit.record({ action: 'PASSWORD_CHANGE', result: 'FAILURE', user: who.name, detail: 'The current password is wrong.', ip })
-        fail('wrong_current_password', {})
-      }
-      const hash = await hashPassword(next, 'new_password')
-      await db.tx(async tx => {
-        await setPassword(tx, { username: who.name, hash, keep: who.credential })
-        await audit.owe(tx, { action: 'PASSWORD_CHANGE', result: 'SUCCESS', user: who.name, detail: 'Other sessions ended.', ip })
-      })
+      const { username, password, ...from } = given
+      const account = await findAccount(db, username)
+      if (account?.origin !== 'local' && directory?.isEnabled() === true && password !== '') return byDirectory(directory, given, account)
+      const outcome = await passwords.check(account, password)
+      if (account === undefined) return refuse(username, from.ip, 'There is no such user.')
+      if (outcome !== 'right') return refuse(username, from.ip, outcome === 'locked' ? 'The account is locked.' : 'The password is wrong.')
+      if (!account.active) return refuse(username, from.ip, 'The account is deactivated.', 'account_inactive')
+      return comeIn(account, { ...from, how: 'a password' })
     },
   }
 }

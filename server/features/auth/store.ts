@@ -14,9 +14,18 @@ export interface Account {
   readonly credentials_at: Date
   /** The session that changed the password: it goes on. */
   readonly kept_session: string | null
+  /** Whose password it is; only a local one is in `password_hash`. */
+  readonly origin: 'local' | 'ldap' | 'oidc'
+  readonly mfa_enabled: boolean
+  /** When the time began that this admin may still log in without a second factor. */
+  readonly mfa_grace_from: Date | null
 }
 
-const COLUMNS = 'username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session'
+const COLUMNS = `username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session, origin,
+  mfa_secret is not null as mfa_enabled, mfa_grace_from`
+
+// no bcrypt hash: nothing matches it
+const NO_PASSWORD = '!'
 
 // by a millisecond at least: that is all of it that a token carries
 const NEXT = `greatest(clock_timestamp(), credentials_at + interval '1 millisecond')`
@@ -36,6 +45,17 @@ export function insertAccount(db: Queryable, { username, passwordHash, role, ful
   return db.first<Account>(`
     insert into account (username, password_hash, role, full_name, email) values ($1, $2, $3, $4, $5)
     on conflict (username) do nothing returning ${COLUMNS}`, [username, passwordHash, role, fullName ?? null, email ?? null])
+}
+
+/** What another place says about somebody; such an account has no password here. */
+export interface Vouched { readonly username: string; readonly role: Role; readonly origin: 'ldap' | 'oidc'; readonly fullName?: string | undefined; readonly email?: string | undefined }
+
+/** Makes the account or brings it up to date. @returns undefined when the name belongs to an account of another origin; it stays as it is */
+export function upsertFromDirectory(tx: Tx, { username, role, origin, fullName, email }: Vouched): Promise<Account | undefined> {
+  return tx.first<Account>(`
+    insert into account (username, password_hash, role, full_name, email, origin) values ($1, $2, $3, $4, $5, $6)
+    on conflict (username) do update set role = excluded.role, full_name = coalesce(excluded.full_name, account.full_name), email = coalesce(excluded.email, account.email)
+    where account.origin = excluded.origin returning ${COLUMNS}`, [username, NO_PASSWORD, role, fullName ?? null, email ?? null, origin])
 }
 
 export interface AccountChange {
@@ -94,40 +114,7 @@ export async function noteLogin(db: Queryable, { username, password_hash: hash }
     where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2) returning 1`, [username, at, hash]) !== undefined
 }
 
-export interface ApiToken {
-  readonly id: string
-  readonly name: string
-  readonly role: Role
-  readonly created_by: string
-  readonly created_at: Date
-  readonly expires_at: Date | null
-  readonly last_used_at: Date | null
-}
-
-const TOKEN_COLUMNS = 'id, name, role, created_by, created_at, expires_at, last_used_at'
-
-export interface NewToken { readonly name: string; readonly role: Role; readonly hash: string; readonly by: string; readonly expiresAt: Date | undefined }
-
-export async function insertToken(tx: Tx, { name, role, hash, by, expiresAt }: NewToken): Promise<ApiToken> {
-  const row = await tx.first<ApiToken>(`insert into api_token (name, role, hash, created_by, expires_at) values ($1, $2, $3, $4, $5) returning ${TOKEN_COLUMNS}`,
-    [name, role, hash, by, expiresAt ?? null])
-  if (row === undefined) throw new Error('an insert gave no row back')
-  return row
-}
-
-export function findToken(db: Queryable, hash: string): Promise<ApiToken | undefined> {
-  return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where hash = $1`, [hash])
-}
-
-export function listTokens(db: Queryable): Promise<ApiToken[]> {
-  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token order by created_at desc, id`)
-}
-
-export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefined> {
-  return tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
-}
-
-/** At most once a minute per token: a busy build server must not write a row per request. */
-export async function noteTokenUse(db: Queryable, id: string, at: Date): Promise<void> {
-  await db.query(`update api_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`, [id, at])
+/** Whether the account can be logged in to with what was read of it a moment ago: not locked, deactivated or given another password since. */
+export async function isOpen(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
+  return await db.first('select 1 from account where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2)', [username, at, hash]) !== undefined
 }

@@ -1,0 +1,79 @@
+import { bind, type BoundRoute } from '../../core/contract.ts'
+import type { Db } from '../../db/db.ts'
+import type { Deliver, Outbox } from '../../db/outbox.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Settings } from '../../settings/store.ts'
+import { createAccounts, type Accounts } from './accounts.ts'
+import { createApiTokens, type ApiTokens } from './api-tokens.ts'
+import { auth } from './contract.ts'
+import { createAuthenticate, type Authenticate } from './credentials.ts'
+import type { Directory } from './directory.ts'
+import { createEntry } from './entry.ts'
+import { authHandlers } from './handlers.ts'
+import { createTokens } from './jwt.ts'
+import { createLogin, type Login } from './login.ts'
+import { mfa as mfaRows } from './mfa-contract.ts'
+import { mfaHandlers } from './mfa-handlers.ts'
+import { createMfaPolicy } from './mfa-policy.ts'
+import { createMfa } from './mfa.ts'
+import { createPasswordChange } from './password-change.ts'
+import { createPasswordCheck } from './password-check.ts'
+import { createReset, type ResetDeps } from './reset.ts'
+import type { Revocations } from './revocations.ts'
+import { createSecondStep } from './second-step.ts'
+import { sessions as sessionRows } from './session-contract.ts'
+import { sessionHandlers } from './session-handlers.ts'
+import { createSessions, type Sessions } from './sessions.ts'
+
+export interface AuthParts {
+  readonly db: Db
+  readonly audit: Audit
+  readonly outbox: Outbox
+  readonly settings: Pick<Settings, 'now'>
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly random: (bytes: number) => Buffer
+  readonly log: Pick<Log, 'warn'>
+  readonly jwtSecret: string
+  /** Lifetime of an access token. */
+  readonly jwtMinutes: number
+  readonly revocations: Revocations
+  readonly mail: ResetDeps['mail']
+  /** Asked about those who have no local account; undefined in the community edition. */
+  readonly directory?: Directory | undefined
+}
+
+/** Everything about who may come in. */
+export interface Auth {
+  readonly routes: readonly BoundRoute[]
+  readonly authenticate: Authenticate
+  readonly login: Login
+  readonly accounts: Accounts
+  readonly apiTokens: ApiTokens
+  readonly sessions: Sessions
+  /** For `outbox.handle('reset')`. */
+  readonly deliverResets: Deliver
+}
+
+/** Builds the topic from its parts. */
+export function createAuth(parts: AuthParts): Auth {
+  const { db, audit, outbox, settings, clock } = parts
+  const tokens = createTokens({ secret: parts.jwtSecret, clock })
+  const sessions = createSessions({ db, tokens, revocations: parts.revocations, clock, minutes: parts.jwtMinutes })
+  const policy = createMfaPolicy({ db, settings, clock })
+  const passwords = createPasswordCheck({ db, clock, directory: parts.directory })
+  const entry = createEntry({ db, audit, outbox, tokens, sessions, policy, clock })
+  const login = createLogin({ db, audit, outbox, passwords, entry, clock, directory: parts.directory })
+  const accounts = createAccounts({ db, audit, outbox })
+  const apiTokens = createApiTokens({ db, audit, outbox, clock })
+  const reset = createReset(parts)
+  const routes = [
+    ...bind(auth, authHandlers, { db, clock, login, policy, accounts, apiTokens, reset, changePassword: createPasswordChange({ db, audit, outbox, passwords }) }),
+    ...bind(mfaRows, mfaHandlers, { accounts, policy, mfa: createMfa({ ...parts, passwords, entry }), secondStep: createSecondStep({ ...parts, tokens, passwords, entry }) }),
+    ...bind(sessionRows, sessionHandlers, { db, audit, sessions, policy }),
+  ]
+  return { routes, authenticate: createAuthenticate({ db, tokens, sessions, clock }), login, accounts, apiTokens, sessions, deliverResets: reset.deliver }
+}

@@ -1,0 +1,40 @@
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Account } from './store.ts'
+
+/** What the admin policy says about an account: nothing, that the grace period runs, or that it is over. */
+export type MfaDemand = { readonly kind: 'none' } | { readonly kind: 'grace'; readonly daysRemaining: number } | { readonly kind: 'over' }
+
+export interface MfaPolicy {
+  /** Whether this account must have a second factor. */
+  demands(account: Pick<Account, 'role'>): boolean
+  /** What holds now; starts no clock. */
+  of(account: Account): MfaDemand
+  /** The same at a login: the first one of an admin without a second factor starts the clock, once and for all. */
+  atLogin(account: Account): Promise<MfaDemand>
+}
+
+const DAY_MS = 86_400_000
+
+/** `mfa_policy.*`: admins need a second factor, and have some days from their first login on to set it up. */
+export function createMfaPolicy({ db, settings, clock }: { readonly db: Db; readonly settings: Pick<Settings, 'now'>; readonly clock: Clock }): MfaPolicy {
+  const demands = ({ role }: Pick<Account, 'role'>): boolean => settings.now().mfa_policy.enforce_admin_mfa && role === 'admin'
+  const concerns = (account: Account): boolean => demands(account) && !account.mfa_enabled
+
+  function demand(from: Date): MfaDemand {
+    const leftMs = from.getTime() + settings.now().mfa_policy.grace_period_days * DAY_MS - clock.now().getTime()
+    return leftMs > 0 ? { kind: 'grace', daysRemaining: Math.ceil(leftMs / DAY_MS) } : { kind: 'over' }
+  }
+
+  return {
+    demands,
+    of: account => concerns(account) && account.mfa_grace_from !== null ? demand(account.mfa_grace_from) : { kind: 'none' },
+    async atLogin(account) {
+      if (!concerns(account)) return { kind: 'none' }
+      const row = await db.first<{ mfa_grace_from: Date }>(
+        'update account set mfa_grace_from = coalesce(mfa_grace_from, $2) where username = $1 returning mfa_grace_from', [account.username, clock.now()])
+      return row === undefined ? { kind: 'none' } : demand(row.mfa_grace_from)
+    },
+  }
+}

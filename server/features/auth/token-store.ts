@@ -1,0 +1,63 @@
+import type { Role } from '../../core/access.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+
+export interface ApiToken {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly created_by: string
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly last_used_at: Date | null
+  /** Codenames it is limited to; null means all. */
+  readonly distributions: readonly string[] | null
+  readonly upload_only: boolean
+  /** The user who made it and what that user is now; null where there is none any more. */
+  readonly creator: string | null
+  readonly creator_role: Role | null
+}
+
+const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_used_at, distributions, upload_only, creator,
+  (select account.role from account where account.username = api_token.creator) as creator_role`
+
+export interface NewToken {
+  readonly name: string
+  readonly role: Role
+  readonly hash: string
+  readonly by: string
+  readonly creator: string | undefined
+  readonly expiresAt: Date | undefined
+  readonly distributions: readonly string[] | undefined
+  readonly uploadOnly: boolean
+}
+
+export async function insertToken(tx: Tx, { name, role, hash, by, creator, expiresAt, distributions, uploadOnly }: NewToken): Promise<ApiToken> {
+  const row = await tx.first<ApiToken>(`
+    insert into api_token (name, role, hash, created_by, creator, expires_at, distributions, upload_only)
+    values ($1, $2, $3, $4, (select username from account where username = $5), $6, $7, $8) returning ${TOKEN_COLUMNS}`,
+  [name, role, hash, by, creator ?? null, expiresAt ?? null, distributions ?? null, uploadOnly])
+  if (row === undefined) throw new Error('an insert gave no row back')
+  return row
+}
+
+/** The user on whose behalf a token acts: the one who made it. */
+export async function creatorOfToken(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.first<{ creator: string | null }>('select creator from api_token where id = $1', [id]))?.creator ?? undefined
+}
+
+export function findToken(db: Queryable, hash: string): Promise<ApiToken | undefined> {
+  return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where hash = $1`, [hash])
+}
+
+export function listTokens(db: Queryable): Promise<ApiToken[]> {
+  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token order by created_at desc, id`)
+}
+
+export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefined> {
+  return tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
+}
+
+/** At most once a minute per token: a busy build server must not write a row per request. */
+export async function noteTokenUse(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query(`update api_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`, [id, at])
+}

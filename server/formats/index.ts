@@ -3,9 +3,10 @@ import type { FormatId } from '../core/identity.ts'
 import type { Format } from './format.ts'
 import { apk } from './apk/index.ts'
 import { deb } from './deb/index.ts'
+import { rpm } from './rpm/index.ts'
 
 /** Every format there is. A new one is one line here. */
-export const FORMATS: readonly Format[] = [deb, apk]
+export const FORMATS: readonly Format[] = [deb, rpm, apk]
 
 /** What the deployment setting REPO_FORMAT switches on. */
 const SWITCHED_ON: ReadonlyMap<string, readonly FormatId[]> = new Map([

@@ -1,0 +1,111 @@
+import type { CpioFile } from '../../lib/cpio.ts'
+import { typeOfMode } from '../../lib/cpio.ts'
+import { malformed, quote } from '../../lib/limited.ts'
+import type { RpmHeader } from './header.ts'
+import { FILE_GHOST, TAG } from './tags.ts'
+
+/** The most files a package may have. */
+export const MAX_FILES = 300_000
+const MAX_PATH = 4096
+// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** A file as the header lists it. `name` is its path, relative to the root; '' is the root itself. */
+export interface HeaderFile extends CpioFile {
+  readonly isGhost: boolean
+  readonly isFolder: boolean
+  /** What the stripped payload holds of it: of several hard links the last has the content. */
+  readonly packedSize: number
+}
+
+/**
+ * Where a path of a package leads, relative to the root: without `/` or `./` before it.
+ * @throws Malformed for `..`, for segments that are empty or `.`, and for control characters (a newline would break file lists)
+ */
+export function cleanPath(path: string, what: string): string {
+  if (CONTROL.test(path)) malformed(`${what}: the name ${quote(path)} holds a control character`)
+  if (path.length > MAX_PATH) malformed(`${what} holds a name of more than ${MAX_PATH} characters`)
+  const plain = path.replace(/^\.?\/|^\.$/, '')
+  if (plain === '') return ''
+  const segments = plain.replace(/\/$/, '').split('/')
+  if (segments.includes('..')) malformed(`${what}: the name ${quote(path)} leads out of its folder with ..`)
+  if (segments.includes('') || segments.includes('.')) malformed(`${what}: the name ${quote(path)} has an empty segment or one of a single dot`)
+  return segments.join('/')
+}
+
+/** Folders and names apart, as rpm has written them since 2000; whole paths before that. */
+function paths(header: RpmHeader): string[] {
+  const names = header.names(TAG.basenames)
+  if (names.length === 0) return header.names(TAG.oldfilenames)
+  const folders = header.names(TAG.dirnames)
+  const indexes = header.numbers(TAG.dirindexes)
+  if (indexes.length !== names.length) malformed(`the header lists ${names.length} file names and ${indexes.length} numbers of folders`)
+  for (const folder of folders) {
+    if (!folder.endsWith('/') || !folder.startsWith('/')) malformed(`the header: the folder ${quote(folder)} must begin and end with a slash`)
+  }
+  return names.map((name, i) => {
+    const folder = folders[indexes[i] ?? -1]
+    if (folder === undefined) return malformed(`the header: the file ${quote(name)} is in folder number ${indexes[i]}, there are ${folders.length}`)
+    if (name.includes('/')) malformed(`the header: the file name ${quote(name)} holds a slash`)
+    if (name === '' && folder !== '/') malformed(`the header: a file in ${quote(folder)} has no name`)
+    return folder + name
+  })
+}
+
+function column(header: RpmHeader, tag: number, rows: number): number[] | undefined {
+  const numbers = header.numbers(tag)
+  if (numbers.length === 0) return undefined
+  return numbers.length === rows ? numbers : malformed(`the header lists ${rows} files, and ${numbers.length} numbers under the value ${tag}`)
+}
+
+/** One number for each set of hard links: files of one inode on one device. */
+function linkKeys(header: RpmHeader, rows: number): readonly string[] | undefined {
+  const inodes = column(header, TAG.fileinodes, rows)
+  const devices = column(header, TAG.filedevices, rows)
+  return inodes?.map((inode, i) => `${devices?.[i] ?? 0}:${inode}`)
+}
+
+/** A folder of a path may not be a symlink of the same package: files would be written somewhere else. */
+function mustNotGoThroughLinks(files: readonly HeaderFile[]): void {
+  const links = new Set(files.filter(({ mode }) => typeOfMode(mode) === 'symlink').map(({ name }) => name))
+  if (links.size === 0) return
+  for (const { name } of files) {
+    for (let slash = name.indexOf('/'); slash !== -1; slash = name.indexOf('/', slash + 1)) {
+      const above = name.slice(0, slash)
+      if (links.has(above)) malformed(`the header: ${quote(name)} would be written through ${quote(above)}, a symlink of the same package`)
+    }
+  }
+}
+
+/**
+ * The files of the header, in its order.
+ * @throws Malformed for names that lead elsewhere, a name twice, and columns of different lengths
+ */
+export function readFiles(header: RpmHeader): HeaderFile[] {
+  const names = paths(header)
+  const rows = names.length
+  if (rows === 0) return []
+  if (rows > MAX_FILES) malformed(`the header lists ${rows} files, at most ${MAX_FILES} are allowed`)
+  const modes = column(header, TAG.filemodes, rows) ?? malformed('the header lists files and no modes')
+  const sizes = column(header, TAG.longfilesizes, rows) ?? column(header, TAG.filesizes, rows) ?? malformed('the header lists files and no sizes')
+  const flags = column(header, TAG.fileflags, rows)
+  const links = linkKeys(header, rows)
+  const isGhost = (i: number): boolean => ((flags?.[i] ?? 0) & FILE_GHOST) !== 0
+  const last = new Map<string, number>()
+  links?.forEach((key, i) => { if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i) })
+  const seen = new Set<string>()
+  const files = names.map((path, i): HeaderFile => {
+    if (!path.startsWith('/')) malformed(`the header: the name ${quote(path)} does not begin with a slash`)
+    const name = cleanPath(path, 'the header')
+    if (seen.has(name)) malformed(`the header lists ${quote(path)} twice`)
+    seen.add(name)
+    const mode = modes[i] ?? 0
+    const type = typeOfMode(mode) ?? malformed(`the header: the mode ${mode.toString(8)} of ${quote(path)} says nothing of what it is`)
+    const size = sizes[i] ?? 0
+    const hasContent = type === 'symlink' || (type === 'file' && (links === undefined || last.get(links[i] ?? '') === i))
+    return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0 }
+  })
+  for (const target of header.texts(TAG.filelinktos)) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
+  mustNotGoThroughLinks(files)
+  return files
+}

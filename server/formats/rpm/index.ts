@@ -1,0 +1,49 @@
+import { relPath } from '../../core/identity.ts'
+import type { PackageIdentity, RelPath } from '../../core/identity.ts'
+import type { Format } from '../format.ts'
+import { complain } from './describe.ts'
+import type { RpmFacts } from './facts.ts'
+import { inner } from './inner.ts'
+import { inspect } from './inspect.ts'
+import { LEAD_MAGIC } from './package.ts'
+import { satisfies } from './relation.ts'
+import { rpmTree } from './tree.ts'
+import { compareVersions, parseEvr, versionKey } from './version.ts'
+
+/**
+ * `h/hello-1.0-1.x86_64.rpm`, as distributions lay out their own. File names of rpms carry no epoch, and two versions must not
+ * share one, so a version that has one lies in a folder for it: `h/e2/hello-1.0-1.x86_64.rpm`.
+ */
+function poolName({ name, version, arch }: PackageIdentity): RelPath {
+  const { epoch, version: upstream, release = '' } = parseEvr(version)
+  return relPath(`${name.charAt(0).toLowerCase()}/${epoch === undefined ? '' : `e${epoch}/`}${name}-${upstream}-${release}.${arch}.rpm`)
+}
+
+/** What os-release calls the distributions whose name is another one there, for `distro=<ID>-<VERSION_ID>`. */
+const OS_IDS: Readonly<Record<string, string>> = { oracle: 'ol', 'opensuse.leap': 'opensuse-leap', 'opensuse.tumbleweed': 'opensuse-tumbleweed' }
+/** Namespaces of the purl specification, where they differ from the family. */
+const VENDORS: Readonly<Record<string, string>> = { 'opensuse.leap': 'opensuse', 'opensuse.tumbleweed': 'opensuse' }
+
+/** RPM packages. */
+export const rpm: Format<RpmFacts> = {
+  id: 'rpm',
+  label: 'RPM package (.rpm)',
+  endings: ['.rpm'],
+  recognises: head => LEAD_MAGIC.equals(head.subarray(0, LEAD_MAGIC.length)),
+  inspect,
+  inner,
+  compareVersions,
+  versionKey,
+  satisfies,
+  poolName,
+  purl({ name, version, arch }, distribution) {
+    const { epoch, version: upstream, release = '' } = parseEvr(version)
+    const [family = '', number = ''] = distribution.scanner.split(':')
+    const distro = `${OS_IDS[family] ?? family}-${number}`
+    return `pkg:rpm/${VENDORS[family] ?? family}/${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}`
+      + `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}`
+  },
+  installCommand: ({ name, version }) => `dnf install ${name}-${version}`,
+  complain,
+  tree: rpmTree,
+}

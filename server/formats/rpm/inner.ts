@@ -1,0 +1,66 @@
+import type { SpooledFile } from '../../files/spool.ts'
+import { createCpioWriter } from '../../lib/cpio.ts'
+import { unpack } from '../../lib/decompress.ts'
+import { limited } from '../../lib/limited.ts'
+import type { InnerStream } from '../format.ts'
+import { readFiles } from './files.ts'
+import type { RpmHeader } from './header.ts'
+import { PAYLOAD_BYTES } from './inspect.ts'
+import type { RpmPackage } from './package.ts'
+import { openRpm, refuse } from './package.ts'
+import { createPayloadReader } from './payload.ts'
+import { SCRIPTS } from './tags.ts'
+
+/** Opens the file anew for each stream, so that one may be read late, twice or never. */
+async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    const rpm = await openRpm(file.path)
+    try {
+      yield* pick(rpm)
+    } finally {
+      await rpm.close()
+    }
+  } catch (error) {
+    refuse(file.filename, error)
+  }
+}
+
+/** The payload as newc, the form that engines open; one of the stripped form is given the names that the header has. */
+async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
+  const reader = createPayloadReader(readFiles(rpm.header))
+  const writer = createCpioWriter()
+  for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
+    for (const part of reader.push(chunk)) yield* writer.write(part)
+  }
+  reader.end()
+  rpm.digests.check()
+  yield writer.end()
+}
+
+/** Every script as a file of one cpio, so that an engine looks at each from its beginning. */
+async function* scripts({ header }: RpmPackage): AsyncGenerator<Buffer> {
+  const writer = createCpioWriter()
+  for (const [name, bytes] of scriptsOf(header)) {
+    yield* writer.write({ name, mode: 0o100755, size: bytes.length, type: 'file' })
+    yield* writer.write({ bytes })
+  }
+  yield writer.end()
+}
+
+function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
+  return SCRIPTS.flatMap(([name, tag]) => header.texts(tag).map((text, i, all): [string, Buffer] => [all.length > 1 ? `${name}.${i + 1}` : name, Buffer.from(text)]))
+}
+
+/** The payload as plain cpio, and what rpm runs when the package comes and goes. */
+export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
+  let hasScripts = false
+  try {
+    const rpm = await openRpm(file.path)
+    hasScripts = scriptsOf(rpm.header).length > 0
+    await rpm.close()
+  } catch (error) {
+    refuse(file.filename, error)
+  }
+  yield { name: 'payload.cpio', open: () => read(file, payload) }
+  if (hasScripts) yield { name: 'scripts', open: () => read(file, scripts) }
+}

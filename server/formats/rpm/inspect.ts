@@ -1,0 +1,55 @@
+import type { SpooledFile } from '../../files/spool.ts'
+import { unpack } from '../../lib/decompress.ts'
+import { createDeadline, limited } from '../../lib/limited.ts'
+import type { Inspection } from '../format.ts'
+import { describe, factsOf, identityOf } from './describe.ts'
+import type { RpmFacts } from './facts.ts'
+import { readFiles } from './files.ts'
+import type { RpmPackage } from './package.ts'
+import { openRpm, refuse } from './package.ts'
+import { createPayloadReader } from './payload.ts'
+import { readSignature } from './signature.ts'
+
+/** The budgets of `Format.inspect` that the header's own do not cover. */
+export const PAYLOAD_BYTES = 8 * 2 ** 30
+const SECONDS = 60
+
+async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
+  const deadline = createDeadline(signal, SECONDS)
+  deadline.check()
+  const identity = identityOf(rpm.header)
+  const files = readFiles(rpm.header)
+  const payload = createPayloadReader(files)
+  let archive = 0
+  for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
+    payload.push(chunk)
+    archive += chunk.length
+    deadline.check()
+  }
+  payload.end()
+  rpm.digests.check()
+  const facts = factsOf(rpm.header, files, archive)
+  const signature = readSignature(rpm, path)
+  return {
+    identity, about: describe(identity, facts), facts,
+    files: files.filter(({ isFolder, isGhost }) => !isFolder && !isGhost).map(({ name }) => name),
+    ...(signature === undefined ? {} : { signature }),
+  }
+}
+
+/**
+ * Identity, relations, index facts and file list of an .rpm, in one pass: nothing of the payload is kept.
+ * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
+ */
+export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
+  try {
+    const rpm = await openRpm(file.path)
+    try {
+      return await look(rpm, file.path, signal)
+    } finally {
+      await rpm.close()
+    }
+  } catch (error) {
+    return refuse(file.filename, error)
+  }
+}

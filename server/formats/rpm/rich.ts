@@ -1,0 +1,93 @@
+import type { Alternatives, Relation, RelationOp } from '../../core/relation.ts'
+import { malformed, quote } from '../../lib/limited.ts'
+
+/** Needs that must all hold; none at all is true in any case. */
+type Needs = readonly Alternatives[]
+
+const TRUE: Needs = []
+/** More than a person wrote; what would be longer is left out rather than reported as missing. */
+const MAX_NEEDS = 64
+const MAX_DEPTH = 20
+
+const BOUNDS: readonly string[] = ['<', '<=', '=', '>=', '>']
+const isBound = (word: string): word is RelationOp => BOUNDS.includes(word)
+
+const all = (needs: readonly Needs[]): Needs => needs.flat()
+
+/** Every alternative of one side with every one of the other. */
+function any(needs: readonly Needs[]): Needs {
+  return needs.reduce((a, b) => a.length * b.length > MAX_NEEDS ? TRUE : a.flatMap(one => b.map(other => [...one, ...other])))
+}
+
+/** The words of a rich dependency. A parenthesis belongs to a name when the name began before it: `perl(Foo)`, `libc.so.6()(64bit)`. */
+function wordsOf(text: string): string[] {
+  const words: string[] = []
+  for (let at = 0; at < text.length;) {
+    const char = text.charAt(at)
+    if (char === ' ' || char === '\t') {
+      at++
+      continue
+    }
+    let end = at
+    if (char === '(' || char === ')') end++
+    else {
+      for (let depth = 0; end < text.length && !/\s/.test(text.charAt(end)); end++) {
+        if (text.charAt(end) === '(') depth++
+        else if (text.charAt(end) === ')' && depth-- === 0) break
+      }
+    }
+    words.push(text.slice(at, end))
+    at = end
+  }
+  return words
+}
+
+/**
+ * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so what
+ * hangs on one is left out; `without` keeps its first operand.
+ * @throws Malformed for what rpm refuses: other operators, two kinds of them in one pair of parentheses, none to close
+ * Source: https://rpm-software-management.github.io/rpm/manual/boolean_dependencies.html
+ */
+export function parseRich(text: string): Alternatives[] {
+  const words = wordsOf(text)
+  let at = 0
+  const bad = (why: string): never => malformed(`the header: the dependency ${quote(text)} is not one that rpm reads: ${why}`)
+  const next = (): string => words[at++] ?? bad('it ends too early')
+
+  const operand = (depth: number): Needs => {
+    const word = next()
+    if (word === '(') return group(depth + 1)
+    if (word === ')' || isBound(word)) return bad(`${quote(word)} stands where a name belongs`)
+    const bound = words[at] ?? ''
+    if (!isBound(bound)) return [[{ name: word } satisfies Relation]]
+    at++
+    const version = next()
+    return version === '(' || version === ')' ? bad('a version is missing') : [[{ name: word, op: bound, version }]]
+  }
+
+  const group = (depth: number): Needs => {
+    if (depth > MAX_DEPTH) bad(`it is nested more than ${MAX_DEPTH} times`)
+    const operands = [operand(depth)]
+    let operator: string | undefined
+    for (let word = next(); word !== ')'; word = next()) {
+      const isElse = word === 'else' && (operator === 'if' || operator === 'unless') && operands.length === 2
+      const isChain = word === operator && ['and', 'or', 'with'].includes(word)
+      if (operator !== undefined && !isElse && !isChain) bad(`${quote(word)} does not go with ${quote(operator)}`)
+      if (!isElse && !['and', 'or', 'if', 'unless', 'with', 'without'].includes(word)) bad(`${quote(word)} is no operator`)
+      operator ??= word
+      operands.push(operand(depth))
+    }
+    switch (operator) {
+      case undefined: return operands[0] ?? TRUE
+      case 'or': return any(operands)
+      case 'without': return operands[0] ?? TRUE
+      case 'and': case 'with': return all(operands)
+      default: return TRUE
+    }
+  }
+
+  if (next() !== '(') bad('it does not begin with a parenthesis')
+  const needs = group(1)
+  if (at !== words.length) bad('something follows its last parenthesis')
+  return needs.length > MAX_NEEDS ? [] : [...needs]
+}

@@ -1,0 +1,226 @@
+import { isUtf8 } from 'node:buffer'
+import { malformed, quote } from './limited.ts'
+
+/** The longest name, as PATH_MAX. */
+const MAX_NAME = 4096
+const HEADER = 110
+const STRIPPED = 14
+const TRAILER = 'TRAILER!!!'
+
+export type CpioType = 'file' | 'directory' | 'symlink' | 'char' | 'block' | 'fifo' | 'socket'
+
+const TYPES: ReadonlyMap<number, CpioType> = new Map([
+  [0o100000, 'file'], [0o040000, 'directory'], [0o120000, 'symlink'], [0o020000, 'char'], [0o060000, 'block'], [0o010000, 'fifo'], [0o140000, 'socket'],
+])
+
+/** What a file mode says a file is; undefined for a mode that says nothing. */
+export function typeOfMode(mode: number): CpioType | undefined {
+  return TYPES.get(mode & 0o170000)
+}
+
+/** What the owner of an archive knows of a file that the archive names by a number alone. */
+export interface CpioFile { readonly name: string; readonly mode: number; readonly size: number }
+
+export interface CpioEntry extends CpioFile {
+  readonly type: CpioType
+  /** Its number, where the archive gives that in place of a name. */
+  readonly index?: number
+}
+
+/** A part of an archive: an entry begins, or bytes of the last one follow. */
+export type CpioPart = CpioEntry | { readonly bytes: Buffer }
+
+/** Takes a cpio apart chunk by chunk and keeps nothing of it but what is left of a header. */
+export interface CpioReader {
+  /** What this chunk holds, in order. @throws Malformed */
+  push(chunk: Buffer): CpioPart[]
+  /** @throws Malformed unless the archive ended with its last entry */
+  end(): void
+}
+
+interface CpioOptions {
+  /** What messages call it: `payload.cpio`. */
+  readonly what: string
+  readonly maxEntries: number
+  /** The file of this number, for archives of the stripped kind; undefined when there is none. */
+  fileAt?(index: number): CpioFile | undefined
+}
+
+const padded = (length: number): number => Math.ceil(length / 4) * 4
+
+function hex(field: Buffer, what: string): number {
+  // strtoul takes a sign, a prefix and blanks; readers differ there, and no writer needs them
+  const text = field.toString('latin1')
+  return /^[0-9a-fA-F]{8}$/.test(text) ? parseInt(text, 16) : malformed(`${what} is ${quote(text)}, which is not a number of eight hexadecimal digits`)
+}
+
+const isZero = (bytes: Buffer): boolean => bytes.every(byte => byte === 0)
+
+interface Wanted { readonly bytes: number; done(block: Buffer): CpioEntry | undefined }
+
+/**
+ * Reads newc (`070701`, `070702`) and the stripped form (`07070X` and a number) that rpm uses for files above 4 GiB. Where
+ * readers are known to differ (signs in numbers, names without their end, anything behind the last entry) it refuses.
+ */
+export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): CpioReader {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  /** Bytes of the current file still to come, and of the padding behind them. */
+  let body = 0
+  let pad = 0
+  let entries = 0
+  let ended = false
+
+  const enter = (file: CpioFile, index?: number): CpioEntry => {
+    const type = typeOfMode(file.mode) ?? malformed(`${what}: the mode of ${quote(file.name)} says nothing of what it is`)
+    if (type !== 'file' && type !== 'symlink' && file.size !== 0) malformed(`${what}: ${quote(file.name)} is a ${type} and says it has ${file.size} bytes`)
+    if (++entries > maxEntries) malformed(`${what} holds more than ${maxEntries} entries, the most a package may have`)
+    body = file.size
+    pad = padded(file.size) - file.size
+    return { ...file, type, ...(index === undefined ? {} : { index }) }
+  }
+
+  const magic: Wanted = {
+    bytes: 6,
+    done(block) {
+      const text = block.toString('latin1')
+      if (text === '070701' || text === '070702') wanted = newc
+      else if (text === '07070X' && fileAt !== undefined) wanted = stripped
+      else malformed(`${what} has ${quote(text)} where the header of an entry must begin with 070701: it is damaged, or the size before it is wrong`)
+      return undefined
+    },
+  }
+  const stripped: Wanted = {
+    bytes: padded(STRIPPED) - 6,
+    done(block) {
+      const index = hex(block.subarray(0, 8), `${what}: the number of a file`)
+      if (!isZero(block.subarray(8))) malformed(`${what}: the padding behind the number ${index} is not zero`)
+      wanted = magic
+      return enter(fileAt?.(index) ?? malformed(`${what} names the file number ${index}, which the header does not have`), index)
+    },
+  }
+  const newc: Wanted = {
+    bytes: HEADER - 6,
+    done(block) {
+      const field = (n: number, name: string): number => hex(block.subarray(n * 8, n * 8 + 8), `${what}: the ${name} of an entry`)
+      const [mode, size, length] = [field(1, 'mode'), field(6, 'size'), field(11, 'length of the name')]
+      for (const [n, name] of [[0, 'inode'], [2, 'owner'], [3, 'group'], [4, 'link count'], [5, 'time'], [7, 'device'], [8, 'device'], [9, 'device'], [10, 'device'], [12, 'checksum']] as const) field(n, name)
+      if (length < 1 || length > MAX_NAME + 1) malformed(`${what} holds a name of ${length} bytes, 1 to ${MAX_NAME + 1} are allowed`)
+      wanted = nameOf(mode, size, length)
+      return undefined
+    },
+  }
+  const nameOf = (mode: number, size: number, length: number): Wanted => ({
+    bytes: padded(HEADER + length) - HEADER,
+    done(block) {
+      const bytes = block.subarray(0, length - 1)
+      if (block[length - 1] !== 0 || bytes.includes(0)) malformed(`${what}: the name ${quote(bytes.toString('latin1'))} does not end where its header says`)
+      if (!isUtf8(bytes)) malformed(`${what}: the name ${quote(bytes.toString('latin1'))} is not UTF-8`)
+      if (!isZero(block.subarray(length))) malformed(`${what}: the padding behind the name ${quote(bytes.toString('latin1'))} is not zero`)
+      wanted = magic
+      const name = bytes.toString('utf8')
+      if (name !== TRAILER) return enter({ name, mode, size })
+      if (size !== 0) malformed(`${what}: its last entry says it has ${size} bytes`)
+      ended = true
+      return undefined
+    },
+  })
+  let wanted: Wanted = magic
+
+  /** The next `wanted.bytes` from `at`, once they are all there. */
+  const collect = (chunk: Buffer, at: number): { readonly block?: Buffer; readonly next: number } => {
+    const piece = chunk.subarray(at, at + wanted.bytes - heldBytes)
+    const next = at + piece.length
+    if (heldBytes === 0 && piece.length === wanted.bytes) return { block: piece, next }
+    held.push(piece)
+    heldBytes += piece.length
+    if (heldBytes < wanted.bytes) return { next }
+    const block = Buffer.concat(held)
+    held = []
+    heldBytes = 0
+    return { block, next }
+  }
+
+  /** Passes the body of the current file and its padding by. @returns where what follows begins */
+  const pass = (chunk: Buffer, from: number, parts: CpioPart[]): number => {
+    const end = Math.min(chunk.length, from + body)
+    if (end > from) parts.push({ bytes: chunk.subarray(from, end) })
+    body -= end - from
+    const next = Math.min(chunk.length, end + pad)
+    if (!isZero(chunk.subarray(end, next))) malformed(`${what}: the padding behind a file is not zero, or its size is wrong`)
+    pad -= next - end
+    return next
+  }
+
+  return {
+    push(chunk) {
+      const parts: CpioPart[] = []
+      for (let at = 0; at < chunk.length;) {
+        if (ended) {
+          if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its last entry, where a scanner does not look`)
+          break
+        }
+        if (body > 0 || pad > 0) {
+          at = pass(chunk, at, parts)
+          continue
+        }
+        const { block, next } = collect(chunk, at)
+        at = next
+        const entry = block === undefined ? undefined : wanted.done(block)
+        if (entry !== undefined) parts.push(entry)
+      }
+      return parts
+    },
+    end() {
+      if (!ended) malformed(`${what} stops without its last entry, ${TRAILER}: it is cut off`)
+    },
+  }
+}
+
+const MAX_NEWC = 0xffffffff
+
+function newcHeader(name: string, mode: number, size: number): Buffer {
+  const path = Buffer.from(`${name}\0`)
+  const fields = [0, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, path.length, 0].map(value => value.toString(16).padStart(8, '0')).join('')
+  const head = Buffer.concat([Buffer.from(`070701${fields}`), path])
+  return Buffer.concat([head, Buffer.alloc(padded(head.length) - head.length)])
+}
+
+/**
+ * Writes parts out as plain newc, which every reader knows, whatever they were read from.
+ * A file that newc cannot hold goes on in entries of the same name with `.2`, `.3` behind it.
+ */
+export function createCpioWriter(): { write(part: CpioPart): Buffer[]; end(): Buffer } {
+  let left = 0
+  let later = 0
+  let current: CpioFile = { name: '', mode: 0, size: 0 }
+  let piece = 1
+  let pad = 0
+
+  const open = (name: string, size: number): Buffer => {
+    left = Math.min(size, MAX_NEWC)
+    later = size - left
+    pad = padded(left) - left
+    return newcHeader(name, current.mode, left)
+  }
+  return {
+    write(part) {
+      if (!('bytes' in part)) {
+        current = part
+        piece = 1
+        return [open(part.name, part.size)]
+      }
+      const out: Buffer[] = []
+      for (let rest = part.bytes; rest.length > 0;) {
+        if (left === 0) out.push(open(`${current.name}.${++piece}`, later))
+        const taken = rest.subarray(0, left)
+        out.push(taken)
+        rest = rest.subarray(taken.length)
+        left -= taken.length
+        if (left === 0 && pad > 0) out.push(Buffer.alloc(pad))
+      }
+      return out
+    },
+    end: () => newcHeader(TRAILER, 0, 0),
+  }
+}

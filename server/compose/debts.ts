@@ -14,6 +14,25 @@ export interface DebtDeps {
   readonly audit: Audit
 }
 
+/** So many changes in one publication mean that packages come in bulk. */
+const BULK = 4
+const LONGEST_PAUSE_MS = 1_000
+
+/**
+ * While packages come in bulk, two thirds of the time belong to them and not to trees that are out of date at once. Who
+ * uploads one after the other never waits.
+ */
+function paced(publish: Publisher['publish']): (codename: Codename) => Promise<void> {
+  const free = new Map<Codename, number>()
+  return async codename => {
+    const pauseMs = (free.get(codename) ?? 0) - performance.now()
+    if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs))
+    const done = await publish(codename)
+    if (done !== undefined && done.changes >= BULK) free.set(codename, performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms))
+    else free.delete(codename)
+  }
+}
+
 /** What is owed to the files, by kind. */
 export function handleDebts({ outbox, catalog, manifests, publisher, audit }: DebtDeps): void {
   outbox.handle('manifest', async rests => {
@@ -24,7 +43,8 @@ export function handleDebts({ outbox, catalog, manifests, publisher, audit }: De
     }))
   }, { parallel: 2, batch: 32 })
   outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) })
-  outbox.handle('publish', async ([codename]) => { await publisher.publish(codename as Codename) }, { parallel: 2 })
+  const publish = paced(publisher.publish)
+  outbox.handle('publish', ([codename]) => publish(codename as Codename), { parallel: 2 })
   outbox.handle('contents', async ([codename]) => { await publisher.publishContents(codename as Codename) })
   outbox.handle('audit', () => audit.deliver())
 }

@@ -16,6 +16,8 @@ import { clearDirty, readDirty, readFrozen, type Dirty, type PoolFile } from './
 
 /** What a publication did, for logs, events and the dashboard. */
 export interface Publication extends Made {
+  /** How many changes it took in. */
+  readonly changes: number
   readonly shardsWritten: number
   /** Packages that the database has and the pool has not; they are left out of the index. */
   readonly missing: readonly string[]
@@ -81,7 +83,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       },
     })
     const shardsWritten = updates.reduce((sum, update) => sum + update.written, 0)
-    return { ...made, ms: Math.round(performance.now() - started), shardsWritten, missing: updates.flatMap(update => update.missing) }
+    return { ...made, ms: Math.round(performance.now() - started), shardsWritten, changes: dirty.length, missing: updates.flatMap(update => update.missing) }
   }
 
   async function whatOnlyOneHas(distribution: Distribution, one: Pieces, other: Pieces): Promise<readonly PoolFile[]> {
@@ -100,7 +102,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     return made === undefined ? undefined : whole(made)
   }
 
-  const whole = (made: Made): Publication => ({ shardsWritten: 0, missing: [], ...made })
+  const whole = (made: Made): Publication => ({ shardsWritten: 0, changes: 1, missing: [], ...made })
 
   function publishing(codename: Codename, lists?: (distribution: Distribution, before: GenerationState | undefined) => Promise<readonly ListedFile[] | undefined>): Promise<Publication | undefined> {
     return lock.run(codename, async () => {

@@ -4,6 +4,7 @@ type Bench = (args: readonly string[]) => Promise<boolean | void>
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   publish: () => import('./publish.ts'),
   search: () => import('./search.ts'),
+  upload: () => import('./upload.ts'),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { link, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,36 +14,17 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { buildDeb } from '../support/packages.ts'
+import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
 
 const JAMMY = 'jammy' as Codename
 const ADDED = 5
 // what the vendors' tools can be asked to hold without the run lasting for hours
 const TOOLS_UP_TO = 10_000
 
-interface Figure { readonly wall: number; readonly cpu: number }
-const median = (figures: readonly Figure[], key: keyof Figure): number => figures.map(figure => figure[key]).sort((a, b) => a - b)[figures.length >> 1] ?? 0
-const show = ({ wall, cpu }: Figure): string => `${wall.toFixed(3)} s wall, ${cpu.toFixed(3)} s CPU`
-
-async function timed(work: () => Promise<unknown>): Promise<Figure> {
-  const [start, cpu] = [performance.now(), process.cpuUsage()]
-  await work()
-  const { user, system } = process.cpuUsage(cpu) // threads included
-  return { wall: (performance.now() - start) / 1000, cpu: (user + system) / 1e6 }
-}
-
-/** The children's own times, from the shell that waited for them. */
-function timedTool(script: string, cwd: string): Figure {
-  const start = performance.now()
-  const done = spawnSync('bash', ['-c', `${script} >/dev/null 2>&1 || exit 9; times`], { cwd, encoding: 'utf8' })
-  if (done.status !== 0) throw new Error(`${script} failed`)
-  const [, children = ''] = done.stdout.trim().split('\n').slice(-2)
-  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0)
-  return { wall: (performance.now() - start) / 1000, cpu }
-}
-
 const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
 
-async function writeDebs(folder: string, from: number, to: number): Promise<void> {
+/** Packages as files, for tools that read them. */
+export async function writeDebs(folder: string, from: number, to: number): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (let n = from; n < to; n++) {
     const bytes = await buildDeb({ name: nameOf(n), version: '1.0-1', arch: 'amd64', compression: 'none', controlCompression: 'gz' })
@@ -135,7 +115,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       const { first, cold, add } = await ours(root, size)
       console.log(`${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED})`)
       within &&= add.wall <= (size <= 10_000 ? 0.25 : 0.6)
-      if (size > TOOLS_UP_TO || spawnSync('sh', ['-c', 'command -v reprepro && command -v aptly']).status !== 0) continue
+      if (size > TOOLS_UP_TO || !isInstalled('reprepro', 'aptly')) continue
       await writeDebs(join(root, 'debs'), 0, size + 1)
       for (const [tool, figure] of [['reprepro', await reprepro(root, size)], ['aptly', await aptly(root, size)]] as const) {
         console.log(`${size} packages, ${tool}: one more ${show(figure)}; ${(figure.cpu / add.cpu).toFixed(1)} times our CPU, ${(figure.wall / add.wall).toFixed(1)} times our wall`)

@@ -218,6 +218,7 @@ export function createTarReader(options: TarOptions): TarReader {
       return entry
     }
     if (entry.size > most) malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
+    if (entry.size === 0) return { ...entry, body: Buffer.alloc(0) }
     collecting = { size: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
     return undefined
   }

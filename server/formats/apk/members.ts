@@ -13,6 +13,7 @@ const CONTROL_ENTRIES = 1000
 export const DATA_ENTRIES = 300_000
 /** A signature has 512 bytes; with its headers and a dozen others it stays far below. */
 const SIGNATURE_BYTES = 256 * 1024
+const MAX_SIGNATURE = 64 * 1024
 
 /** A stretch of the file: one gzip member as it lies there. */
 export interface Stretch { readonly offset: number; readonly size: number }
@@ -54,20 +55,31 @@ function textAt(block: Buffer, at: number): string {
   return name.slice(0, (name.indexOf('\0') + 101) % 101)
 }
 
-/** Unpacks one cut member, and keeps what `keep` says. @returns its entries, and where it ended */
-async function readCut(file: FileWindow, { offset, what, limitBytes, deadline }: { readonly offset: number; readonly what: string; readonly limitBytes: number; readonly deadline: Deadline | undefined }, keep: (name: string) => number | undefined): Promise<{ entries: TarEntry[]; end: number }> {
+/** One cut member: an archive that the next member goes on from. */
+interface Cut { readonly offset: number; readonly what: string; readonly maxPkginfo: number; readonly deadline: Deadline | undefined }
+
+/** @throws Malformed for what apk would take for the beginning of the data */
+function mustBeOwn({ name, type }: TarEntry, what: string): void {
+  if (!isOwn(name)) malformed(`${what}: ${quote(name)} is no file of the package's own; those begin with a dot and stand in no folder`)
+  if (type !== 'file') malformed(`${what}: ${quote(name)} is a ${type}; only plain files are allowed there`)
+}
+
+/** Unpacks it once, and keeps signatures and .PKGINFO. @returns its entries, and where it ended */
+async function readCut(file: FileWindow, { offset, what, maxPkginfo, deadline }: Cut): Promise<{ readonly entries: readonly TarEntry[]; readonly end: number }> {
   const member = readGzipMember(file, offset, what)
-  const tar = createTarReader({ what, maxEntries: CONTROL_ENTRIES, endMark: 'absent', dialect: 'ustar', keep: entry => entry.type === 'file' ? keep(entry.name) : undefined })
+  const mostOf = (name: string): number | undefined => name.startsWith('.SIGN.') ? MAX_SIGNATURE : name === '.PKGINFO' ? maxPkginfo : undefined
+  // looked at as they come: what is wrong with the first name says more than what is wrong with the end
+  const keep = (entry: TarEntry): number | undefined => {
+    mustBeOwn(entry, what)
+    return mostOf(entry.name)
+  }
+  const tar = createTarReader({ what, maxEntries: CONTROL_ENTRIES, endMark: 'absent', dialect: 'ustar', keep })
   const entries: TarEntry[] = []
-  for await (const chunk of limited(member.chunks, limitBytes, what)) {
+  for await (const chunk of limited(member.chunks, CONTROL_BYTES, what)) {
     entries.push(...tar.push(chunk))
     deadline?.check()
   }
   tar.end()
-  for (const { name, type } of entries) {
-    if (!isOwn(name)) malformed(`${what}: ${quote(name)} is no file of the package's own; those begin with a dot and stand in no folder`)
-    if (type !== 'file') malformed(`${what}: ${quote(name)} is a ${type}; only plain files are allowed there`)
-  }
   return { entries, end: member.end() }
 }
 
@@ -100,15 +112,14 @@ export async function findMembers(file: FileWindow, limits: { readonly maxPkginf
   if (ADB.equals(head.subarray(0, 3))) {
     malformed('it is a package of apk-tools 3 (ADB), which apk of the distributions here cannot read; build it as version 2, for example with abuild')
   }
-  const keep = (name: string): number | undefined => name.startsWith('.SIGN.') ? 64 * 1024 : name === '.PKGINFO' ? limits.maxPkginfo : undefined
-  const first = await readCut(file, { offset: 0, what: 'the first member', limitBytes: CONTROL_BYTES, deadline }, keep)
+  const first = await readCut(file, { ...limits, offset: 0, what: 'the first member', deadline })
   if (first.entries[0]?.name.startsWith('.SIGN.') !== true) {
     return { signature: undefined, signatures: [], control: { offset: 0, size: first.end }, pkginfo: pkginfoOf(first.entries), dataOffset: mustGoOn(file, first.end, 'data') }
   }
   if (first.end > SIGNATURE_BYTES) malformed(`the signature member has more than ${printBytes(SIGNATURE_BYTES)}`)
   const signatures = first.entries.flatMap(signatureOf)
   const offset = mustGoOn(file, first.end, 'control')
-  const { entries, end } = await readCut(file, { offset, what: 'the control member', limitBytes: CONTROL_BYTES, deadline }, keep)
+  const { entries, end } = await readCut(file, { ...limits, offset, what: 'the control member', deadline })
   return {
     signature: { offset: 0, size: first.end }, signatures, control: { offset, size: end - offset }, pkginfo: pkginfoOf(entries), dataOffset: mustGoOn(file, end, 'data'),
   }

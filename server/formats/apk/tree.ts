@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip, inflateRawSync } from 'node:zlib'
-import { DISTRIBUTIONS, type Distribution } from '../../core/distributions.ts'
+import type { Distribution } from '../../core/distributions.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -69,10 +69,11 @@ export const apkTree: TreeWriter = {
     })
     return new Map(await Promise.all(roots))
   },
-  async verifyRoot(read, signer) {
-    // every distribution of this kind publishes the same architectures
-    const paths = new Set(DISTRIBUTIONS.filter(one => one.format === 'apk').flatMap(one => one.archs.map(arch => indexOf(one, arch))))
-    const proofs = [...paths].map(async path => isProved(await read(relPath(`${path}.tar.gz`)), { index: await read(path), signer }))
+  async verifyRoot(read, signer, distribution) {
+    const proofs = distribution.archs.map(async arch => {
+      const path = indexOf(distribution, arch)
+      return isProved(await read(relPath(`${path}.tar.gz`)), { index: await read(path), signer })
+    })
     return (await Promise.all(proofs)).every(Boolean)
   },
 }

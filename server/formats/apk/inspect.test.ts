@@ -1,0 +1,159 @@
+import { createHash, createVerify, generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkPackage, splitMembers } from '../../../test/support/apk.ts'
+import { malformedApks, oddApks } from '../../../test/support/malformed-apk.ts'
+import { apkParts, buildApk, gz, packApk } from '../../../test/support/packages-apk.ts'
+import { EICAR, spoolBytes } from '../../../test/support/packages.ts'
+import { isRefusal } from '../../core/errors.ts'
+import { inner } from './inner.ts'
+import { inspect } from './inspect.ts'
+
+let folder: string
+beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'apk-inspect-')) })
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const signal = new AbortController().signal
+const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
+
+const whyOf = async (bytes: Buffer): Promise<string> => {
+  const file = await spoolBytes(folder, 'x.apk', bytes)
+  try {
+    await inspect(file, signal)
+    return 'it was accepted'
+  } catch (error) {
+    if (!isRefusal(error, 'bad_package')) throw error
+    return String(error.facts['why'])
+  } finally {
+    await file.discard()
+  }
+}
+
+const malformed = malformedApks()
+const odd = await oddApks()
+
+describe('a malformed package is refused and the reason names thing and rule', () => {
+  test.each(malformed.map(({ name, bytes, why }) => [name, bytes, why] as const))('%s', async (_, bytes, why) => {
+    expect(await whyOf(bytes)).toMatch(why)
+  })
+
+  test('there are more than 100 of them, each its own', () => {
+    expect(new Set(malformed.map(({ name }) => name)).size).toBe(malformed.length)
+    expect(malformed.length).toBeGreaterThan(100)
+  })
+
+  test('no refusal leaves a file open', async () => {
+    const before = await openFiles()
+    for (const { bytes } of malformed.filter(({ bytes }) => bytes.length < 10_000)) await whyOf(bytes)
+    expect(await openFiles()).toBeLessThanOrEqual(before)
+  })
+})
+
+describe('an unusual package that apk reads is accepted', () => {
+  test.each(odd.map(({ name, bytes, files }) => [name, bytes, files] as const))('%s', async (_, bytes, files) => {
+    const file = await spoolBytes(folder, 'x.apk', bytes)
+    const found = await inspect(file, signal)
+    expect(found.identity).toEqual({ format: 'apk', name: 'odd', version: '1.0-r1', arch: 'x86_64' })
+    expect(found.files).toEqual(files)
+    expect(checkPackage(bytes, { C: found.facts.checksum, P: 'odd', V: '1.0-r1', S: String(bytes.length) }).filter(one => !/datahash/.test(one))).toEqual([])
+  })
+})
+
+test('a package says everything the server wants to know', async () => {
+  const bytes = await buildApk({
+    name: 'libwidget', version: '2.0_rc1-r3', arch: 'noarch',
+    fields: {
+      pkgdesc: 'does things', size: '12288', origin: 'widget', commit: '0123abcd', maintainer: 'Jo <jo@example.test>', license: 'MIT AND BSD-2-Clause', builddate: '1700000001',
+      depend: ['musl>=1.2', 'so:libz.so.1', '!gadget', 'python3~3.12'], provides: ['so:libwidget.so.1=1.0.2', 'widget-api'], replaces: ['widget-old'], install_if: 'docs widget=2.0_rc1-r3',
+      provider_priority: '10', replaces_priority: '2',
+    },
+    files: { 'usr/lib/libwidget.so': 'x', 'usr/lib/libwidget.so.1': { symlink: 'libwidget.so' } },
+    scripts: { 'post-install': '#!/bin/sh\n' },
+  })
+  const control = splitMembers(bytes)[0]?.packed ?? Buffer.alloc(0)
+  expect(await inspect(await spoolBytes(folder, 'w.apk', bytes), signal)).toEqual({
+    identity: { format: 'apk', name: 'libwidget', version: '2.0_rc1-r3', arch: 'noarch' },
+    about: {
+      summary: 'does things', description: '', source: 'widget', source_version: '2.0_rc1-r3', homepage: 'https://example.test/', maintainer: 'Jo <jo@example.test>',
+      license: 'MIT AND BSD-2-Clause', installed_size: 12288,
+      depends: [[{ name: 'musl', op: '>=', version: '1.2' }], [{ name: 'so:libz.so.1' }], [{ name: 'python3', op: '=', version: '~3.12' }]],
+      provides: [{ name: 'libwidget', version: '2.0_rc1-r3' }, { name: 'so:libwidget.so.1', version: '1.0.2' }, { name: 'widget-api' }],
+      conflicts: [[{ name: 'gadget' }]],
+    },
+    facts: {
+      checksum: `Q1${createHash('sha1').update(control).digest('base64')}`, description: 'does things', url: 'https://example.test/', license: 'MIT AND BSD-2-Clause', origin: 'widget',
+      maintainer: 'Jo <jo@example.test>', commit: '0123abcd', built: 1700000001, installed: 12288, depends: ['musl>=1.2', 'so:libz.so.1', '!gadget', 'python3~3.12'],
+      provides: ['so:libwidget.so.1=1.0.2', 'widget-api'], replaces: ['widget-old'], installIf: ['docs', 'widget=2.0_rc1-r3'], providerPriority: 10, replacesPriority: 2,
+    },
+    files: ['usr/lib/libwidget.so', 'usr/lib/libwidget.so.1'],
+  })
+})
+
+test('its signature is handed on with the bytes it is over, and the checksum is of the control member alone', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const plain = await inspect(await spoolBytes(folder, 'p.apk', await buildApk({ name: 'signed', version: '1' })), signal)
+  for (const hash of ['sha1', 'sha256'] as const) {
+    const bytes = await buildApk({ name: 'signed', version: '1', sign: { keyName: 'builder.rsa.pub', privateKey: pem, hash } })
+    const { signature, facts } = await inspect(await spoolBytes(folder, 's.apk', bytes), signal)
+    expect(signature).toMatchObject({ kind: 'rsa', keyName: 'builder.rsa.pub', hash })
+    expect(facts.checksum).toBe(plain.facts.checksum)
+    const verify = createVerify(hash)
+    for await (const chunk of signature?.signed() ?? []) verify.update(chunk as Buffer)
+    expect(verify.verify(publicKey, signature?.signature ?? Buffer.alloc(0))).toBe(true)
+  }
+})
+
+test('an aborted look stops in the middle and closes the file', async () => {
+  const big = packApk({ control: apkParts({ name: 'big', version: '1' }).control, data: Buffer.alloc(64 * 2 ** 20) })
+  const file = await spoolBytes(folder, 'big.apk', big)
+  const before = await openFiles()
+  const controller = new AbortController()
+  const looking = inspect(file, controller.signal)
+  controller.abort(new Error('enough'))
+  await expect(looking).rejects.toThrow('enough')
+  expect(await openFiles()).toBeLessThanOrEqual(before)
+})
+
+describe('the inner streams', () => {
+  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> => {
+    const file = await spoolBytes(folder, 'i.apk', bytes)
+    const streams: Record<string, Buffer> = {}
+    for await (const { name, open } of inner(file)) {
+      const chunks: Buffer[] = []
+      for await (const chunk of open()) chunks.push(chunk)
+      streams[name] = Buffer.concat(chunks)
+    }
+    return streams
+  }
+
+  test('are the plain tars of the members, each by itself', async () => {
+    const spec = { name: 'sick', version: '1', files: { 'usr/bin/sick': EICAR }, scripts: { 'post-install': EICAR } }
+    const { control, data } = apkParts(spec)
+    const streams = await read(await buildApk(spec))
+    expect(Object.keys(streams)).toEqual(['control.tar', 'data.tar'])
+    expect(streams['control.tar']?.equals(control)).toBe(true)
+    expect(streams['data.tar']?.equals(data)).toBe(true)
+  })
+
+  test('are shown of a signed package too, with the signature member', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } })
+    const streams = await read(await buildApk({ name: 'sick', version: '1', sign: { keyName: 'k.rsa.pub', privateKey } }))
+    expect(Object.keys(streams)).toEqual(['signature.tar', 'control.tar', 'data.tar'])
+  })
+
+  test('a large payload arrives whole', async () => {
+    const noise = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (i * 2654435761) >>> 13 & 0xff))
+    const spec = { name: 'large', version: '1', files: { 'usr/noise': noise, 'usr/zeros': Buffer.alloc(3_000_000) } }
+    expect((await read(await buildApk(spec)))['data.tar']?.equals(apkParts(spec).data)).toBe(true)
+  })
+
+  test('what follows the data member is refused while it is read, never left out', async () => {
+    const whole = await buildApk({ name: 'x1', version: '1' })
+    for (const behind of [Buffer.from('x'), Buffer.alloc(512), gz(apkParts({ name: 'y', version: '1', files: { evil: EICAR } }).data)]) {
+      await expect(read(Buffer.concat([whole, behind]))).rejects.toMatchObject({ code: 'bad_package' })
+    }
+  })
+})

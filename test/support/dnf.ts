@@ -29,9 +29,9 @@ export interface RpmClient {
   close(): Promise<void>
 }
 
-/** The version that rpm's database below this root has. */
-export async function installedIn(root: string, name: string): Promise<string | undefined> {
-  const { code, out } = await run('rpm', ['--root', root, '-q', '--qf', '%{EVR}', name])
+/** The version that rpm's database has. @param database below the root: Debian's dnf keeps it in HOME, zypper in /var */
+export async function installedIn(root: string, name: string, database: string): Promise<string | undefined> {
+  const { code, out } = await run('rpm', ['--root', root, '--dbpath', database, '-q', '--qf', '%{EVR}', name])
   return code === 0 ? out.trim() : undefined
 }
 
@@ -81,7 +81,7 @@ metadata_expire=0
       const { out } = await dnf('-q', '-C', 'repoquery', '--available', '--qf', '%{name}-%{evr}.%{arch}')
       return out.split('\n').filter(line => line !== '').sort()
     },
-    installedVersion: name => installedIn(at('root'), name),
+    installedVersion: name => installedIn(at('root'), name, join(env.HOME, '.rpmdb')),
     setKey: content => writeFile(keyFile, content),
     close: async () => {
       // dnf leaves one gpg-agent per cache folder behind; each ends when its folder is gone, sooner when it is asked

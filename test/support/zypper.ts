@@ -36,7 +36,7 @@ gpgkey=file://${keyFile}
       const { out } = await zypper('--no-refresh', '--quiet', '--xmlout', 'search', '--type', 'package', '--details')
       return [...out.matchAll(/<solvable [^>]*name="([^"]+)"[^>]*edition="([^"]+)"[^>]*arch="([^"]+)"/g)].map(([, name, edition, arch]) => `${name}-${edition}.${arch}`).sort()
     },
-    installedVersion: name => installedIn(root, name),
+    installedVersion: name => installedIn(root, name, '/var/lib/rpm'),
     setKey: content => writeFile(keyFile, content),
     close: () => rm(folder, { recursive: true, force: true }),
   }

@@ -7,6 +7,7 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { LEAD_MAGIC } from './package.ts'
 import { satisfies } from './relation.ts'
+import { signRpm } from './sign.ts'
 import { rpmTree } from './tree.ts'
 import { compareVersions, parseEvr, versionKey } from './version.ts'
 
@@ -45,5 +46,6 @@ export const rpm: Format<RpmFacts> = {
   },
   installCommand: ({ name, version }) => `dnf install ${name}-${version}`,
   complain,
+  sign: signRpm,
   tree: rpmTree,
 }

@@ -109,7 +109,12 @@ export function renderFilelists(entry: PublishedEntry): string {
 /** One `<package>` of other.xml: the changelog, oldest entry first. */
 export function renderOther(entry: PublishedEntry): string {
   const facts = factsOf(entry)
-  const changes = facts.changelog.toReversed()
-    .map(({ author, at, text }) => `  <changelog author="${escapeAttribute(author)}" date="${at}">${escapeText(text)}</changelog>\n`)
+  let [before, date] = [-1, -1]
+  const changes = facts.changelog.toReversed().map(({ author, at, text }) => {
+    // spec files know only days, and clients sort by time: those of one day follow each other by seconds
+    date = at === before || at === date ? date + 1 : at
+    before = at
+    return `  <changelog author="${escapeAttribute(author)}" date="${date}">${escapeText(text)}</changelog>\n`
+  })
   return `${openPackage(entry, facts)}${changes.join('')}</package>\n`
 }

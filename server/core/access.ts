@@ -80,5 +80,5 @@ export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: 
 
 /** `uploads to jammy, noble`, as messages name it. */
 export function printScope({ distributions, uploadOnly }: Scope): string {
-  return `${uploadOnly ? 'uploads' : 'reading, and changes'} ${distributions === undefined ? 'to any distribution' : `to ${distributions.join(', ')}`}`
+  return `${uploadOnly ? 'uploads' : 'reading, and changes'} to ${distributions?.join(', ') ?? 'any distribution'}`
 }

@@ -14,7 +14,7 @@ export const ERRORS = {
   bad_password: [401, 'User name or password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.'],
   account_inactive: [401, 'This account is deactivated. An admin can activate it again.'],
   forbidden: [403, 'This needs {needs}. You are {role}.'],
-  outside_scope: [403, 'This API token is limited to {limits}. Use a token without that limit, or log in.'],
+  outside_scope: [403, 'This API token is limited to {limits}, and this reaches further. Use a token without that limit, or log in.'],
   outside_distribution: [403, 'This API token may not touch {codename}; it is limited to {allowed}. Use a token for {codename}.'],
   bad_setup_token: [403, 'The X-Setup-Token header does not match the SETUP_TOKEN of this deployment.'],
   not_found: [404, 'There is nothing at {path}.'],

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import type { Context, Middleware, Next } from 'koa'
-import { allows, needRoute, type Principal, type Role } from '../core/access.ts'
+import { allows, needDistribution, needRoute, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -42,13 +42,20 @@ const NEEDS: Record<Exclude<Row['access'], 'public'>, string> = {
   'any': 'a login', 'uploader+': 'uploader, maintainer or admin', 'auditor+': 'auditor, maintainer or admin', 'maintainer+': 'maintainer or admin', 'admin': 'admin',
 }
 
+/** A path that names one distribution touches that one alone, so its rows need not say more. @throws outside_scope, outside_distribution */
+function limitToken(who: Principal, { key, row }: Pick<BoundRoute, 'key' | 'row'>, { codename }: { readonly codename?: string }): void {
+  const isRead = key.startsWith('GET ') && row.access === 'any'
+  needRoute(who, { scoped: row.scoped ?? (codename === undefined ? undefined : 'distribution'), isRead })
+  if (codename !== undefined && !isRead) needDistribution(who, codename)
+}
+
 async function identify(ctx: Context, { key, row }: BoundRoute, authenticate: Authenticate): Promise<Principal | undefined> {
   if (row.access === 'public') return undefined
   const who = await authenticate(ctx.get('authorization') || undefined, row.also)
   ctx.state.who = who
   const role: Role = who.role
   if (!allows(row.access, role)) fail('forbidden', { needs: NEEDS[row.access], role })
-  needRoute(who, { scoped: row.scoped, isRead: key.startsWith('GET ') && row.access === 'any' })
+  limitToken(who, { key, row }, ctx.params as { readonly codename?: string })
   return who
 }
 

@@ -107,7 +107,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
     async status(who) {
       if (who.kind === 'token') return { enabled: false, pending: false, codesLeft: 0 }
       const { username, mfa_enabled: enabled } = await own(who)
-      return { enabled, pending: (await findFactor(db, username))?.mfa_pending != null, codesLeft: enabled ? await countRecoveryCodes(db, username) : 0 }
+      return { enabled, pending: typeof (await findFactor(db, username))?.mfa_pending === 'string', codesLeft: enabled ? await countRecoveryCodes(db, username) : 0 }
     },
   }
 }

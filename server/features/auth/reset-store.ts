@@ -1,10 +1,12 @@
 import type { Queryable, Tx } from '../../db/db.ts'
 
+export interface Receiver { readonly username: string; readonly email: string }
+
 /** Who may be sent a link: active, with an address, and with a password that is kept here. By address it may be several. */
-export function findResetAccounts(db: Queryable, { email, username }: { readonly email?: string | undefined; readonly username?: string | undefined }): Promise<{ readonly username: string; readonly email: string }[]> {
+export function findResetAccounts(db: Queryable, by: { readonly email?: string | undefined; readonly username?: string | undefined }): Promise<Receiver[]> {
   return db.query(`
     select username, email from account
-    where active and origin = 'local' and email <> '' and (lower(email) = lower($1) or username = $2) order by username limit 10`, [email ?? null, username ?? null])
+    where active and origin = 'local' and email <> '' and (lower(email) = lower($1) or username = $2) order by username limit 10`, [by.email ?? null, by.username ?? null])
 }
 
 export interface NewReset { readonly username: string; readonly hash: string; readonly now: Date; readonly until: Date; readonly most: number }

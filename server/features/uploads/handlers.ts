@@ -1,7 +1,7 @@
 import type { Changed } from '../../catalog/catalog.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
-import type { Principal } from '../../core/access.ts'
+import { needDistribution, type Principal } from '../../core/access.ts'
 import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
@@ -58,7 +58,7 @@ function choose({ formats }: UploadDeps, codename: string, format: Format): Dist
   })
 }
 
-/** Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. */
+/** Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. @throws outside_distribution */
 async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawRequest; readonly who: Principal }): Promise<Applicant> {
   const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
   const { file, fields } = await readForm(raw, {
@@ -66,11 +66,15 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
     check: ({ head, filename, fields: sofar }) => {
       const format = recognise(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
-      if (codename !== '') choose(deps, codename, format)
+      if (codename === '') return
+      choose(deps, codename, format)
+      needDistribution(who, codename)
     },
   })
   try {
-    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...applied(deps, { file, fields }, raw) }
+    const asked = applied(deps, { file, fields }, raw)
+    needDistribution(who, asked.distribution.codename)
+    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...asked }
   } catch (error) {
     await file.discard()
     throw error

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Rebuilt } from '../catalog/rebuild.ts'
 import { bind, type BoundRoute, type RawRequest } from '../core/contract.ts'
@@ -21,6 +20,9 @@ import { distributionHandlers } from '../features/distributions/handlers.ts'
 import { health as healthRows } from '../features/health/contract.ts'
 import { healthHandlers } from '../features/health/handlers.ts'
 import type { Health } from '../features/health/health.ts'
+import { license } from '../features/license/contract.ts'
+import { licenseHandlers } from '../features/license/handlers.ts'
+import type { Licensing } from '../features/license/license.ts'
 import { retention } from '../features/retention/contract.ts'
 import { retentionHandlers } from '../features/retention/handlers.ts'
 import { notifications } from '../features/notifications/contract.ts'
@@ -65,6 +67,7 @@ export interface RouteParts {
   readonly outbox: Outbox
   readonly catalog: Catalog
   readonly publisher: Publisher
+  readonly licensing: Licensing
   readonly layout: Layout
   readonly rebuild: () => Promise<Rebuilt>
   readonly settings: Settings
@@ -95,7 +98,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
   }
   const clientFacts = async (raw: RawRequest): Promise<ClientFacts> => ({
     url: repoUrl(raw, settings.now().app_url),
-    apkKeys: await readdir(parts.layout.apkKeys).then(names => names.filter(name => name.endsWith('.rsa.pub')).sort(), () => []), // none made yet
+    apkKeys: (await keyring.rsaKeys()).map(key => key.key_name),
   })
   const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => switchesFor(distribution.format) })
   const routes: readonly BoundRoute[] = [
@@ -105,6 +108,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
     ...bind(distributions, distributionHandlers, { db, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
+    ...bind(license, licenseHandlers, { licensing: parts.licensing, settings, audit }),
     ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),

@@ -109,9 +109,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
       const stored: Stored = { fingerprint: fingerprintOf(key), created_at: at.toISOString(), sealed: box.seal(key.write()) }
       // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
       await store(stored)
+      // before the others retire, so that its own previous key is out of time when they are and everything is signed again
+      await rsa.rotate(options.overlapDays)
       await retirePrevious(stored.fingerprint, options.overlapDays)
       loaded = undefined
-      await rsa.rotate(options.overlapDays)
       await publish()
       for (const listener of listeners) listener()
       return cardOf(stored, key, 'current')

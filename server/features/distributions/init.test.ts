@@ -17,7 +17,7 @@ beforeEach(async () => {
   deps = {
     db: stock.db, outbox: stock.outbox, audit: stock.audit,
     keyring: {
-      keys: async () => keys,
+      keys: async () => keys, rsaKeys: async () => [],
       generate: async ({ type }) => {
         await new Promise(resolve => setImmediate(resolve))
         const key: KeyCard = { fingerprint: `F${keys.length}`, user_id: '', algorithm: type, created_at: '', role: 'current' }

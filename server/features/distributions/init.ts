@@ -47,7 +47,7 @@ export interface DistributionDeps {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe' | 'nudge' | 'settled'>
   readonly audit: Pick<Audit, 'owe'>
-  readonly keyring: Pick<Keyring, 'keys' | 'generate'>
+  readonly keyring: Pick<Keyring, 'keys' | 'generate' | 'rsaKeys'>
   /** The key that a first init makes, from the settings. */
   readonly newKey: () => Parameters<Keyring['generate']>[0]
   readonly isActive: (distribution: Distribution) => boolean
@@ -124,7 +124,8 @@ export function createInit(deps: DistributionDeps): (wish: {
     const done = await Promise.all(asks.map(async ({ codename: name, ask }) =>
       ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
     const pending = done.filter(one => !one.settled).map(one => one.name)
-    const cards = await listDistributions(deps, facts)
+    // the key of APK indexes may have been made by this very publication
+    const cards = await listDistributions(deps, { ...facts, apkKeys: (await keyring.rsaKeys()).map(one => one.key_name) })
     const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
     if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)
     if (key.generated) said.push('A signing key was made.')

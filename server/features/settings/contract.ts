@@ -1,10 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
-import type { KeyCard } from '../../signing/signer.ts'
+import type { KeyCard, RsaKeyCard } from '../../signing/signer.ts'
 
 const Card = Type.Unsafe<KeyCard>(Type.Object({
   fingerprint: Type.String(), user_id: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()),
+}))
+const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(Type.Object({
+  key_name: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()), public_key_url: Type.String(),
 }))
 const Form = Type.Unsafe<'armored' | 'binary'>(Type.Union([Type.Literal('armored'), Type.Literal('binary')]))
 const KeyType = Type.Unsafe<'rsa4096' | 'ed25519Legacy'>(Type.Union([Type.Literal('rsa4096'), Type.Literal('ed25519Legacy')]))
@@ -21,7 +24,7 @@ export const settings = contract({
   'GET /settings/schema': { summary: 'JSON Schema of the settings: defaults, bounds, units and meaning.', access: 'admin', reply: Type.Object({}, { additionalProperties: true }) },
   'GET /settings/gpg': {
     summary: 'The signing keys that are in use.', access: 'admin',
-    reply: Type.Object({ configured: Type.Boolean(), fingerprint: Type.Union([Type.String(), Type.Null()]), keys: Type.Array(Card), public_key_url: Type.String() }),
+    reply: Type.Object({ configured: Type.Boolean(), fingerprint: Type.Union([Type.String(), Type.Null()]), keys: Type.Array(Card), public_key_url: Type.String(), apk_keys: Type.Array(ApkCard) }),
   },
   'POST /settings/gpg/generate': {
     summary: 'Makes a signing key. The one before goes on signing beside it for the overlap.', access: 'admin', status: 201, limit: { bucket: 'gpg', perMinute: 5 },

@@ -7,7 +7,7 @@ import type { settings } from './contract.ts'
 
 export interface SettingsRouteDeps {
   readonly settings: Settings
-  readonly keyring: Pick<Keyring, 'keys' | 'generate' | 'publicKey'>
+  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'publicKey'>
   readonly audit: Pick<Audit, 'record'>
 }
 
@@ -23,7 +23,10 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,
   'GET /settings/gpg': async ({ keyring }) => {
     const keys = [...await keyring.keys()]
-    return { configured: keys.length > 0, fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null, keys, public_key_url: '/repos/gpg.key' }
+    return {
+      configured: keys.length > 0, fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null, keys, public_key_url: '/repos/gpg.key',
+      apk_keys: (await keyring.rsaKeys()).map(key => ({ ...key, public_key_url: `/apk/${key.key_name}` })),
+    }
   },
   'POST /settings/gpg/generate': async ({ settings: current, keyring, audit }, { body, who, raw }) => {
     const { key_type, key_name, key_email, overlap_days } = current.now().signing

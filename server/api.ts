@@ -6,6 +6,7 @@ import { sessions } from './features/auth/session-contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
 import { health } from './features/health/contract.ts'
+import { license } from './features/license/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
 import { sbom } from './features/sbom/contract.ts'
@@ -16,5 +17,5 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
+export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
 export type Api = typeof api

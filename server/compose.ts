@@ -87,11 +87,11 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const inbound = outbound.inbound({})
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound, bills,
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound, bills,
     auth: composeAuth(env, base, { log, mailer: outbound.mailer }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
-    ...env, routes, authenticate, limits, layout, uiFolder, metrics, log,
+    ...env, enterprise: base.licensing.allowed, routes, authenticate, limits, layout, uiFolder, metrics, log,
     binaryKey: async () => (await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary'),
   })
   const listener = createListener(app.callback(), env)

@@ -5,6 +5,7 @@ import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { createOutbox } from '../db/outbox.ts'
 import type { Env } from '../env.ts'
+import { createLicensing } from '../features/license/license.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
@@ -48,6 +49,9 @@ export async function layFoundation(env: Env, log: Log) {
   const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
+  const vendorSecret = env.licenseSecret ?? await keepSecret(layout, 'license')
+  const settings = await createSettings({ layout, box, production: env.production, isEnterprise: () => licensing.allowed() === 'all' })
+  const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
   return {
     clock, layout, db, embedded, outbox, threads, box, jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),
@@ -56,7 +60,7 @@ export async function layFoundation(env: Env, log: Log) {
     audit: createAudit({ db, layout, clock, outbox }),
     events: createEvents({ clock }),
     metrics: createMetrics(),
-    settings: await createSettings({ layout, box, production: env.production, edition: env.edition }),
+    settings, licensing,
     keyring: createKeyring({ layout, box, clock }),
   }
 }

@@ -22,7 +22,7 @@ const TOOL_PATH = '/usr/local/bin:/usr/bin:/bin'
 
 /** The health report over its probes, and the gauges beside it. */
 export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler }: { readonly antivirus: AntivirusScanner; readonly scheduler: Scheduler }): Health {
-  const { clock, db, layout, keyring, outbox, settings, metrics } = base
+  const { clock, db, layout, keyring, outbox, settings, metrics, licensing } = base
   registerGauges({
     metrics, db, clock, vulnerabilityDataAt: async () => undefined,
     signaturesAt: async () => {
@@ -37,8 +37,8 @@ export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler
     antivirus: async signal => ({ ...await antivirus.status(signal), enabled: settings.now().validation.clamav_scan }),
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
-    license: () => ({ edition: env.edition, active: env.edition === 'enterprise', issued_to: null }),
+    license: () => licensing.card(),
     instance: { id: randomUUID(), shared: 'local' },
-    warnings: () => env.warnings,
+    warnings: () => [...env.warnings, ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
   })
 }

@@ -25,6 +25,7 @@ export const ERRORS = {
   not_ready: [503, 'The service is not ready: {why}.'],
   // editions
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],
+  bad_license: [422, 'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.'],
   // accounts
   admin_exists: [409, 'An admin exists already, so the setup is closed. Log in as that admin to create more users.'],
   user_exists: [409, 'The user {username} exists already.'],

@@ -48,7 +48,7 @@ let app: TestApp
 let community: TestApp
 beforeAll(async () => {
   app = await startApp({ routes: ROUTES, corsOrigins: ['https://console.example'] })
-  community = await startApp({ routes: ROUTES, edition: 'community', production: true })
+  community = await startApp({ routes: ROUTES, enterprise: () => 'nothing', production: true })
 })
 afterAll(async () => { await app.close(); await community.close() })
 const get = (path: string, headers: Record<string, string> = {}) => app.ask('GET', path, { headers })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { BoundRoute } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
-import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
 import { boundLeftover } from './body.ts'
@@ -18,7 +17,7 @@ export interface AppDeps {
   readonly routes: readonly BoundRoute[]
   readonly authenticate: Authenticate
   readonly limits: RateLimits
-  readonly edition: 'enterprise' | 'community'
+  readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly production: boolean
   readonly version: string
   readonly trustedProxies: readonly string[]

@@ -60,8 +60,9 @@ async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, log:
   }).finally(() => { clearInterval(heartbeat); out.end() })
 }
 
-function sendFile(ctx: Context, { body, type, name, size }: FileReply): void {
+function sendFile(ctx: Context, { body, type, name, size, csp }: FileReply): void {
   ctx.type = type
+  if (csp !== undefined) ctx.set('Content-Security-Policy', csp)
   if (name !== undefined) ctx.attachment(name)
   if (size !== undefined) ctx.length = size
   ctx.body = body

@@ -16,7 +16,8 @@ export interface RouteDeps {
   readonly routes: readonly BoundRoute[]
   readonly authenticate: Authenticate
   readonly limits: RateLimits
-  readonly edition: 'enterprise' | 'community'
+  /** What rows of the enterprise edition may do now: by edition and licence. */
+  readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly log: Log
 }
 
@@ -72,7 +73,7 @@ async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Prom
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-function middlewareOf(route: BoundRoute, { authenticate, limits, edition, log }: RouteDeps): Middleware[] {
+function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, log }: RouteDeps): Middleware[] {
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -81,7 +82,8 @@ function middlewareOf(route: BoundRoute, { authenticate, limits, edition, log }:
   }
   const answer = async (ctx: Context): Promise<void> => {
     const who = await identify(ctx, route, authenticate)
-    if (row.edition !== undefined && edition === 'community') fail('enterprise_only', { feature: row.edition })
+    const allowed = row.edition === undefined ? 'all' : enterprise()
+    if (allowed === 'nothing' || (allowed === 'reads' && !key.startsWith('GET '))) fail('enterprise_only', { feature: row.edition ?? '' })
     await sendReply(ctx, row, await handle(await inputOf(ctx, row, who)), log)
   }
   return [name, ...row.limit === undefined ? [] : [limits.middleware(row.limit)], answer] as Middleware[]

@@ -40,6 +40,7 @@ const schedule = (enabled: boolean, hour: number, minute: number, what: string) 
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
 export const SETTINGS = Type.Object({
   app_url: text('http://localhost:8000', 'Where people reach the console; password-reset links are made with it.', { pattern: URL_OR_EMPTY }),
+  license: section('Licence.', { key: text('', 'Licence key of the vendor; PUT /license checks it.', { secret: true, maxLength: 4_000 }) }),
   sync: section('Daily security synchronisation.', schedule(true, 3, 0, 'the security synchronisation'), 'sync'),
   sources: toggles('Switches each upstream source, by its id; one that is not named is on.'),
   mirror: section('Bulk mirroring from upstream.', {

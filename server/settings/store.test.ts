@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 const open = (more: Partial<SettingsDeps> = {}): Promise<Settings> =>
-  createSettings({ layout: { settingsFile }, box: createSecretBox('a key'), production: true, edition: 'enterprise', ...more })
+  createSettings({ layout: { settingsFile }, box: createSecretBox('a key'), production: true, isEnterprise: () => true, ...more })
 const refusal = async (settings: Settings, change: unknown): Promise<string> =>
   settings.patch(change).then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
 
@@ -100,7 +100,7 @@ describe('a patch', () => {
   })
 
   test('of an enterprise section is refused in the community edition; the rest goes on', async () => {
-    const settings = await open({ edition: 'community' })
+    const settings = await open({ isEnterprise: () => false })
     expect(await refusal(settings, { ldap: { enabled: true } })).toContain('enterprise_only')
     expect(await refusal(settings, { retention_days: 5 })).toContain('enterprise_only')
     await settings.patch({ cve_policy: { high: 'warn' } })

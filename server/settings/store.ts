@@ -29,7 +29,8 @@ export interface SettingsDeps {
   readonly layout: Pick<Layout, 'settingsFile'>
   readonly box: SecretBox
   readonly production: boolean
-  readonly edition: 'enterprise' | 'community'
+  /** False while sections of the enterprise edition are locked. */
+  readonly isEnterprise: () => boolean
 }
 
 function freeze<T>(value: T): T {
@@ -80,7 +81,7 @@ function refuseLocked(change: Tree): void {
 }
 
 /** Reads the settings once and keeps them. @throws Error in one line when the file is damaged or its key is another one */
-export async function createSettings({ layout, box, production, edition }: SettingsDeps): Promise<Settings> {
+export async function createSettings({ layout, box, production, isEnterprise }: SettingsDeps): Promise<Settings> {
   const defaults = defaultsFor(production)
   const lock = createKeyedLock()
   const listeners: ((now: SettingsValue) => void)[] = []
@@ -101,7 +102,7 @@ export async function createSettings({ layout, box, production, edition }: Setti
     patch: change => lock.run('settings', async () => {
       if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
       const parts = translateLegacy(change)
-      if (edition === 'community') parts.forEach(refuseLocked)
+      if (!isEnterprise()) parts.forEach(refuseLocked)
       const next = parts.reduce<Tree>((sofar, part) => overlay(SETTINGS, sofar, part), current)
       const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
       const changed = [...leaves(SETTINGS, next)].filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path))).map(leaf => leaf.path)

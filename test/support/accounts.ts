@@ -62,7 +62,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
   const stock = options.stock ?? await createStock()
   const { db, audit, outbox, clock } = stock
   const box = createSecretBox(SECRET)
-  const settings = await createSettings({ layout: stock.layout, box, production: false, edition: 'enterprise' })
+  const settings = await createSettings({ layout: stock.layout, box, production: false, isEnterprise: () => true })
   const mailed: TestAccounts['mailed'] = []
   const warned: string[] = []
   const log = { warn: (_: unknown, message?: string) => { warned.push(message ?? '') } } as never

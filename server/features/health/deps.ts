@@ -25,7 +25,7 @@ export interface HealthDeps {
   readonly scheduler: () => { readonly started: boolean; readonly leader: boolean; readonly jobs: readonly JobState[] }
   /** Whether reprepro is there, and whether it is the publisher. */
   readonly reprepro: () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }>
-  readonly license: () => { readonly edition: string; readonly active: boolean; readonly issued_to: string | null }
+  readonly license: () => { readonly edition: string; readonly active: boolean; readonly issued_to: string | null; readonly expires_at?: string | null; readonly warning?: string | null }
   readonly instance: { readonly id: string; readonly shared: 'redis' | 'local' }
   /** More that an operator should know, in whole sentences; shown as they are. */
   readonly warnings?: () => readonly string[]

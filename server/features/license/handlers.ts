@@ -1,0 +1,24 @@
+import type { Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { license } from './contract.ts'
+import type { Licensing } from './license.ts'
+
+export interface LicenseDeps {
+  readonly licensing: Licensing
+  readonly settings: Pick<Settings, 'patch'>
+  readonly audit: Pick<Audit, 'record'>
+}
+
+export const licenseHandlers: Handlers<typeof license, LicenseDeps> = {
+  'GET /license': ({ licensing }) => licensing.card(),
+  'PUT /license': async ({ licensing, settings, audit }, { body, who, raw }) => {
+    const key = body.key.trim()
+    const read = key === '' ? undefined : licensing.read(key) ?? fail('bad_license', {})
+    await settings.patch({ license: { key } })
+    const detail = read === undefined ? 'The licence key was taken away.' : `Licensed to ${read.issued_to} until ${read.expires_at ?? 'further notice'}.`
+    await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, ip: raw.clientIp, detail })
+    return licensing.card()
+  },
+}

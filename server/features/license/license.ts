@@ -1,0 +1,71 @@
+import { GRACE_DAYS, readLicense, standingOf, type License, type Standing } from '../../core/license.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Settings } from '../../settings/store.ts'
+
+/** What people see of the licence; never the key. */
+export interface LicenseCard {
+  readonly edition: 'enterprise' | 'community'
+  readonly active: boolean
+  readonly standing: Standing
+  readonly issued_to: string | null
+  readonly issued_at: string | null
+  readonly expires_at: string | null
+  /** One sentence where something is to be done. */
+  readonly warning: string | null
+}
+
+/** What enterprise rows may do now. */
+export type Allowed = 'all' | 'reads' | 'nothing'
+
+export interface Licensing {
+  card(): LicenseCard
+  allowed(): Allowed
+  /** @returns undefined for a key that is not the vendor's */
+  read(key: string): License | undefined
+}
+
+export interface LicensingDeps {
+  readonly edition: 'enterprise' | 'community'
+  readonly vendorSecret: string
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+function warn(standing: Standing, expiresAt: string | undefined): string | null {
+  const day = expiresAt?.slice(0, 10) ?? ''
+  switch (standing) {
+    case 'unlicensed': case 'valid': return null
+    case 'expiring': return `The licence ends on ${day}. Ask for a new key, and set it with PUT /license.`
+    case 'grace': return `The licence ended on ${day}. Enterprise functions can be read for ${GRACE_DAYS} days and change nothing.`
+    case 'expired': return `The licence ended on ${day}. Enterprise functions are locked; everything else goes on.`
+    case 'invalid': return 'The licence key was not issued for this vendor secret. Set another one with PUT /license.'
+  }
+}
+
+/**
+ * EDITION says what is installed, a key to whom and until when. Without a key an enterprise installation does everything;
+ * a key that has ended, or is none, takes that back.
+ */
+export function createLicensing({ edition, vendorSecret, settings, clock }: LicensingDeps): Licensing {
+  const read = (key: string): License | undefined => readLicense(key, vendorSecret)
+  function look(): { readonly license: License | undefined; readonly standing: Standing } {
+    const { key } = settings.now().license
+    const license = key === '' ? undefined : read(key)
+    return { license, standing: key !== '' && license === undefined ? 'invalid' : standingOf(license, clock.now()) }
+  }
+  const isActive = (standing: Standing): boolean => edition === 'enterprise' && standing !== 'expired' && standing !== 'invalid'
+  return {
+    read,
+    card() {
+      const { license, standing } = look()
+      return {
+        edition, active: isActive(standing), standing, issued_to: license?.issued_to ?? null, issued_at: license?.issued_at ?? null,
+        expires_at: license?.expires_at ?? null, warning: warn(standing, license?.expires_at),
+      }
+    },
+    allowed() {
+      const { standing } = look()
+      return !isActive(standing) ? 'nothing' : standing === 'grace' ? 'reads' : 'all'
+    },
+  }
+}

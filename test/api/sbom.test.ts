@@ -247,7 +247,7 @@ describe('over HTTP', () => {
     await stock.put()
     const routes = bind(sbom, sbomHandlers, deps())
     const authenticate = async () => someone('auditor')
-    const [community, enterprise] = await Promise.all((['community', 'enterprise'] as const).map(edition => startApp({ routes, authenticate, edition })))
+    const [community, enterprise] = await Promise.all((['community', 'enterprise'] as const).map(edition => startApp({ routes, authenticate, enterprise: () => edition === 'community' ? 'nothing' : 'all' })))
     try {
       for (const path of ['/export', '/preview', '/hello/1.0']) {
         const answer = await community!.ask('GET', `/api/v1/sbom${path}`)

@@ -98,6 +98,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
   }
   const clientFacts = async (raw: RawRequest): Promise<ClientFacts> => ({
     url: repoUrl(raw, settings.now().app_url),
+    signedPackages: settings.now().signing.rpm_packages,
     apkKeys: (await keyring.rsaKeys()).map(key => key.key_name),
   })
   const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => switchesFor(distribution.format) })

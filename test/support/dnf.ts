@@ -10,6 +10,8 @@ export interface RpmClientOptions {
   readonly key: Buffer | string
   /** Whether packages must be signed by that key too. */
   readonly signedPackages: boolean
+  /** A whole .repo file in place of one made from the above. */
+  readonly repo?: string
 }
 
 /** A machine of its own as far as dnf or zypper and rpm know: its own cache, configuration, keys and root. */
@@ -43,7 +45,7 @@ export async function rpmRoot(prefix: string): Promise<string> {
 }
 
 /** dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options: dnf.conf(5). */
-export async function createDnfRoot({ baseurl, key, signedPackages }: RpmClientOptions): Promise<RpmClient> {
+export async function createDnfRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<RpmClient> {
   const folder = await rpmRoot('gh-dnf-')
   for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
   const keyFile = join(folder, 'key.asc')
@@ -60,7 +62,7 @@ install_weak_deps=0
 best=1
 retries=1
 `)
-  await writeFile(at('repos.d/gatehouse.repo'), `[gatehouse]
+  await writeFile(at('repos.d/gatehouse.repo'), repo ?? `[gatehouse]
 name=gatehouse
 baseurl=${baseurl}
 enabled=1

@@ -7,13 +7,13 @@ import { run, type Ran } from './tools.ts'
  * zypper with one repository. Its `gpgcheck` insists on the index's signature or, failing that, on the packages'; the two
  * others insist on each. Source: zypper(8), "GPG checks".
  */
-export async function createZypperRoot({ baseurl, key, signedPackages }: RpmClientOptions): Promise<RpmClient> {
+export async function createZypperRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<RpmClient> {
   const folder = await rpmRoot('gh-zypp-')
   const root = join(folder, 'root')
   for (const name of ['etc/zypp/repos.d', 'var/lib/rpm', 'home']) await mkdir(join(root, name), { recursive: true })
   const keyFile = join(folder, 'key.asc')
   await writeFile(keyFile, key)
-  await writeFile(join(root, 'etc/zypp/repos.d/gatehouse.repo'), `[gatehouse]
+  await writeFile(join(root, 'etc/zypp/repos.d/gatehouse.repo'), repo ?? `[gatehouse]
 name=gatehouse
 enabled=1
 autorefresh=1

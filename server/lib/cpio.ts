@@ -71,7 +71,12 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
   let entries = 0
   let ended = false
 
+  /** Set by the first entry: a reader that knows one form alone must not be shown a part of the archive. */
+  let isStripped: boolean | undefined
+
   const enter = (file: CpioFile, index?: number): CpioEntry => {
+    isStripped ??= index !== undefined
+    if (isStripped !== (index !== undefined)) malformed(`${what} has ${quote(file.name)} in one form and files before it in another`)
     const type = typeOfMode(file.mode) ?? malformed(`${what}: the mode of ${quote(file.name)} says nothing of what it is`)
     if (type !== 'file' && type !== 'symlink' && file.size !== 0) malformed(`${what}: ${quote(file.name)} is a ${type} and says it has ${file.size} bytes`)
     if (++entries > maxEntries) malformed(`${what} holds more than ${maxEntries} entries, the most a package may have`)
@@ -85,7 +90,7 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
     done(block) {
       const text = block.toString('latin1')
       if (text === '070701' || text === '070702') wanted = newc
-      else if (text === '07070X' && fileAt !== undefined) wanted = stripped
+      else if (text === '07070X' && fileAt !== undefined && isStripped !== false) wanted = stripped
       else malformed(`${what} has ${quote(text)} where the header of an entry must begin with 070701: it is damaged, or the size before it is wrong`)
       return undefined
     },

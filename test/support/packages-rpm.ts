@@ -94,8 +94,8 @@ export function headerIntro(entries: number, dataBytes: number): Buffer {
   return intro
 }
 
-/** A header with its region (62 in the signature, 63 in the main header) around all tags, sorted by number. */
-export function encodeHeader(tags: readonly RpmTag[], region: 62 | 63): Buffer {
+/** A header, sorted by number, with its region (62 in the signature, 63 in the main header) around all tags; rpm 3 wrote none. */
+export function encodeHeader(tags: readonly RpmTag[], region?: 62 | 63): Buffer {
   const sorted = tags.toSorted((a, b) => a.tag - b.tag)
   const index: Buffer[] = []
   const data: Buffer[] = []
@@ -107,6 +107,7 @@ export function encodeHeader(tags: readonly RpmTag[], region: 62 | 63): Buffer {
     data.push(Buffer.alloc(pad), bytes)
     at += pad + bytes.length
   }
+  if (region === undefined) return Buffer.concat([headerIntro(sorted.length, at), ...index, ...data])
   const trailer = indexEntry(region, 7, -16 * (sorted.length + 1), 16)
   return Buffer.concat([headerIntro(sorted.length + 1, at + 16), indexEntry(region, 7, at, 16), ...index, ...data, trailer])
 }
@@ -330,24 +331,40 @@ export async function rpmParts(spec: RpmSpec): Promise<RpmParts> {
   return { lead: rpmLead(`${name}-${version}-${release}`, sourcerpm === ''), tags, payload, payloadBytes: cpio.length }
 }
 
+const digest = (algorithm: string, ...parts: readonly Buffer[]): ReturnType<typeof createHash> => parts.reduce((hash, part) => hash.update(part), createHash(algorithm))
+const padded = (header: Buffer): Buffer => Buffer.concat([header, Buffer.alloc((8 - header.length % 8) % 8)])
+
 /** The signature header over these bytes, with its padding. `extra` takes the place of a tag of the same number. */
 export function signatureHeader(header: Buffer, payload: Buffer, payloadBytes: number, extra: readonly RpmTag[] = []): Buffer {
-  const hash = (algorithm: string, ...parts: readonly Buffer[]): ReturnType<typeof createHash> => {
-    const digest = createHash(algorithm)
-    for (const part of parts) digest.update(part)
-    return digest
-  }
   const tags = [
-    stringTag(269, hash('sha1', header).digest('hex')), stringTag(273, hash('sha256', header).digest('hex')),
-    int32Tag(1000, [header.length + payload.length]), binTag(1004, hash('md5', header, payload).digest()), int32Tag(1007, [payloadBytes]),
+    stringTag(269, digest('sha1', header).digest('hex')), stringTag(273, digest('sha256', header).digest('hex')),
+    int32Tag(1000, [header.length + payload.length]), binTag(1004, digest('md5', header, payload).digest()), int32Tag(1007, [payloadBytes]),
   ].filter(({ tag }) => !extra.some(other => other.tag === tag))
-  const encoded = encodeHeader([...tags, ...extra], 62)
-  return Buffer.concat([encoded, Buffer.alloc((8 - encoded.length % 8) % 8)])
+  return padded(encodeHeader([...tags, ...extra], 62))
 }
 
 export function packRpm({ lead, tags, payload, payloadBytes }: RpmParts): Buffer {
   const header = encodeHeader(tags, 63)
   return Buffer.concat([lead, signatureHeader(header, payload, payloadBytes), header, payload])
+}
+
+/** As rpm 3 wrote them until 2000: no regions, whole file names, and one MD5 of header and payload. */
+export function packRpm3({ lead, tags, payload, payloadBytes }: RpmParts, paths: readonly string[]): Buffer {
+  const newer = [1116, 1117, 1118, 5011, 5062, 5092, 5093, 5097]
+  const header = encodeHeader([...tags.filter(({ tag }) => !newer.includes(tag)), stringsTag(1027, paths)])
+  const signature = encodeHeader([int32Tag(1000, [header.length + payload.length]), binTag(1004, digest('md5', header, payload).digest()), int32Tag(1007, [payloadBytes])])
+  return Buffer.concat([lead, padded(signature), header, payload])
+}
+
+/** As rpm 6 writes them: no MD5 and no SHA-1, sizes of 64 bits, several digests. @param cpio the payload of the form for large files, unpacked */
+export function packRpm6({ lead, tags, payload }: RpmParts, cpio: Buffer, signatures: readonly RpmTag[] = []): Buffer {
+  const lead4 = Buffer.from(lead)
+  lead4[4] = 4
+  const header = encodeHeader([...tags, int64Tag(5112, [payload.length]), int64Tag(5113, [cpio.length]), int32Tag(5114, [6]),
+    ...[[5121, 'sha512'], [5123, 'sha3-256']].flatMap(([tag, name]) => [stringTag(Number(tag), digest(String(name), payload).digest('hex')), stringTag(Number(tag) + 1, digest(String(name), cpio).digest('hex'))]),
+  ], 63)
+  const signature = encodeHeader([stringTag(273, digest('sha256', header).digest('hex')), stringTag(279, digest('sha3-256', header).digest('hex')), binTag(999, Buffer.alloc(32)), ...signatures], 62)
+  return Buffer.concat([lead4, padded(signature), header, payload])
 }
 
 /** A valid v4 .rpm, made in memory without rpmbuild: rpm, dnf and createrepo_c take it. Same input, same bytes. */

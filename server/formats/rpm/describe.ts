@@ -7,7 +7,7 @@ import type { HeaderFile } from './files.ts'
 import type { RpmHeader } from './header.ts'
 import { conflictsOf, needsOf, providedOf, readDependencies } from './relation.ts'
 import { DEPENDENCY_TAGS, TAG } from './tags.ts'
-import { complainVersion, printEvr } from './version.ts'
+import { complainVersion, parseEvr, printEvr } from './version.ts'
 import { isPrimaryFile } from './xml.ts'
 
 const MAX_NAME = 200
@@ -32,6 +32,9 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
   return undefined
 }
 
+const versionOf = (header: RpmHeader): string =>
+  printEvr({ epoch: String(header.number(TAG.epoch) ?? 0), version: header.text(TAG.version), release: header.text(TAG.release) })
+
 /** Name, `[epoch:]version-release` and architecture. @throws Malformed when one is missing or refused */
 export function identityOf(header: RpmHeader): PackageIdentity {
   for (const key of ['name', 'version', 'release', 'arch'] as const) {
@@ -42,7 +45,7 @@ export function identityOf(header: RpmHeader): PackageIdentity {
   for (const [what, text] of [['version', version], ['release', release]] as const) {
     if (/[-:]/.test(text)) malformed(`the ${what} ${quote(text)} holds a hyphen or a colon, which divide versions`)
   }
-  const identity = { format: 'rpm', name: header.text(TAG.name), version: printEvr({ epoch: String(header.number(TAG.epoch) ?? 0), version, release }), arch: header.text(TAG.arch) } as const
+  const identity = { format: 'rpm', name: header.text(TAG.name), version: versionOf(header), arch: header.text(TAG.arch) } as const
   const why = complain(identity)
   if (why !== undefined) malformed(why)
   return identity
@@ -62,8 +65,11 @@ function changelogOf(header: RpmHeader): RpmChange[] {
 /** What it needs, offers and forbids, as the header has it. @throws Malformed */
 function dependenciesOf(header: RpmHeader): Pick<RpmFacts, keyof typeof DEPENDENCY_TAGS> {
   const read = (what: keyof typeof DEPENDENCY_TAGS): RpmFacts['provides'] => readDependencies(header, what, DEPENDENCY_TAGS[what])
+  const provides = read('provides')
+  // packages of rpm 3 do not provide their own name; rpm adds it when it reads them, and clients look it up in the index
+  const own = { name: header.text(TAG.name), op: '=', evr: parseEvr(versionOf(header)) } as const
   return {
-    provides: read('provides'), requires: read('requires'), conflicts: read('conflicts'), obsoletes: read('obsoletes'),
+    provides: header.hasRegion || provides.some(({ name }) => name === own.name) ? provides : [...provides, own], requires: read('requires'), conflicts: read('conflicts'), obsoletes: read('obsoletes'),
     suggests: read('suggests'), enhances: read('enhances'), recommends: read('recommends'), supplements: read('supplements'),
   }
 }

@@ -25,16 +25,24 @@ async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerato
   }
 }
 
-/** The payload as newc, the form that engines open; one of the stripped form is given the names that the header has. */
+/** The payload as newc, the form that engines open: as it lies there, or, of the stripped form, with the names that the header has. */
 async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
   const reader = createPayloadReader(readFiles(rpm.header))
   const writer = createCpioWriter()
+  const held: Buffer[] = []
+  let isStripped: boolean | undefined
   for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
-    for (const part of reader.push(chunk)) yield* writer.write(part)
+    const parts = reader.push(chunk)
+    const first = parts[0]
+    if (first !== undefined && !('bytes' in first)) isStripped ??= first.index !== undefined
+    if (isStripped !== true) held.push(chunk)
+    else for (const part of parts) yield* writer.write(part)
+    // what came before the first entry was whole is not known to be of either form yet
+    if (isStripped === false) yield* held.splice(0)
   }
   reader.end()
   rpm.digests.check()
-  yield writer.end()
+  yield* isStripped === true ? [writer.end()] : held
 }
 
 /** Every script as a file of one cpio, so that an engine looks at each from its beginning. */

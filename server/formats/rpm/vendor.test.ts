@@ -1,0 +1,339 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
+import { buildRpm, binTag, encodeHeader, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
+import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
+import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
+import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
+import { getDistribution } from '../../core/distributions.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { createClamd } from '../../scanners/clamd.ts'
+import type { RpmDependency, RpmFacts } from './facts.ts'
+import { inner } from './inner.ts'
+import { inspect } from './inspect.ts'
+import { printEvr } from './version.ts'
+
+const signal = new AbortController().signal
+const query = (path: string, format: string): string =>
+  execFileSync('rpm', ['-qp', '--nosignature', '--queryformat', format, path], { maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C.UTF-8' }, stdio: ['ignore', 'pipe', 'ignore'] }).toString()
+const lines = (path: string, format: string): string[] => query(path, `[${format}\\n]`).split('\n').filter(line => line !== '' && line !== '(none)')
+
+const print = ({ name, op, evr }: RpmDependency): string => op === undefined || evr === undefined ? name : `${name} ${op} ${printEvr(evr)}`
+const KINDS = ['provides', 'requires', 'conflicts', 'obsoletes', 'recommends', 'suggests', 'supplements', 'enhances'] as const
+const NEVRS: Record<typeof KINDS[number], string> = {
+  provides: 'PROVIDENEVRS', requires: 'REQUIRENEVRS', conflicts: 'CONFLICTNEVRS', obsoletes: 'OBSOLETENEVRS', recommends: 'RECOMMENDNEVRS', suggests: 'SUGGESTNEVRS',
+  supplements: 'SUPPLEMENTNEVRS', enhances: 'ENHANCENEVRS',
+}
+const TEXTS: readonly (readonly [keyof RpmFacts, string])[] = [
+  ['version', 'VERSION'], ['release', 'RELEASE'], ['epoch', 'EPOCHNUM'], ['summary', 'SUMMARY'], ['description', 'DESCRIPTION'], ['packager', 'PACKAGER'], ['url', 'URL'],
+  ['built', 'BUILDTIME'], ['installed', 'SIZE'], ['archive', 'ARCHIVESIZE'], ['license', 'LICENSE'], ['vendor', 'VENDOR'], ['group', 'GROUP'], ['buildhost', 'BUILDHOST'],
+  ['sourcerpm', 'SOURCERPM'],
+]
+
+/** Asks rpm for everything that we read, and compares. */
+async function agree(path: string): Promise<RpmFacts> {
+  const { identity, facts, files } = await inspect(await spoolPath(path), signal)
+  expect(`${identity.name} ${identity.version} ${identity.arch}`).toBe(query(path, '%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} %{ARCH}'))
+  for (const [key, tag] of TEXTS) expect(`${key}: ${String(facts[key])}`).toBe(`${key}: ${query(path, `%{${tag}}`).replace(/^\(none\)$/, '')}`)
+  for (const kind of KINDS) expect(facts[kind].map(print), kind).toEqual(lines(path, `%{${NEVRS[kind]}}`).filter(line => !line.startsWith('rpmlib(')))
+  const listed = lines(path, '%{FILENAMES}\\t%{FILEFLAGS}\\t%{FILEMODES:perms}').map(line => line.split('\t'))
+  expect(facts.files.map(({ path: name, type }) => [name, type])).toEqual(listed.map(([name, flags, mode = '']) =>
+    [name, mode.startsWith('d') ? 'dir' : (Number(flags) & 64) === 0 ? undefined : 'ghost']))
+  expect(files).toEqual(facts.files.filter(({ type }) => type === undefined).map(file => file.path.slice(1)))
+  expect(facts.changelog.map(({ author, at }) => `${at} ${author}`)).toEqual(lines(path, '%{CHANGELOGTIME} %{CHANGELOGNAME}'))
+  return facts
+}
+
+async function unpacked(path: string, name: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const stream of inner(await spoolPath(path))) if (stream.name === name) for await (const chunk of stream.open()) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const SPEC = `Name: vendor
+Epoch: 2
+Version: 1.0~rc1
+Release: 3%{?dist}
+Summary: built by rpmbuild
+Summary(de): gebaut
+License: MIT and GPL
+URL: https://example.test/
+Vendor: Example
+Packager: A Person <a@example.test>
+Group: System/Tools
+Requires: /bin/sh, libfoo >= 1:2.0-1, (a or b), ((c with d) if e)
+Requires(pre): shadow-utils
+Requires(post): /sbin/ldconfig
+Provides: virt = 4, other, config(thing) = 1-1
+Conflicts: bad < 2
+Obsoletes: old <= 1.0
+Recommends: rec
+Suggests: sug >= 3
+Supplements: (sup and x)
+Enhances: enh
+%description
+Long text.
+
+ * list
+%install
+mkdir -p %{buildroot}/usr/bin %{buildroot}/etc/vendor %{buildroot}/usr/share/vendor/äöü %{buildroot}/var/log %{buildroot}/var/lib/vendor
+printf '#!/bin/sh\\necho hi\\n' > %{buildroot}/usr/bin/vendor; chmod 755 %{buildroot}/usr/bin/vendor
+ln %{buildroot}/usr/bin/vendor %{buildroot}/usr/bin/hard
+ln %{buildroot}/usr/bin/vendor %{buildroot}/usr/bin/another
+ln -s vendor %{buildroot}/usr/bin/alias
+echo conf > %{buildroot}/etc/vendor/vendor.conf
+echo x > %{buildroot}/usr/share/vendor/äöü/file
+head -c 300000 /dev/zero > %{buildroot}/usr/share/vendor/zeros
+touch %{buildroot}/var/log/vendor.log
+%pre
+echo pre
+%post -p /sbin/ldconfig
+%preun
+echo preun
+%triggerin -- bash
+echo trigger
+%transfiletriggerin -- /usr/share/fonts
+echo fonts
+%files
+%dir /etc/vendor
+%config(noreplace) /etc/vendor/vendor.conf
+/usr/bin/*
+/usr/share/vendor
+%dir %attr(0750,root,root) /var/lib/vendor
+%ghost /var/log/vendor.log
+%changelog
+* Tue Nov 17 2026 B <b@example.test> - 2:1.0~rc1-3
+- second
+- third
+* Mon Nov 16 2026 A <a@example.test> - 1.0-1
+- first
+`
+
+/** @returns the paths of the packages it built */
+async function rpmbuild(folder: string, spec: string, defines: Readonly<Record<string, string>>, what = '-bb'): Promise<string[]> {
+  const top = await mkdtemp(join(folder, 'top-'))
+  writeFileSync(join(top, 'p.spec'), spec)
+  await mustRun('rpmbuild', [what, '--target', 'x86_64', '--define', `_topdir ${top}`, '--define', '_build_id_links none',
+    ...Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]), join(top, 'p.spec')], { env: { LC_ALL: 'C.UTF-8' } })
+  return (await readdir(top, { recursive: true })).filter(name => name.endsWith('.rpm')).map(name => join(top, name))
+}
+
+const missing = lacking('rpm')
+
+describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
+  let folder: string
+  beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'rpm-vendor-')) })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w.ufdio'])('a package that rpmbuild made with the payload %s', async how => {
+    const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: how })
+    const facts = await agree(path)
+    expect(facts.files.length).toBe(12)
+    expect(facts.changelog.map(({ text }) => text)).toEqual(['- second\n- third', '- first'])
+    expect(facts.requires.filter(({ pre }) => pre === true).map(({ name }) => name)).toEqual(['/bin/sh', '/sbin/ldconfig', '/sbin/ldconfig', 'shadow-utils'])
+    expect((await unpacked(path, 'payload.cpio')).includes('TRAILER!!!')).toBe(true)
+    const scripts = (await unpacked(path, 'scripts')).toString()
+    for (const text of ['echo pre', 'echo preun', 'echo trigger', 'echo fonts']) expect(scripts).toContain(text)
+  })
+
+  test('the payload comes out byte for byte as rpm2cpio unpacks it', async () => {
+    const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: 'w19.zstdio' })
+    expect((await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 }))).toBe(true)
+  })
+
+  test('several packages of one source, without files and without an architecture', async () => {
+    const spec = 'Name: many\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\nBuildArch: noarch\n%description\nd\n%package sub\nSummary: t\nRequires: many = %{version}-%{release}\n'
+      + '%description sub\ne\n%package -n other\nSummary: u\n%description -n other\nf\n%files\n%files sub\n%files -n other\n'
+    const paths = await rpmbuild(folder, spec, {})
+    expect(paths.length).toBe(3)
+    for (const path of paths) expect((await agree(path)).sourcerpm).toBe('many-1-1.src.rpm')
+  })
+
+  test('a source package is refused, and the refusal says what to do', async () => {
+    const [path = ''] = await rpmbuild(folder, SPEC, {}, '-bs')
+    await expect(inspect(await spoolPath(path), signal)).rejects.toMatchObject({ code: 'bad_package', facts: { why: expect.stringMatching(/source package.*binary packages/) as string } })
+  })
+
+  const OURS: RpmSpec = {
+    name: 'ours', version: '1.0^git1', release: '2.el9', epoch: 3, arch: 'noarch', vendor: 'V', url: 'https://example.test/', packager: 'P',
+    files: { 'usr/bin/ours': '#!/bin/sh\n', 'usr/bin/again': { hardlink: 'usr/bin/ours' }, 'usr/lib/ours': { dir: true }, 'usr/lib/ours/link': { symlink: '../../bin/ours' },
+      'var/log/ours.log': { ghost: true }, 'etc/ours': { content: 'x', mode: 0o600 } },
+    requires: ['/bin/sh', 'libfoo >= 1:2.0-1', '(a or b)', 'pre:shadow'], provides: ['virt = 4', 'other'], conflicts: ['bad < 2'], obsoletes: ['old <= 1'],
+    recommends: ['rec'], suggests: ['sug >= 3'], supplements: ['sup'], enhances: ['enh'], scripts: { pre: 'echo pre\n', post: 'echo post\n' },
+    changelog: [{ author: 'B <b@example.test> - 1-2', at: 1_763_380_800, text: '- second' }, { author: 'A', at: 1_763_300_000, text: '- first' }],
+  }
+  test.each(['gz', 'xz', 'zst', 'bz2', 'none'] as const)('a package that we made with the payload %s', async compression => {
+    const file = await spoolBytes(folder, `ours-${compression}.rpm`, await buildRpm({ ...OURS, compression }))
+    await agreeOn(file.path)
+    expect(await mustRun('rpm', ['-K', '--nosignature', file.path])).toContain('digests OK')
+    expect((await unpacked(file.path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [file.path], { maxBuffer: 2 ** 26 }))).toBe(true)
+  })
+  const agreeOn = async (path: string): Promise<void> => { expect((await agree(path)).files.length).toBe(6) }
+
+  test('the payload of the form for large files is given its names back', async () => {
+    const plain = await spoolBytes(folder, 'plain.rpm', await buildRpm(OURS))
+    const large = await spoolBytes(folder, 'large.rpm', await buildRpm({ ...OURS, large: true }))
+    await agreeOn(large.path)
+    const names = (bytes: Buffer): string[] => bytes.toString('latin1').match(/\.\/[a-z/.]+/g) ?? []
+    expect(names(await unpacked(large.path, 'payload.cpio'))).toEqual(names(await unpacked(plain.path, 'payload.cpio')))
+    expect((await unpacked(large.path, 'payload.cpio')).toString()).toContain('#!/bin/sh')
+  })
+
+  test('rpm installs what we make', async () => {
+    const root = join(folder, 'root')
+    mkdirSync(root)
+    const file = await spoolBytes(folder, 'install.rpm', await buildRpm({ ...OURS, scripts: {}, large: true }))
+    const { code, err } = await run('rpm', ['--root', root, '--dbpath', '/db', '--force-debian', '-i', '--nodeps', '--noscripts', '--ignorearch', file.path])
+    expect(err.replace(/warning:.*\n/g, '')).toBe('')
+    expect(code).toBe(0)
+    expect(await readFile(join(root, 'usr/bin/again'), 'utf8')).toBe('#!/bin/sh\n')
+  })
+
+  test('a package of rpm 3, without regions, digests and folders apart', async () => {
+    const spec = { ...OURS, compression: 'gz', epoch: 1, recommends: [], suggests: [], supplements: [], enhances: [], requires: ['/bin/sh'] } as const
+    const paths = (await agree((await spoolBytes(folder, 'v4.rpm', await buildRpm(spec))).path)).files.map(({ path }) => path)
+    // its own name was not among what it provides yet
+    const parts = await rpmParts(spec)
+    const old = { ...parts, tags: parts.tags.filter(({ tag }) => ![1047, 1112, 1113].includes(tag)) }
+    const file = await spoolBytes(folder, 'v3.rpm', packRpm3(old, paths))
+    await agreeOn(file.path)
+    expect((await unpacked(file.path, 'payload.cpio')).toString()).toContain('#!/bin/sh')
+  })
+
+  test('a package of rpm 6, with its own digests and sizes', async () => {
+    const parts = await rpmParts({ ...OURS, large: true, compression: 'zst' })
+    const { payload: cpio } = await rpmParts({ ...OURS, large: true, compression: 'none' })
+    const file = await spoolBytes(folder, 'v6.rpm', packRpm6(parts, cpio))
+    await agree(file.path).catch((error: unknown) => {
+      // rpm 4.18 knows no payload size but that of the signature header
+      if (!String(error).includes('archive')) throw error
+    })
+    expect((await inspect(file, signal)).facts.archive).toBe(cpio.length)
+    const changed = Buffer.from(packRpm6(parts, cpio))
+    changed[changed.length - 20] = (changed[changed.length - 20] ?? 0) ^ 1
+    await expect(inspect(await spoolBytes(folder, 'v6-changed.rpm', changed), signal)).rejects.toMatchObject({ code: 'bad_package' })
+  })
+})
+
+describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signature of a package', () => {
+  let folder: string
+  const gpg = (...args: string[]): Promise<string> => mustRun('gpg', ['--homedir', join(folder, 'gnupg'), '--batch', '--yes', '--pinentry-mode', 'loopback', '--passphrase', '', ...args])
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rpm-signature-'))
+    mkdirSync(join(folder, 'gnupg'), { mode: 0o700 })
+    for (const [kind, name] of [['rsa2048', 'rsa@example.test'], ['ed25519', 'ed@example.test']] as const) await gpg('--quick-generate-key', name, kind, 'sign')
+  })
+  afterAll(async () => {
+    await run('gpgconf', ['--homedir', join(folder, 'gnupg'), '--kill', 'all'])
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const spec = { name: 'signed', version: '1', release: '1' }
+  async function signedBy(name: string, ...args: readonly string[]): Promise<string> {
+    const { path } = await spoolBytes(folder, `${name}${args.join('')}.rpm`, await buildRpm(spec))
+    await mustRun('rpmsign', ['--define', `_gpg_name ${name}`, '--define', '__gpg /usr/bin/gpg', ...args, '--addsign', path], { env: { GNUPGHOME: join(folder, 'gnupg'), GPG_TTY: '/dev/null' } })
+    return path
+  }
+  /** What gpg says of the signature as we hand it on. */
+  async function verify(path: string): Promise<number | null> {
+    const { signature } = await inspect(await spoolPath(path), signal)
+    if (signature === undefined) return null
+    const chunks: Buffer[] = []
+    for await (const chunk of signature.signed()) chunks.push(Buffer.from(chunk))
+    writeFileSync(join(folder, 'signed'), Buffer.concat(chunks))
+    writeFileSync(join(folder, 'signature'), signature.signature)
+    return (await run('gpg', ['--homedir', join(folder, 'gnupg'), '--batch', '--verify', join(folder, 'signature'), join(folder, 'signed')])).code
+  }
+
+  test.each(['rsa@example.test', 'ed@example.test'])('of %s, by rpmsign, is given with the bytes it is over', async name => {
+    expect(await verify(await signedBy(name))).toBe(0)
+  })
+
+  test('of header and payload, beside that of the header: it is the header that counts', async () => {
+    expect(await verify(await signedBy('rsa@example.test', '--rpmv3'))).toBe(0)
+  })
+
+  test('of header and payload alone is given with both', async () => {
+    const bytes = await buildRpm(spec)
+    const header = bytes.indexOf(Buffer.from('8eade801', 'hex'), 100)
+    const path = join(folder, 'both')
+    writeFileSync(path, bytes.subarray(header))
+    await gpg('--local-user', 'rsa@example.test', '--detach-sign', path)
+    const parts = await rpmParts(spec)
+    const { file } = { file: await spoolBytes(folder, 'old.rpm', Buffer.concat([parts.lead, signatureHeader(encodeHeader(parts.tags, 63), parts.payload, parts.payloadBytes,
+      [binTag(1002, await readFile(`${path}.sig`))]), bytes.subarray(header)])) }
+    expect(await verify(file.path)).toBe(0)
+  })
+
+  test('of the form of rpm 6 is given as it is', async () => {
+    const parts = await rpmParts({ ...spec, large: true })
+    const { payload: cpio } = await rpmParts({ ...spec, large: true, compression: 'none' })
+    const unsigned = packRpm6(parts, cpio)
+    const { header } = (await inspect(await spoolBytes(folder, 'v6.rpm', unsigned), signal)).facts
+    writeFileSync(join(folder, 'header'), unsigned.subarray(...header))
+    await gpg('--local-user', 'ed@example.test', '--detach-sign', join(folder, 'header'))
+    const base64 = (await readFile(join(folder, 'header.sig'))).toString('base64')
+    expect(await verify((await spoolBytes(folder, 'v6-signed.rpm', packRpm6(parts, cpio, [stringsTag(278, [base64])]))).path)).toBe(0)
+  })
+
+  test('that is none is not there', async () => {
+    expect(await verify((await spoolBytes(folder, 'unsigned.rpm', await buildRpm(spec))).path)).toBeNull()
+  })
+})
+
+describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real ClamAV', () => {
+  let folder: string
+  let clamd: TestClamd
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rpm-clamd-'))
+    // whole files alone, so that what is found was taken out of the archive
+    writeFileSync(join(folder, 'local.hdb'), `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Whole-File\n`)
+    clamd = await startClamd()
+  })
+  afterAll(async () => {
+    await clamd.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const build = async (spec: Partial<RpmSpec>): Promise<SpooledFile> => spoolBytes(folder, 'eicar.rpm', await buildRpm({ name: 'eicar', version: '1', release: '1', ...spec }))
+  const byClamd = async (spec: Partial<RpmSpec>): Promise<unknown> => {
+    const file = await build(spec)
+    const { identity, about } = await inspect(file, signal)
+    return createClamd({ address: clamd.address, clock: systemClock }).scan({ identity, about, distribution: getDistribution('fedora'), purl: '', inner: () => inner(file) }, signal)
+  }
+  /** The streams in which a file that is EICAR as a whole was found. */
+  async function wholeFiles(spec: Partial<RpmSpec>): Promise<string[]> {
+    const { path } = await build(spec)
+    const infected: string[] = []
+    for (const name of ['payload.cpio', 'scripts']) {
+      writeFileSync(join(folder, name), await unpacked(path, name))
+      if ((await run('clamscan', ['--no-summary', '-d', join(folder, 'local.hdb'), join(folder, name)])).code === 1) infected.push(name)
+    }
+    return infected
+  }
+
+  test.each(['gz', 'xz', 'zst', 'bz2', 'none'] as const)('finds a file in a payload of the kind %s', async compression => {
+    const files = { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR }
+    expect(await wholeFiles({ compression, files })).toEqual(['payload.cpio'])
+    expect(await byClamd({ compression, files })).toMatchObject({ kind: 'infected', where: 'payload.cpio' })
+  })
+  test('finds a file in a payload of the form for large files', async () => {
+    expect(await wholeFiles({ large: true, files: { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR } })).toEqual(['payload.cpio'])
+  })
+  test.each(['pre', 'post', 'preun', 'postun', 'pretrans', 'posttrans', 'verify'] as const)('finds it in the script %s, beside another', async script => {
+    expect(await wholeFiles({ scripts: { [script === 'pre' ? 'post' : 'pre']: 'echo harmless\n', [script]: EICAR } })).toEqual(['scripts'])
+  })
+  test('names the scripts where it is in one of them', async () => {
+    expect(await byClamd({ scripts: { pre: 'echo pre', post: EICAR } })).toMatchObject({ kind: 'infected', where: 'scripts' })
+  })
+  test('finds nothing where there is nothing', async () => {
+    expect(await wholeFiles({ scripts: { pre: 'echo pre' } })).toEqual([])
+    expect(await byClamd({ scripts: { pre: 'echo pre' } })).toEqual({ kind: 'clean' })
+  })
+})

@@ -13,8 +13,12 @@ export interface Finding {
   readonly summary?: string
   /** 0 to 1, the probability that it is exploited within 30 days (FIRST EPSS). */
   readonly epss?: number
+  /** 0 to 1: how many of all scored vulnerabilities are less likely. Scores of different EPSS models do not compare. */
+  readonly epss_percentile?: number
   /** Listed in CISA's catalogue of known exploited vulnerabilities. */
   readonly kev?: boolean
+  /** The day by which CISA wants it remedied, `YYYY-MM-DD`. */
+  readonly kev_due?: string
   /** What the engine matched: the source or binary package, in which feed, with which version. */
   readonly matched?: { readonly ecosystem: string; readonly name: string; readonly version: string }
   /** Who says so: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those that are the id itself. */
@@ -42,17 +46,88 @@ export function worst(findings: readonly Finding[]): Severity | undefined {
   return findings.reduce<Severity | undefined>((sofar, finding) => sofar === undefined ? finding.severity : worse(sofar, finding.severity), undefined)
 }
 
-/** Joins what several engines found: one entry per (id, package), worst severity, first answer for the rest. */
-export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[] {
-  const merged = new Map<string, Finding>()
-  for (const finding of lists.flat()) {
-    const key = `${finding.package}\u0000${finding.id}`
-    const known = merged.get(key)
-    merged.set(key, known === undefined ? finding : {
-      ...finding, ...known,
-      severity: worse(known.severity, finding.severity),
-      detected_by: [...new Set([...known.detected_by, ...finding.detected_by])].sort(),
-    })
+const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
+const namesOf = ({ id, aliases = [] }: Finding): readonly string[] => [id, ...aliases]
+
+/** The CVE a finding is about, when its names say so without doubt: one, not several. */
+function cveOf(finding: Finding): string | undefined {
+  if (isCve(finding.id)) return finding.id
+  const cves = [...new Set(namesOf(finding).filter(isCve))]
+  return cves.length === 1 ? cves[0] : undefined
+}
+
+/**
+ * What each name of one package's findings stands for. Names join when they are aliases of one another and at most one CVE is
+ * among them: an advisory about two CVEs never makes them one. Where there is a CVE, it is the name.
+ */
+function canonicalNames(findings: readonly Finding[]): (finding: Finding) => string {
+  const cvesOfName = new Map<string, Set<string>>()
+  for (const finding of findings) {
+    const cve = cveOf(finding)
+    if (cve === undefined) continue
+    for (const name of namesOf(finding)) if (!isCve(name)) cvesOfName.set(name, (cvesOfName.get(name) ?? new Set()).add(cve))
   }
-  return [...merged.values()].sort((a, b) => RANK[b.severity] - RANK[a.severity] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+  const parents = new Map<string, string>()
+  const root = (name: string): string => {
+    let at = name
+    for (let next = parents.get(at); next !== undefined; next = parents.get(at)) at = next
+    return at
+  }
+  const others = (finding: Finding): readonly string[] => [finding.id, ...namesOf(finding).filter(name => !isCve(name) && (cvesOfName.get(name)?.size ?? 0) < 2)]
+  for (const finding of findings) {
+    if (cveOf(finding) !== undefined) continue
+    const [first = '', ...rest] = [...new Set(others(finding).map(root))].sort()
+    for (const name of rest) parents.set(name, first)
+  }
+  const cveOfRoot = new Map<string, Set<string>>()
+  for (const [name, cves] of cvesOfName) {
+    if (cves.size > 1) continue
+    for (const cve of cves) cveOfRoot.set(root(name), (cveOfRoot.get(root(name)) ?? new Set()).add(cve))
+  }
+  return finding => {
+    const cve = cveOf(finding)
+    if (cve !== undefined) return cve
+    const [only, second] = cveOfRoot.get(root(finding.id)) ?? []
+    return only !== undefined && second === undefined ? only : root(finding.id)
+  }
+}
+
+const union = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] => [...new Set(lists.flatMap(list => list ?? []))].sort()
+/** A severity that somebody knows outweighs that somebody else does not. */
+const joined = (a: Severity, b: Severity): Severity => a === 'unknown' ? b : b === 'unknown' ? a : worse(a, b)
+
+function join(known: Finding, finding: Finding, id: string): Finding {
+  const aliases = union(namesOf(known), namesOf(finding)).filter(name => name !== id)
+  const advisories = union(known.advisories, finding.advisories)
+  return {
+    ...finding, ...known, id, severity: joined(known.severity, finding.severity), detected_by: union(known.detected_by, finding.detected_by),
+    ...aliases.length === 0 ? {} : { aliases }, ...advisories.length === 0 ? {} : { advisories },
+    ...known.kev === true || finding.kev === true ? { kev: true } : {},
+  }
+}
+
+/** Joins what several engines found: one entry per package and vulnerability, whatever name each gave it; worst severity, first answer for the rest. */
+export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[] {
+  const byPackage = new Map<string, Finding[]>()
+  for (const finding of lists.flat()) {
+    const same = byPackage.get(finding.package)
+    if (same === undefined) byPackage.set(finding.package, [finding])
+    else same.push(finding)
+  }
+  const merged = [...byPackage.values()].flatMap(findings => {
+    const nameOf = canonicalNames(findings)
+    const byName = new Map<string, Finding>()
+    for (const finding of findings) {
+      const id = nameOf(finding)
+      const known = byName.get(id)
+      byName.set(id, known === undefined && id === finding.id ? finding : join(known ?? finding, finding, id))
+    }
+    return [...byName.values()]
+  })
+  return merged.sort((a, b) => RANK[b.severity] - RANK[a.severity] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+}
+
+/** Findings that no engine but this one saw: what a cross-check with a second engine is about. */
+export function seenOnlyBy(findings: readonly Finding[], engine: string): readonly Finding[] {
+  return findings.filter(({ detected_by }) => detected_by.length === 1 && detected_by[0] === engine)
 }

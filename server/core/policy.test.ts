@@ -57,3 +57,29 @@ test('a policy that is harder on high than on critical is obeyed', () => {
   const odd: CvePolicy = { ...policy, critical: 'allow', high: 'block' }
   expect(hardestAction([finding('critical'), finding('high')], odd)).toBe('block')
 })
+
+describe('exploitation and fixes', () => {
+  const known = (more: Partial<Finding>): Finding => ({ ...finding('low'), ...more })
+  test.each<[string, Partial<CvePolicy>, Partial<Finding>, string]>([
+    ['the defaults change nothing for what is exploited', {}, { kev: true, epss: 1 }, 'allow'],
+    ['the settings as they come change nothing either', { kev_action: 'allow', epss_action: 'allow', epss_threshold: 0.5, require_fix: false }, { kev: true, epss: 1 }, 'allow'],
+    ['KEV asks for at least its action', { kev_action: 'review' }, { kev: true }, 'review'],
+    ['KEV never softens', { kev_action: 'warn' }, { kev: true, severity: 'critical' }, 'block'],
+    ['what is not in KEV is left alone', { kev_action: 'block' }, { kev: false }, 'allow'],
+    ['EPSS at the threshold asks for its action', { epss_action: 'block', epss_threshold: 0.5 }, { epss: 0.5 }, 'block'],
+    ['EPSS below it does not', { epss_action: 'block', epss_threshold: 0.5 }, { epss: 0.4999 }, 'allow'],
+    ['no score is no reason', { epss_action: 'block', epss_threshold: 0 }, {}, 'allow'],
+    ['the harder of the two counts', { kev_action: 'warn', epss_action: 'review', epss_threshold: 0.1 }, { kev: true, epss: 0.2 }, 'review'],
+    ['without a fix a severity only warns, where a fix is required', { require_fix: true }, { severity: 'critical' }, 'warn'],
+    ['with a fix it counts', { require_fix: true }, { severity: 'critical', fixed_in: '2' }, 'block'],
+    ['requiring a fix never hardens', { require_fix: true }, { severity: 'low' }, 'allow'],
+    ['what is exploited counts also without a fix', { require_fix: true, kev_action: 'review' }, { severity: 'critical', kev: true }, 'review'],
+  ])('%s', (_, rules, more, action) => {
+    expect(hardestAction([known(more)], { ...policy, ...rules })).toBe(action)
+  })
+  test('decide obeys them at upload and only holds later', () => {
+    const report: Report = { step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings: [known({ kev: true })] }
+    expect(decide([report], { ...policy, kev_action: 'block' }, 'native').state).toBe('quarantined')
+    expect(decide([report], { ...policy, kev_action: 'block' }, 'retro').state).toBe('pending_review')
+  })
+})

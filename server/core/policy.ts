@@ -35,6 +35,14 @@ export interface CvePolicy {
   readonly negligible: Action
   /** What happens when an engine could not answer, or had no or old data. */
   readonly on_scanner_unavailable: 'hold' | 'warn'
+  /** At least this for what is known to be exploited (KEV); absent means `allow`, which asks for nothing. */
+  readonly kev_action?: Action
+  /** At least this where the exploit probability (EPSS) is `epss_threshold` or more; absent means `allow`. */
+  readonly epss_action?: Action
+  /** 0 to 1. */
+  readonly epss_threshold?: number
+  /** A finding without a known fix is warned of at most by its severity: there is nothing to upgrade to. KEV and EPSS count all the same. */
+  readonly require_fix?: boolean
 }
 
 export interface Verdict {
@@ -50,12 +58,22 @@ export function actionFor(severity: Severity, policy: CvePolicy): Action {
 
 const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 
+const harder = (a: Action, b: Action): Action => RANK[b] > RANK[a] ? b : a
+const softer = (a: Action, b: Action): Action => RANK[b] < RANK[a] ? b : a
+
+/** What the policy asks for one finding: by its severity, and at least what exploitation asks for. */
+export function actionOf(finding: Finding, policy: CvePolicy): Action {
+  const { kev_action = 'allow', epss_action = 'allow', epss_threshold = 1, require_fix = false } = policy
+  const bySeverity = actionFor(finding.severity, policy)
+  const byFix = require_fix && finding.fixed_in === undefined ? softer(bySeverity, 'warn') : bySeverity
+  const byKev = finding.kev === true ? kev_action : 'allow'
+  const byEpss = finding.epss !== undefined && finding.epss >= epss_threshold ? epss_action : 'allow'
+  return harder(byFix, harder(byKev, byEpss))
+}
+
 /** The hardest action any finding asks for. A policy may be stricter on `high` than on `critical`; the hardest still wins. */
 export function hardestAction(findings: readonly Finding[], policy: CvePolicy): Action {
-  return findings.reduce<Action>((sofar, { severity }) => {
-    const action = actionFor(severity, policy)
-    return RANK[action] > RANK[sofar] ? action : sofar
-  }, 'allow')
+  return findings.reduce<Action>((sofar, finding) => harder(sofar, actionOf(finding, policy)), 'allow')
 }
 
 /**

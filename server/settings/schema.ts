@@ -15,6 +15,7 @@ export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
 const bool = (value: boolean, description: string) => Type.Boolean({ default: value, description })
 const int = (value: number, range: readonly [number, number], description: string, unit?: string) =>
   Type.Integer({ default: value, minimum: range[0], maximum: range[1], description, ...(unit === undefined ? {} : { unit }) })
+const fraction = (value: number, description: string) => Type.Number({ default: value, minimum: 0, maximum: 1, description })
 const text = (value: string, description: string, more: { readonly secret?: true; readonly pattern?: string; readonly maxLength?: number } = {}) =>
   Type.String({ default: value, description, maxLength: 2_000, ...more.secret === true ? {} : { pattern: ONE_LINE }, ...more })
 const choice = <const Words extends readonly string[]>(words: Words, value: Words[number], description: string) =>
@@ -117,6 +118,10 @@ export const SETTINGS = Type.Object({
     sla_high_days: int(30, [0, 3_650], 'Days to decide on high findings.', 'd'),
     sla_medium_days: int(90, [0, 3_650], 'Days to decide on medium findings.', 'd'),
     auto_enrich: bool(true, 'Add exploit probability (EPSS) and known exploitation (KEV) at upload.'),
+    kev_action: choice(ACTIONS, 'allow', 'At least this action for what is known to be exploited (KEV); `allow` asks for nothing more.'),
+    epss_threshold: fraction(0.5, 'Exploit probability (EPSS) from which epss_action counts.'),
+    epss_action: choice(ACTIONS, 'allow', 'At least this action from that probability on; `allow` asks for nothing more.'),
+    require_fix: bool(false, 'Only warn of findings without a known fix, whatever their severity; KEV and EPSS count all the same.'),
   }),
   review: section('How held packages are decided on.', {
     four_eyes: bool(false, 'Who uploaded a package may not approve it.'),

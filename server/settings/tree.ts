@@ -49,6 +49,7 @@ function rule(schema: TSchema): string {
   const { type, enum: words, minimum, maximum, maxLength, pattern } = schema as { type?: string; enum?: string[]; minimum?: number; maximum?: number; maxLength?: number; pattern?: string }
   if (words !== undefined) return `it must be one of ${words.join(', ')}`
   if (type === 'integer') return `it must be a whole number from ${minimum ?? ''} to ${maximum ?? ''}`
+  if (type === 'number') return `it must be a number from ${minimum ?? ''} to ${maximum ?? ''}`
   if (type === 'boolean') return 'it must be true or false'
   if (type === 'string') return `it must be text of at most ${maxLength ?? ''} characters${pattern === undefined ? '' : pattern === ONE_LINE ? ' on one line' : ` of the form ${pattern}`}`
   return 'it must be an object of names with true or false'

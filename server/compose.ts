@@ -8,6 +8,7 @@ import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
 import { composeSbom } from './compose/sbom.ts'
+import { composeSecurity, type Security } from './compose/security.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
 import { cleanAll } from './features/retention/retention.ts'
@@ -21,6 +22,7 @@ import { createGate } from './pipeline/gate.ts'
 import { createPackageSigning } from './pipeline/package-signing.ts'
 import { createSteps } from './pipeline/steps.ts'
 import { createPublisher, type Publication, type Publisher } from './publish/publisher.ts'
+import { newestSignatures } from './scanners/clamav-signatures.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
 import { createScanners } from './scanners/index.ts'
 
@@ -48,7 +50,7 @@ async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
 }
 
 /** What is done by the clock. */
-function composeJobs(base: Foundation, { publisher, catalog }: { readonly publisher: Publisher; readonly catalog: Catalog }, log: Log): Scheduler {
+function composeJobs(base: Foundation, { publisher, catalog, security }: { readonly publisher: Publisher; readonly catalog: Catalog; readonly security: Security }, log: Log): Scheduler {
   const { db, pool } = base
   const isNeeded = async (digest: string): Promise<boolean> => await db.first('select 1 from package where sha256 = $1 limit 1', [digest]) !== undefined
   return createScheduler([
@@ -56,6 +58,7 @@ function composeJobs(base: Foundation, { publisher, catalog }: { readonly publis
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
     { id: 'version-retention', name: 'Remove versions that the retention rules leave behind', when: () => '0 2 * * *', run: () => cleanAll({ db, catalog }) },
     { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '*/5 * * * *', run: () => followKeys(base) },
+    ...security.jobs,
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
 
@@ -69,7 +72,7 @@ function firstOf(scanners: readonly AntivirusScanner[]): AntivirusScanner {
 export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel) }: { readonly uiFolder: string; readonly log?: Log }): Promise<Service> {
   const base = await layFoundation(env, log)
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
-  const scanners = createScanners({ clamd: { address: env.clamd, clock } })
+  const scanners = createScanners({ clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) } })
   const antivirus = firstOf(scanners.antivirus)
   const outbound = await composeOutbound(env, base, log)
 
@@ -79,7 +82,8 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
   const gate = createGate({ steps: createSteps({ scanners, keyring, db }), catalog, settings, signing, clock })
-  const scheduler = composeJobs(base, { publisher, catalog }, log)
+  const security = composeSecurity(env, base, { catalog, scanners, antivirus, notices: outbound.notices, log })
+  const scheduler = composeJobs(base, { publisher, catalog, security }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })
@@ -87,7 +91,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const inbound = outbound.inbound({})
   const limits = createRateLimits(() => clock.now().getTime())
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, antivirus, firstAdmin, outbound, inbound, bills,
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills,
     auth: composeAuth(env, base, { log, mailer: outbound.mailer }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
@@ -126,6 +130,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
     async stop() {
       clearInterval(sweeping)
       await listener.close()
+      await security.rematch.stop()
       await scheduler.stop()
       await health.stop()
       outbound.delivery.stop()

@@ -54,10 +54,10 @@ import type { Audit } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { Bills } from '../sbom/bills.ts'
-import type { AntivirusScanner } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 import type { Outbound } from './outbound.ts'
+import type { Security } from './security.ts'
 
 export interface RouteParts {
   readonly env: Env
@@ -78,7 +78,7 @@ export interface RouteParts {
   readonly metrics: Metrics
   readonly health: Health
   readonly bills: Bills
-  readonly antivirus: AntivirusScanner
+  readonly security: Security
   readonly firstAdmin: FirstAdmin
   readonly outbound: Outbound
   readonly inbound: Inbound
@@ -112,7 +112,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(license, licenseHandlers, { licensing: parts.licensing, settings, audit }),
     ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
-    ...bind(security, securityHandlers, { settings, audit, antivirus: parts.antivirus }),
+    ...bind(security, securityHandlers, parts.security.deps),
     ...bind(sbom, sbomHandlers, { db, bills: parts.bills }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
     ...bind(notifications, notificationHandlers, parts.outbound),

@@ -68,8 +68,8 @@ export interface Input<Key, R> {
 /** One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. */
 export interface StreamEvent { readonly id?: string; readonly event?: string; readonly data: unknown }
 
-/** A file to send. Nothing of it is kept in memory. */
-export interface FileReply { readonly body: Readable | Buffer; readonly type: string; readonly name?: string; readonly size?: number }
+/** A file to send. Nothing of it is kept in memory. `csp` is for a page: its own Content-Security-Policy. */
+export interface FileReply { readonly body: Readable | Buffer; readonly type: string; readonly name?: string; readonly size?: number; readonly csp?: string }
 
 /** An answer whose status is not the row's own: 200 where the row says 201, for example. */
 export class WithStatus<T> {

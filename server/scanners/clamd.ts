@@ -9,6 +9,8 @@ export interface ClamdDeps {
   readonly address: ClamdAddress | undefined
   readonly clock: Clock
   readonly deadlines?: Deadlines
+  /** What lies on this machine's disk, for a clamd that does not say how old its signatures are. */
+  readonly signatures?: () => Promise<{ readonly version?: string; readonly at: string } | undefined>
   /** How many streams clamd is given at once; below its MaxThreads. */
   readonly atOnce?: number
 }
@@ -76,7 +78,7 @@ function deepArchive(): Buffer {
  * The antivirus step's engine: a running clamd, over its socket. It is given the inner archives, never the package:
  * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them.
  */
-export function createClamd({ address, clock, deadlines = DEADLINES, atOnce = 4 }: ClamdDeps): AntivirusScanner {
+export function createClamd({ address, clock, signatures, deadlines = DEADLINES, atOnce = 4 }: ClamdDeps): AntivirusScanner {
   const inTurn = createTurns(atOnce)
   let told: { readonly limits: Promise<boolean>; readonly until: number } | undefined
 
@@ -118,7 +120,10 @@ export function createClamd({ address, clock, deadlines = DEADLINES, atOnce = 4 
         const text = await askClamd(reach(), 'VERSION', { ...STATUS_DEADLINES, ...(signal === undefined ? {} : { signal }) })
         const version = readVersion(text)
         if (version === undefined) return { id: ID, ok: false, error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.` }
-        return { id: ID, ok: true, ...version }
+        const onDisk = version.signatures_at === undefined ? await signatures?.() : undefined
+        return {
+          id: ID, ok: true, ...onDisk === undefined ? {} : { signatures_at: onDisk.at, ...onDisk.version === undefined ? {} : { signatures_version: onDisk.version } }, ...version,
+        }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
         return { id: ID, ok: false, error: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` }

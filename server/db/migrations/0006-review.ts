@@ -18,10 +18,9 @@ export const review: Migration = {
       add column open_epss    real,
       add column open_kev     boolean not null default false,
       add column reopens_at   timestamptz,  -- when the next acceptance ends that it leans on
-      add column scanned_at   timestamptz;
+      add column scanned_at   timestamptz;  -- by a nightly look; no index, so that writing it touches none
     create index package_held on package (held_at) where state = 'pending_review';
     create index package_reopens on package (reopens_at) where reopens_at is not null;
-    create index package_scanned on package (scanned_at nulls first, id) where state in ('published', 'pending_review');
 
     create table finding (
       package_id     bigint not null references package on delete cascade,

@@ -4,10 +4,9 @@ import type { Iso, PackageRef } from '../../core/identity.ts'
 import { transition, type Decision, type Manifest, type State } from '../../core/manifest.ts'
 import { dueAt, isNamed, reconsider, slaDays } from '../../core/review.ts'
 import type { Queryable } from '../../db/db.ts'
-import { isoNow, type Clock } from '../../lib/clock.ts'
 import { policyOf } from '../../pipeline/subject.ts'
 import type { Settings } from '../../settings/store.ts'
-import { findOne, type Found, type Which } from './which.ts'
+import type { Found } from './which.ts'
 
 /** The words of both forms of the specification, and what each does. */
 export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
@@ -21,33 +20,34 @@ export interface Said {
   /** About these vulnerabilities alone; empty: about the package. */
   readonly cves: readonly string[]
   readonly expiresAt?: Iso
-  /** When the reviewer looked at the package: what changed since is told instead of decided on. */
+  /** When the request came: what was decided after that the reviewer cannot have seen. */
+  readonly arrivedAt: Iso
+  /** The `updated_at` that the reviewer looked at: what changed since is told instead of decided on. */
   readonly seenAt?: Iso
 }
 
 export interface Decided { readonly decisions: readonly Decision[]; readonly changed: Changed }
 
 export interface Decisions {
-  /** @throws four_eyes, already_decided, not_possible, finding_not_found, ambiguous_version, version_not_found */
-  decide(which: Which, said: Said, actor: Actor): Promise<Decided>
+  /** @throws four_eyes, already_decided, not_possible, finding_not_found, version_not_found */
+  decide(found: Found, said: Said, actor: Actor): Promise<Decided>
   /** Gives a waiting package to a reviewer, or to nobody. @throws bad_assignee, not_possible */
-  assign(which: Which, username: string | undefined, actor: Actor): Promise<Changed>
+  assign(found: Found, username: string | undefined, actor: Actor): Promise<Changed>
   /** Takes a package out of its distribution at once. @throws not_possible */
-  quarantine(which: Which, why: string, actor: Actor): Promise<Changed>
+  quarantine(found: Found, why: string, actor: Actor): Promise<Changed>
 }
 
 export interface DecisionDeps {
   readonly db: Queryable
   readonly catalog: Pick<Catalog, 'change'>
   readonly settings: Pick<Settings, 'now'>
-  readonly clock: Clock
 }
 
 const withoutStanding = ({ decision: _, ...rest }: Manifest): Manifest => rest
 const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.history?.at(-1) ?? manifest.decision
 
 /** Refuses what was decided by somebody else since the reviewer looked. */
-function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: { readonly seenAt: Iso | undefined; readonly arrivedAt: Iso }): void {
+function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said): void {
   const last = lastWord(before)
   const isStale = before.state !== found.state || (last !== undefined && last.at > arrivedAt) || (seenAt !== undefined && before.changed_at > seenAt)
   if (isStale) fail('already_decided', { name: before.ref.name, version: before.ref.version, state: before.state, by: last?.by ?? 'somebody' })
@@ -79,7 +79,7 @@ function describe({ decision, justification, cve, expires_at }: Decision): strin
 }
 
 /** What people do with held packages. Everything is worked out from the locked row, so of two reviewers one wins. */
-export function createDecisions({ db, catalog, settings, clock }: DecisionDeps): Decisions {
+export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisions {
   function judge(before: Manifest, now: Iso, made: readonly Decision[]): Judgement {
     const [first] = made
     if (first === undefined) throw new Error('a decision about nothing')
@@ -104,21 +104,18 @@ export function createDecisions({ db, catalog, settings, clock }: DecisionDeps):
   }
 
   return {
-    async decide(which, said, actor) {
-      const arrivedAt = isoNow(clock)
-      const found = await findOne(db, which)
+    async decide(found, said, actor) {
       const { cve_policy, review: rules } = settings.now()
       let made: readonly Decision[] = []
       const changed = await review(found.ref, actor, (before, now) => {
-        refuseStale(before, found, { seenAt: said.seenAt, arrivedAt })
+        refuseStale(before, found, said)
         if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && before.by === actor.name) fail('four_eyes', { name: before.ref.name, version: before.ref.version })
         made = decisionsOf(before, said, { by: actor.name, at: now, due: dueAt(before, slaDays(cve_policy), now) })
         return judge(before, now, made)
       })
       return { decisions: made, changed }
     },
-    async assign(which, username, actor) {
-      const { ref } = await findOne(db, which)
+    async assign({ ref }, username, actor) {
       if (username !== undefined) await checkAssignee(username)
       return review(ref, actor, (before, now) => {
         if (before.state !== 'pending_review') fail('not_possible', { event: 'assign', state: before.state, possible: 'quarantine, rescan' })
@@ -129,8 +126,7 @@ export function createDecisions({ db, catalog, settings, clock }: DecisionDeps):
         }
       })
     },
-    async quarantine(which, why, actor) {
-      const { ref } = await findOne(db, which)
+    async quarantine({ ref }, why, actor) {
       return review(ref, actor, (before, now) => {
         const state = transition(before.state, 'quarantine')
         // an approval does not outlive the quarantine: leaving it takes another

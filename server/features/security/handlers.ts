@@ -1,33 +1,134 @@
-import type { Handlers } from '../../core/contract.ts'
-import type { Audit } from '../../record/audit.ts'
-import type { AntivirusScanner } from '../../scanners/scanner.ts'
-import type { Settings } from '../../settings/store.ts'
+import type { Principal } from '../../core/access.ts'
+import { needDistribution } from '../../core/access.ts'
+import type { Changed } from '../../catalog/catalog.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import { slaDays } from '../../core/review.ts'
+import { isoNow } from '../../lib/clock.ts'
 import type { security } from './contract.ts'
+import { named, versionCves, versionDecision } from './cves.ts'
+import { DECISIONS, type Said } from './decisions.ts'
+import type { SecurityDeps } from './deps.ts'
+import { readExpiry } from './expiry.ts'
+import { decisionView, listDecisions } from './history.ts'
+import { readPosture } from './posture.ts'
+import { listReviews } from './queue.ts'
+import { ruleHandlers } from './rule-handlers.ts'
+import { makeReport } from './report.ts'
+import { policyView } from './policy.ts'
+import { renderReport, REPORT_CSP } from './report-page.ts'
+import { getVulnerability, listVulnerabilities } from './vulnerabilities.ts'
+import { findAny, findOne, type Found, type Which } from './which.ts'
 
-export interface SecurityDeps {
-  readonly settings: Pick<Settings, 'now' | 'patch'>
-  readonly audit: Pick<Audit, 'record'>
-  readonly antivirus: Pick<AntivirusScanner, 'id' | 'status'>
+const PER_PAGE = 50
+const FOLLOW_MS = 30_000
+const REPORT_DAYS = 90
+
+interface Paged { readonly page?: number; readonly per_page?: number }
+const pagingOf = (query: Paged) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
+type Place = { readonly distribution?: string; readonly arch?: string }
+const whichOf = (params: { readonly name: string; readonly version: string }, ...places: readonly Place[]): Which =>
+  ({ ...params, distribution: places.find(place => place.distribution !== undefined)?.distribution, arch: places.find(place => place.arch !== undefined)?.arch })
+const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
+
+/** The package that a change is about, if the caller may change it there. */
+async function target({ db }: SecurityDeps, which: Which, who: Principal): Promise<Found> {
+  const found = await findOne(db, which)
+  needDistribution(who, found.ref.codename)
+  return found
 }
 
-function policyOf(settings: Pick<Settings, 'now'>) {
-  const { critical, high, medium, low, negligible } = settings.now().cve_policy
-  return { critical, high, medium, low, negligible }
+/** Waits until clients see it; it is decided in any case. */
+async function movedView(changed: Changed, before: string) {
+  const published = await changed.settled(FOLLOW_MS).catch(() => false)
+  return { ...named(changed.manifest), previous_status: before, published: published && changed.manifest.state === 'published', updated_at: changed.manifest.changed_at }
+}
+
+/** Folds the two forms of the specification into one. @throws missing_decision, missing_justification, bad_expiry */
+function saidOf(body: {
+  readonly decision?: string; readonly action?: string; readonly justification?: string; readonly comment?: string; readonly cve?: string; readonly cves?: readonly string[]
+  readonly expires_at?: string | null; readonly expires_days?: number; readonly seen_at?: string
+}, now: Date): Said {
+  const decision = [body.decision, body.action].find(word => word !== undefined && word in DECISIONS)
+    ?? fail('missing_decision', { decisions: Object.keys(DECISIONS).join(', '), field: 'decision' })
+  const justification = [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? fail('missing_justification', { field: 'justification' })
+  const expiresAt = readExpiry(body, now)
+  if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry', { field: 'expires_at', why: 'a refusal does not end; leave it out' })
+  return {
+    decision, justification, cves: [...body.cve === undefined ? [] : [body.cve], ...body.cves ?? []], arrivedAt: now.toISOString(),
+    ...expiresAt === undefined ? {} : { expiresAt }, ...body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() },
+  }
+}
+
+async function getKnown({ db, catalog }: SecurityDeps, which: Which) {
+  const { found, others } = await findAny(db, which)
+  const manifest = await catalog.find(found.ref) ?? fail('version_not_found', { name: which.name, version: which.version })
+  return { manifest, others }
 }
 
 export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
-  'GET /security/policy': ({ settings }) => policyOf(settings),
-  'PATCH /security/policy': async ({ settings, audit }, { body, who, raw }) => {
-    const { changed } = await settings.patch({ cve_policy: body })
-    const detail = changed.length === 0 ? 'Nothing changed.' : `${changed.map(key => `${key} = ${String(body[key.slice('cve_policy.'.length) as keyof typeof body])}`).join(', ')}.`
-    await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, detail, ip: raw.clientIp })
-    return policyOf(settings)
+  ...ruleHandlers,
+  'GET /security/review-queue': ({ db, settings, clock }, { query }) => {
+    const { assigned_to: assignedTo, sort = 'sla', ...filter } = query
+    return listReviews(db, { ...filter, assignedTo, states: ['pending_review'] }, { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
   },
-  'GET /security/clamav/status': async ({ antivirus, settings }) => {
-    const { ok, version, signatures_version, signatures_at, error } = await antivirus.status()
+  'GET /security/packages': ({ db, settings, clock }, { query }) => {
+    const { status, sort = 'severity', ...filter } = query
+    const states = status === undefined ? ['published', 'pending_review', 'quarantined', 'rejected'] as const : [status]
+    // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
+    return listReviews(db, { ...filter, states, withFindings: status === undefined || status === 'published' }, { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
+  },
+  'GET /security/packages/{name}/{version}/cve': async (deps, { params, query }) => {
+    const { manifest, others } = await getKnown(deps, whichOf(params, query))
+    return versionCves(manifest, others, isoNow(deps.clock))
+  },
+  'GET /security/packages/{name}/{version}/decision': async (deps, { params, query }) => {
+    const { manifest, others } = await getKnown(deps, whichOf(params, query))
+    return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
+  },
+  'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, raw }) => {
+    const now = deps.clock.now()
+    const said = saidOf(body, now)
+    const found = await target(deps, whichOf(params, query, body), who)
+    const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
+    const [first] = decisions
+    if (first === undefined) throw new Error('a decision about nothing')
+    const { previous_status: _, ...moved } = await movedView(changed, found.state)
+    return { ...moved, package: found.ref.name, ...decisionView(first, now.toISOString()), cves: decisions.flatMap(({ cve }) => cve ?? []) }
+  },
+  'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), who)
+    const username = (body.assignee ?? body.assigned_to ?? '') as string
+    const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
+    return { ...named(manifest), assigned_to: manifest.review?.assigned_to ?? null, updated_at: manifest.changed_at }
+  },
+  'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), who)
+    const why = [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
+    return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
+  },
+  'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), who)
+    const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
     return {
-      ok, enabled: settings.now().validation.clamav_scan, engine: antivirus.id, version: version ?? null,
-      signatures_version: signatures_version ?? null, signatures_at: signatures_at ?? null, ...(error === undefined ? {} : { error }),
+      ...await movedView(changed, before), cve_scan: report.verdict, said: report.said, findings: changed.manifest.findings.length, severity: changed.manifest.worst ?? null, new: [...fresh], gone: [...gone],
     }
+  },
+  'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...await sla.check() }),
+  'GET /security/decisions': ({ db, clock }, { query }) => {
+    const { decided_by: decidedBy, ...filter } = query
+    return listDecisions(db, { ...filter, decidedBy }, pagingOf(query), clock.now())
+  },
+  'GET /security/vulnerabilities': ({ db }, { query }) => {
+    const { min_epss: minEpss, sort = 'severity', ...filter } = query
+    return listVulnerabilities(db, { ...filter, minEpss }, { paging: pagingOf(query), sort })
+  },
+  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) => getVulnerability(db, params.cve, pagingOf(query)),
+  'GET /security/packages-posture': ({ db, settings, clock }) => readPosture(db, settings.now().cve_policy, clock.now()),
+  'GET /security/report': async ({ db, settings, clock, engines }, { query, who }) => {
+    const now = settings.now()
+    const report = await makeReport(db, { by: who.name, days: query.days ?? REPORT_DAYS, now: clock.now(), settings: now, policy: policyView(now), engines: await engines() })
+    if (query.format === 'html') return { body: Buffer.from(renderReport(report)), type: 'text/html; charset=utf-8', csp: REPORT_CSP }
+    return { body: Buffer.from(JSON.stringify(report)), type: 'application/json' }
   },
 }

@@ -1,0 +1,105 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { IndexedManifest } from '../../catalog/search.ts'
+import { isRefusal } from '../../core/errors.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Matched, Rescans } from './rescan.ts'
+
+export interface RematchDeps {
+  readonly db: Queryable
+  readonly rescans: Pick<Rescans, 'rematch'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** How many packages are looked up at once; 2 unless said. */
+  readonly parallel?: number
+}
+
+/** What one run over all packages did. */
+export type RematchCounts = Readonly<Record<Matched | 'failed', number>>
+
+/** Looks all served and waiting packages up again: at night, and whenever an engine has other data. */
+export interface Rematch {
+  /** Every package once. A second call meanwhile shares the run. */
+  run(): Promise<RematchCounts>
+  /** Runs soon, in the background; while a run is under way, once more after it. For engines whose data changed. */
+  soon(): void
+  /** Ends a run after the packages it is at. */
+  stop(): Promise<void>
+}
+
+interface Row { readonly id: number; readonly manifest: IndexedManifest; readonly facts: unknown }
+
+const BATCH = 100
+// an engine that does not answer for so many in a row will not for the next either
+const GIVE_UP = 25
+
+export function createRematch({ db, rescans, clock, log, parallel = 2 }: RematchDeps): Rematch {
+  const stopping = new AbortController()
+  let running: Promise<RematchCounts> | undefined
+  let again = false
+
+  async function matchOne({ manifest, facts }: Row): Promise<Matched | 'failed'> {
+    await breathe() // requests go first
+    try {
+      return await rescans.rematch({ ...manifest, facts }, stopping.signal)
+    } catch (error) {
+      if (stopping.signal.aborted || isRefusal(error, 'version_not_found')) return 'same' // deleted meanwhile
+      log.error({ err: error, package: manifest.ref.name, version: manifest.ref.version }, 'a package could not be looked up again')
+      return 'failed'
+    }
+  }
+
+  async function runOnce(): Promise<RematchCounts> {
+    const start = clock.now()
+    const counts: Record<Matched | 'failed', number> = { same: 0, changed: 0, held: 0, unavailable: 0, failed: 0 }
+    let silent = 0
+    let last = 0
+    while (!stopping.signal.aborted && silent < GIVE_UP) {
+      const rows = await db.query<Row>(`select id, manifest, facts from package
+        where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2 order by id limit ${BATCH}`, [start, last])
+      if (rows.length === 0) break
+      const waiting = [...rows]
+      const looked: number[] = []
+      const worker = async (): Promise<void> => {
+        for (let row = waiting.shift(); row !== undefined && !stopping.signal.aborted && silent < GIVE_UP; row = waiting.shift()) {
+          const matched = await matchOne(row)
+          counts[matched]++
+          if (matched !== 'unavailable' && matched !== 'failed') looked.push(row.id)
+          silent = matched === 'unavailable' ? silent + 1 : 0
+        }
+      }
+      await Promise.all(Array.from({ length: parallel }, worker))
+      last = rows.at(-1)?.id ?? last
+      await db.query('update package set scanned_at = $2 where id = any($1::bigint[])', [looked, start])
+    }
+    if (silent >= GIVE_UP) log.warn({ ...counts }, 'no vulnerability engine answers: packages were not looked up again')
+    else log.info({ ...counts }, 'packages were looked up again')
+    return counts
+  }
+
+  function run(): Promise<RematchCounts> {
+    running ??= runOnce().finally(() => {
+      running = undefined
+      if (again && !stopping.signal.aborted) soon()
+      again = false
+    })
+    return running
+  }
+
+  function soon(): void {
+    if (running !== undefined) {
+      again = true
+      return
+    }
+    run().catch((error: unknown) => log.error({ err: error }, 'looking packages up again did not work'))
+  }
+
+  return {
+    run, soon,
+    stop: async () => {
+      stopping.abort(new Error('the service stops'))
+      await running?.catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import type { Policy } from './policy.ts'
+import type { EngineStatus } from '../../scanners/scanner.ts'
+import type { Queryable } from '../../db/db.ts'
+import { slaDays } from '../../core/review.ts'
+import type { SettingsValue } from '../../settings/schema.ts'
+import { listDecisions, type DecisionRow } from './history.ts'
+import { readPosture, type Posture } from './posture.ts'
+import { listReviews, type ReviewItem } from './queue.ts'
+import { listVulnerabilities, type Vulnerability } from './vulnerabilities.ts'
+
+/** Everything an auditor is given: where the repository stands, by which rules, and who accepted what. */
+export interface SecurityReport {
+  readonly generated_at: string
+  readonly generated_by: string
+  /** Decisions of so many days are in it. */
+  readonly days: number
+  readonly policy: Policy
+  readonly four_eyes: boolean
+  readonly posture: Posture
+  readonly engines: readonly EngineStatus[]
+  /** Longest waiting first; the first of so many. */
+  readonly waiting: { readonly total: number; readonly packages: readonly ReviewItem[] }
+  readonly vulnerabilities: { readonly total: number; readonly worst: readonly Vulnerability[] }
+  readonly decisions: { readonly total: number; readonly newest: readonly DecisionRow[] }
+  /** Acceptances that stand, each with its reason and its end. */
+  readonly exceptions: { readonly total: number; readonly newest: readonly DecisionRow[] }
+}
+
+const SHOWN = 200
+const DAY_MS = 86_400_000
+
+export interface ReportAsk {
+  readonly by: string
+  readonly days: number
+  readonly now: Date
+  readonly settings: SettingsValue
+  readonly policy: Policy
+  readonly engines: readonly EngineStatus[]
+}
+
+export async function makeReport(db: Queryable, { by, days, now, settings, policy, engines }: ReportAsk): Promise<SecurityReport> {
+  const paging = { page: 1, perPage: SHOWN }
+  const from = new Date(now.getTime() - days * DAY_MS)
+  const [posture, waiting, found, decisions, exceptions] = await Promise.all([
+    readPosture(db, settings.cve_policy, now),
+    listReviews(db, { states: ['pending_review'] }, { paging, sort: 'sla', days: slaDays(settings.cve_policy), now }),
+    listVulnerabilities(db, {}, { paging, sort: 'severity' }),
+    listDecisions(db, { from }, paging, now),
+    listDecisions(db, { standing: true }, paging, now),
+  ])
+  return {
+    generated_at: now.toISOString(), generated_by: by, days, policy, four_eyes: settings.review.four_eyes, posture, engines,
+    waiting: { total: waiting.total, packages: waiting.packages },
+    vulnerabilities: { total: found.total, worst: found.vulnerabilities },
+    decisions: { total: decisions.total, newest: decisions.items },
+    exceptions: { total: exceptions.total, newest: exceptions.items },
+  }
+}

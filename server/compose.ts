@@ -89,7 +89,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const health = composeHealth(env, base, { antivirus, scheduler })
   const { bills } = composeSbom(env, base)
   const inbound = outbound.inbound({})
-  const limits = createRateLimits(() => clock.now().getTime())
+  const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
     env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills,
     auth: composeAuth(env, base, { log, mailer: outbound.mailer }), activeFormats: activeFormats(env.repoFormat),
@@ -136,6 +136,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
       outbound.delivery.stop()
       await outbox.stop()
       await publisher.close()
+      await base.shared.close()
       await base.threads.close()
       await db.close()
       await base.embedded?.stop()

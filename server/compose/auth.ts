@@ -16,7 +16,7 @@ export function composeAuth(env: Env, base: Foundation, { log, mailer, directory
   const queue = createMailQueue({ db, outbox, mailer, box, clock, log })
   const auth = createAuth({
     db, outbox, clock, box, settings, audit, log, jwtSecret, jwtMinutes: env.jwtMinutes, random: randomBytes,
-    revocations: createRevocations({ db, clock }), mail: { isReady: () => mailer.isReady(), owe: queue.owe },
+    revocations: createRevocations({ db, clock, shared: base.shared }), mail: { isReady: () => mailer.isReady(), owe: queue.owe },
     directory: env.edition === 'community' ? undefined : directory,
   })
   outbox.handle('mail', queue.deliver)

@@ -14,6 +14,7 @@ import { createSpool } from '../files/spool.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import type { Log } from '../lib/log.ts'
+import { ALONE, createShared } from '../lib/redis.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
@@ -49,6 +50,13 @@ export async function layFoundation(env: Env, log: Log) {
   const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
+  const shared = env.redisUrl === undefined ? ALONE : createShared({
+    url: env.redisUrl,
+    onTrouble: trouble => {
+      if (trouble === undefined) log.info('Redis answers')
+      else log.warn({ trouble }, 'limits and events are this process alone until Redis answers again')
+    },
+  })
   const vendorSecret = env.licenseSecret ?? await keepSecret(layout, 'license')
   const settings = await createSettings({ layout, box, production: env.production, isEnterprise: () => licensing.allowed() === 'all' })
   const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
@@ -58,9 +66,9 @@ export async function layFoundation(env: Env, log: Log) {
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),
     audit: createAudit({ db, layout, clock, outbox }),
-    events: createEvents({ clock }),
+    events: createEvents({ clock, shared }),
     metrics: createMetrics(),
-    settings, licensing,
+    settings, licensing, shared,
     keyring: createKeyring({ layout, box, clock }),
   }
 }

@@ -38,7 +38,7 @@ export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
     license: () => licensing.card(),
-    instance: { id: randomUUID(), shared: 'local' },
+    instance: { id: randomUUID(), shared: base.shared.backend === 'redis' ? 'redis' : 'local', trouble: base.shared.trouble },
     warnings: () => [...env.warnings, ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
   })
 }

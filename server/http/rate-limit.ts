@@ -1,7 +1,9 @@
 import type { Context, Next } from 'koa'
+import type { Redis } from 'ioredis'
 import ratelimit from 'koa-ratelimit'
 import { fail } from '../core/errors.ts'
 import type { Limit } from '../core/contract.ts'
+import { ALONE, type Shared } from '../lib/redis.ts'
 
 const MINUTE_MS = 60_000
 
@@ -18,10 +20,11 @@ export interface RateLimits {
 }
 
 /**
- * Counts per client address and bucket, in memory. Routes that name one bucket share its count. Addresses whose minute is over
- * are forgotten within another one; the library itself would keep them for ever.
+ * Counts per client address and bucket, in the memory that replicas share, or in this one's own while there is none. Routes that
+ * name one bucket share its count. Addresses whose minute is over are forgotten within another one; the library itself would keep
+ * them for ever.
  */
-export function createRateLimits(now: () => number = Date.now): RateLimits {
+export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
   const buckets = new Map<string, Map<string, Kept>>()
   let swept = now()
 
@@ -34,11 +37,22 @@ export function createRateLimits(now: () => number = Date.now): RateLimits {
     middleware({ bucket, perMinute }) {
       const db = buckets.get(bucket) ?? new Map<string, Kept>()
       buckets.set(bucket, db)
-      const count = ratelimit({ driver: 'memory', db, duration: MINUTE_MS, max: perMinute, id: ctx => String(ctx.state.clientIp) })
+      const options = { duration: MINUTE_MS, max: perMinute, id: (ctx: { readonly state: { readonly clientIp?: unknown } }) => String(ctx.state.clientIp) }
+      const alone = ratelimit({ ...options, driver: 'memory', db })
+      const together = (client: Redis): typeof alone => ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${bucket}` } as never)
+      async function count(ctx: Context, next: () => Promise<void>): Promise<void> {
+        const client = shared.client()
+        if (client === undefined) return alone(ctx as never, next)
+        try {
+          return await together(client)(ctx as never, next)
+        } catch {
+          return alone(ctx as never, next) // Redis went away in between: the count goes on here, nobody is let off
+        }
+      }
       return async (ctx, next) => {
         if (now() - swept >= MINUTE_MS) sweep()
         let passed = false
-        await count(ctx as never, async () => { passed = true })
+        await count(ctx, async () => { passed = true })
         const limited = ctx.state.rateLimit as { readonly after: number } | undefined
         const reset = Number(ctx.response.get('X-RateLimit-Reset'))
         if (Number.isFinite(reset)) ctx.set('X-RateLimit-Reset', String(Math.ceil(reset)))

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { ALONE, type Shared } from '../lib/redis.ts'
 
 /** What the live streams tell: small, without secrets, the same for every role. */
 export interface LiveEvent {
@@ -17,7 +18,7 @@ export interface Events {
 const KEPT = 1000
 
 /** Makes the list. Ids are `<start>-<n>`: after a restart an old id is not ours, and its client gets all that is kept. */
-export function createEvents({ clock, kept = KEPT }: { readonly clock: Clock; readonly kept?: number }): Events {
+export function createEvents({ clock, kept = KEPT, shared = ALONE }: { readonly clock: Clock; readonly kept?: number; readonly shared?: Pick<Shared, 'tell' | 'hear'> }): Events {
   const life = clock.now().getTime().toString(36)
   const ring: LiveEvent[] = [] // ring[n % kept] is event n
   let next = 0
@@ -58,12 +59,18 @@ export function createEvents({ clock, kept = KEPT }: { readonly clock: Clock; re
     }
   }
 
+  function add(event: LiveEvent): void {
+    ring[next % kept] = event
+    next++
+    for (const wake of waiting) wake()
+    waiting.clear()
+  }
+  shared.hear('events', event => add(event as LiveEvent))
+
   return {
     emit: event => {
-      ring[next % kept] = event
-      next++
-      for (const wake of waiting) wake()
-      waiting.clear()
+      add(event)
+      shared.tell('events', event)
     },
     follow: (lastId, signal) => from(cursorAfter(lastId), signal),
   }

@@ -1,10 +1,11 @@
 import type { Db, Queryable } from '../../db/db.ts'
 import { cached } from '../../lib/cached.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { ALONE, type Shared } from '../../lib/redis.ts'
 
 /**
  * Which sessions were ended before their time. Asked on every request, so an answer costs no query; where several replicas
- * share one database, an end elsewhere is known within a second.
+ * share one database, an end elsewhere is known within a second, and at once where they share a Redis.
  */
 export interface Revocations {
   /** Ends these for good, also over a restart. `until` is when the last of their tokens would have expired. */
@@ -16,8 +17,13 @@ export interface Revocations {
 const FRESH_MS = 1_000
 
 /** In the table `ended_token`, and in memory as it was read a second ago. What this process revokes is known to it at once. */
-export function createRevocations({ db, clock }: { readonly db: Db; readonly clock: Clock }): Revocations {
+export function createRevocations({ db, clock, shared = ALONE }: { readonly db: Db; readonly clock: Clock; readonly shared?: Pick<Shared, 'tell' | 'hear'> }): Revocations {
   const own = new Map<string, Date>()
+  // only ever adds: with Redis away or lying, nobody is let in whom the database would keep out
+  shared.hear('revoked', message => {
+    const { ids, until } = message as { ids: string[]; until: string }
+    for (const id of ids) own.set(id, new Date(until))
+  })
   const known = cached({
     clock, ms: FRESH_MS,
     read: async () => {
@@ -30,6 +36,7 @@ export function createRevocations({ db, clock }: { readonly db: Db; readonly clo
     async revoke(ids, until) {
       await db.query('insert into ended_token (id, until) select unnest($1::text[]), $2 on conflict do nothing', [ids, until])
       for (const id of ids) own.set(id, until)
+      shared.tell('revoked', { ids, until: until.toISOString() })
       await db.query('delete from ended_token where until <= $1', [clock.now()])
     },
     isRevoked: async id => own.has(id) || (await known()).has(id),

@@ -26,7 +26,8 @@ export interface HealthDeps {
   /** Whether reprepro is there, and whether it is the publisher. */
   readonly reprepro: () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }>
   readonly license: () => { readonly edition: string; readonly active: boolean; readonly issued_to: string | null; readonly expires_at?: string | null; readonly warning?: string | null }
-  readonly instance: { readonly id: string; readonly shared: 'redis' | 'local' }
+  /** `trouble`: why the shared memory does not answer. */
+  readonly instance: { readonly id: string; readonly shared: 'redis' | 'local'; readonly trouble?: () => string | undefined }
   /** More that an operator should know, in whole sentences; shown as they are. */
   readonly warnings?: () => readonly string[]
 }

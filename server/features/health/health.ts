@@ -96,6 +96,7 @@ export function createHealth(deps: HealthDeps): Health {
     const disk = await space(layout.root).catch((error: unknown) => ({ error: publicReason(error) }))
     const { leader, started } = deps.scheduler()
     const { id, shared } = deps.instance
+    const trouble = deps.instance.trouble?.()
     return {
       packages: {
         ok: counts !== undefined, total_manifests: counts === undefined ? null : packagesIn(counts),
@@ -114,7 +115,7 @@ export function createHealth(deps: HealthDeps): Health {
         ok: true, is_leader: leader, instance_id: id, scheduler_active: leader && started,
         job_state_backend: { scan: shared, install: shared, mirror: shared, sync: shared, sse: shared, logs: shared },
       },
-      cache_backend: { ok: true, backend: shared === 'redis' ? 'redis' : 'memory' },
+      cache_backend: { ok: trouble === undefined, backend: shared === 'redis' ? 'redis' : 'memory', ...(trouble === undefined ? {} : { error: trouble }) },
       warnings: warnings(),
     }
   }

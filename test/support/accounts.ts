@@ -29,8 +29,10 @@ export interface TestAccounts {
   readonly app: TestApp
   readonly auth: Auth
   readonly settings: Settings
-  /** What was mailed; `refuse` makes the mail server refuse. */
-  readonly mailed: QueuedMail[] & { refuse?: boolean }
+  /** What was mailed. */
+  readonly mailed: QueuedMail[]
+  /** How the mail server is today; it refuses while `isDown`. */
+  readonly post: { isDown: boolean }
   /** What was logged as a warning. */
   readonly warned: string[]
   readonly authenticate: Authenticate
@@ -53,6 +55,8 @@ export interface AccountOptions {
   /** Other routes beside, or before, those of accounts. */
   readonly routes?: readonly BoundRoute[]
   readonly directory?: Directory
+  /** The real one instead of a list. */
+  readonly mailer?: (settings: Settings) => { send(mail: QueuedMail): Promise<void> }
   /** An existing one, which is then kept at the end. */
   readonly stock?: Stock
 }
@@ -63,14 +67,15 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
   const { db, audit, outbox, clock } = stock
   const box = createSecretBox(SECRET)
   const settings = await createSettings({ layout: stock.layout, box, production: false, isEnterprise: () => true })
-  const mailed: TestAccounts['mailed'] = []
+  const mailed: QueuedMail[] = []
+  const post = { isDown: false }
   const warned: string[] = []
   const log = { warn: (_: unknown, message?: string) => { warned.push(message ?? '') } } as never
   const send = async (mail: QueuedMail): Promise<void> => {
-    if (mailed.refuse === true) throw new Error('421 try later')
+    if (post.isDown) throw new Error('421 try later')
     mailed.push(mail)
   }
-  const queue = createMailQueue({ db, outbox, clock, box, log, mailer: { send } })
+  const queue = createMailQueue({ db, outbox, clock, box, log, mailer: options.mailer?.(settings) ?? { send } })
   const auth = createAuth({
     db, audit, outbox, clock, box, settings, log, random: randomBytes, jwtSecret: SECRET, jwtMinutes: 60, directory, revocations: createRevocations({ db, clock }),
     mail: { isReady: () => settings.now().email.enabled, owe: queue.owe },
@@ -81,7 +86,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken, hashPassword })
   const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...bind(setup, setupHandlers, { firstAdmin })] })
   return {
-    stock, app, auth, settings, mailed, warned, accounts, apiTokens, authenticate,
+    stock, app, auth, settings, mailed, post, warned, accounts, apiTokens, authenticate,
     user: async (username, role, password = PASSWORD) => {
       await db.query('insert into account (username, password_hash, role) values ($1, $2, $3)', [username, await bcrypt.hash(password, 4), role])
     },

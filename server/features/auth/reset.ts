@@ -7,11 +7,14 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import { hashPassword, hashToken, weaknessOf } from './passwords.ts'
-import { findResetAccounts, findResetOwner, keepReset, takeReset } from './reset-store.ts'
+import { findResetAccounts, findResetOwner, keepReset, takeReset, type Receiver } from './reset-store.ts'
+import { spendOnce } from './revocations.ts'
 import { setPassword } from './store.ts'
 
 /** Who forgot a password, as they say it. */
 export interface Asked { readonly email?: string | undefined; readonly username?: string | undefined; readonly ip: string }
+
+interface Noted extends Asked { readonly id: string }
 
 export interface PasswordReset {
   /** Notes the wish and nothing else: it costs and answers the same whether anybody is known by that name. */
@@ -57,11 +60,13 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
     return `${settings.now().app_url.replace(/\/+$/, '')}/#/reset-password?token=${token}`
   }
 
-  async function mailTo({ username, email }: { readonly username: string; readonly email: string }, ip: string): Promise<void> {
+  async function mailTo({ username, email }: Receiver, { id, ip }: Noted): Promise<void> {
     const token = random(32).toString('base64url')
     const now = clock.now()
     const until = new Date(now.getTime() + MINUTES * 60_000)
     await db.tx(async tx => {
+      // a debt may be delivered twice, and a second link would end the first
+      if (!await spendOnce(tx, `reset:${id}:${username}`, until)) return
       if (!await keepReset(tx, { username, hash: hashToken(token), now, until, most: MOST_MAILS })) return
       await audit.owe(tx, { action: 'PASSWORD_RESET', result: 'WARNING', user: username, detail: 'A link was asked for and mailed.', ip })
       await mail.owe(tx, { to: email, subject: 'Gatehouse: set a new password', text: wordsOf(username, linkFor(token)) }, until)
@@ -72,7 +77,8 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
   return {
     async ask(asked) {
       // sealed because it is somebody's address; and one row whoever it is, so that the time says nothing
-      await outbox.owe(db, `reset:${box.seal(JSON.stringify(asked))}`)
+      const noted: Noted = { ...asked, id: random(12).toString('base64url') }
+      await outbox.owe(db, `reset:${box.seal(JSON.stringify(noted))}`)
       outbox.nudge()
     },
     async deliver(rests) {
@@ -82,8 +88,8 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
         return
       }
       for (const rest of rests) {
-        const asked = JSON.parse(box.open(rest).toString('utf8')) as Asked
-        for (const person of await findResetAccounts(db, asked)) await mailTo(person, asked.ip)
+        const asked = JSON.parse(box.open(rest).toString('utf8')) as Noted
+        for (const person of await findResetAccounts(db, asked)) await mailTo(person, asked)
       }
     },
     async reset({ token, password, ip }) {

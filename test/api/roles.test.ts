@@ -3,7 +3,7 @@ import { api } from '../../server/api.ts'
 import { ROLES, type Role } from '../../server/core/access.ts'
 import type { BoundRoute, Row } from '../../server/core/contract.ts'
 import { freshAddress } from '../support/app.ts'
-import { startAccounts, type TestAccounts } from '../support/accounts.ts'
+import { PASSWORD, startAccounts, type TestAccounts } from '../support/accounts.ts'
 
 /** Who may, as the specification says it: its endpoint tables and its permission summary. `-` is nobody without a credential. */
 const EVERYONE: readonly (Role | '-')[] = ['-', ...ROLES]
@@ -19,6 +19,9 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /auth/users': ADMINS, 'POST /auth/users': ADMINS, 'PATCH /auth/users/{username}': ADMINS, 'DELETE /auth/users/{username}': ADMINS,
   'POST /auth/users/{username}/reset-password': ADMINS,
   'GET /auth/api-tokens': ADMINS, 'POST /auth/api-tokens': ADMINS, 'DELETE /auth/api-tokens/{token_id}': ADMINS,
+  'POST /auth/forgot-password': EVERYONE, 'POST /auth/reset-password': EVERYONE,
+  'POST /auth/mfa/setup': ANY, 'POST /auth/mfa/confirm': ANY, 'POST /auth/mfa/authenticate': EVERYONE, 'POST /auth/mfa/disable': ANY,
+  'POST /auth/mfa/recovery-codes': ANY, 'GET /auth/mfa/recovery-codes/count': ANY,
   'POST /setup/': EVERYONE, 'GET /setup/status': EVERYONE,
   // Packages and artifacts, Upload
   'GET /packages/': ANY, 'GET /artifacts/': ANY, 'GET /artifacts/{name}': ANY, 'GET /artifacts/{name}/dependencies': ANY, 'GET /artifacts/{name}/install': ANY,
@@ -41,6 +44,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
 
 /** Routes that the specification names without a path, or that the contract adds. */
 const OURS: Record<string, readonly (Role | '-')[]> = {
+  'GET /auth/mfa/status': ANY, 'DELETE /auth/users/{username}/mfa': ADMINS,
+  'POST /auth/logout': ANY, 'POST /auth/refresh': ANY, 'GET /auth/sessions': ANY, 'DELETE /auth/sessions': ANY, 'DELETE /auth/sessions/{id}': ANY,
   'GET /artifacts/audit/integrity': AUDITORS,
   'GET /settings/schema': ADMINS, 'GET /settings/gpg': ADMINS, 'POST /settings/gpg/generate': ADMINS, 'GET /settings/gpg/export': ADMINS,
 }
@@ -50,14 +55,36 @@ const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/'
 
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
-  const { summary, access, limit, root, also }: Row = real
-  const row = { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also } }
+  const { summary, access, limit, root, also, scoped }: Row = real
+  const row = { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also }, ...scoped === undefined ? {} : { scoped } }
   return { key, row: { ...row, reply: {} as never }, handle: () => ({ reached: key }) }
 })
+
+/** What else can be sent in place of an access token. Each is an admin's, so that nothing but its kind keeps it out. */
+interface Odd { setup: string; challenge: string; deactivated: string; ended: string; uploads: string; jammy: string }
 
 let it: TestAccounts
 const sessions = new Map<Role, string>()
 const tokens = new Map<Role, string>()
+const odd: Odd = { setup: '', challenge: '', deactivated: '', ended: '', uploads: '', jammy: '' }
+
+async function makeOdd(): Promise<void> {
+  const by = { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' } as const
+  odd.uploads = (await it.apiTokens.create({ name: 'up', role: 'admin', scope: { uploadOnly: true } }, by)).token
+  odd.jammy = (await it.apiTokens.create({ name: 'jammy', role: 'admin', scope: { distributions: ['jammy'] } }, by)).token
+  for (const name of ['setup', 'challenge', 'deactivated', 'ended']) await it.user(name, 'admin')
+  odd.deactivated = await it.session('deactivated')
+  await it.stock.db.query(`update account set active = false where username = 'deactivated'`)
+  odd.ended = await it.session('ended')
+  await it.auth.sessions.end('ended', (await it.auth.sessions.list('ended')).map(({ id }) => id))
+  await it.stock.db.query(`update account set mfa_secret = 'sealed' where username = 'challenge'`)
+  await it.settings.patch({ mfa_policy: { enforce_admin_mfa: true, grace_period_days: 0 } })
+  for (const name of ['setup', 'challenge'] as const) {
+    const entered = await it.auth.login.login({ username: name, password: PASSWORD, ip: '', agent: '' })
+    expect(entered.kind).toBe(name)
+    odd[name] = entered.token
+  }
+}
 beforeAll(async () => {
   it = await startAccounts({ routes: reached })
   for (const role of ROLES) {
@@ -66,6 +93,7 @@ beforeAll(async () => {
     const { token } = await it.apiTokens.create({ name: `ci-${role}`, role }, { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' })
     tokens.set(role, token)
   }
+  await makeOdd()
 })
 afterAll(() => it.close())
 
@@ -92,8 +120,17 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
     expect(found).toEqual(expected)
   })
 
-  test('a bad credential opens only what is public', async () => {
-    expect(await statusOf(key, `svc_${'x'.repeat(43)}`)).toBe(allowed.includes('-') ? 200 : 401)
+  test('what is no access token opens only what is public; a setup token also the set-up of a second factor', async () => {
+    const closed = allowed.includes('-') ? 200 : 401
+    for (const token of [`svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended]) expect(await statusOf(key, token)).toBe(closed)
+    expect(await statusOf(key, odd.setup)).toBe(key === 'POST /auth/mfa/setup' || key === 'POST /auth/mfa/confirm' ? 200 : closed)
+  })
+
+  test('an API token with limits does no more than its limits, whatever its role', async () => {
+    const isUpload = key.startsWith('POST /upload/')
+    const isOpen = allowed.includes('-') || isUpload || key === 'GET /auth/me'
+    expect(await statusOf(key, odd.uploads)).toBe(isOpen ? 200 : 403)
+    expect(await statusOf(key, odd.jammy)).toBe(isOpen || (key.startsWith('GET ') && allowed === ANY) ? 200 : 403)
   })
 })
 

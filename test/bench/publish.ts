@@ -63,7 +63,7 @@ async function stock({ db, layout, one }: { readonly db: Db; readonly layout: La
   }
 }
 
-async function ours(root: string, size: number): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure }> {
+async function ours(root: string, size: number): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure }> {
   const layout = createLayout(join(root, 'repos'))
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
   const db = createDb(embedded)
@@ -86,10 +86,12 @@ async function ours(root: string, size: number): Promise<{ readonly first: Figur
     await stock({ db, layout, one }, size + n, size + n + 1)
     adds.push(await timed(() => publisher.publish(JAMMY)))
   }
+  const [oldest] = (await publisher.generations(JAMMY)).generations
+  const back = await timed(() => publisher.rollback(JAMMY, oldest?.n ?? 1, () => Promise.resolve()))
   await publisher.close()
   await db.close()
   await embedded.stop()
-  return { first, cold, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
+  return { first, cold, back, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
 }
 
 async function reprepro(root: string, size: number): Promise<Figure> {
@@ -112,8 +114,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
   for (const size of args.length === 0 ? [1_000, 10_000, 60_000] : args.map(Number)) {
     const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
     try {
-      const { first, cold, add } = await ours(root, size)
-      console.log(`${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED})`)
+      const { first, cold, back, add } = await ours(root, size)
+      console.log(`${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); back to an earlier generation ${show(back)}`)
       within &&= add.wall <= (size <= 10_000 ? 0.25 : 0.6)
       if (size > TOOLS_UP_TO || !isInstalled('reprepro', 'aptly')) continue
       await writeDebs(join(root, 'debs'), 0, size + 1)

@@ -1,8 +1,9 @@
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { join } from 'node:path'
 import { findDistribution, type Distribution } from '../core/distributions.ts'
 import { relPath } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
+import { createPairs, type Half } from './pairs.ts'
 import { sendFile } from './send-file.ts'
 
 export interface TreeDeps {
@@ -36,7 +37,7 @@ export function treeSegments(path: string): string[] | undefined {
 }
 
 /** Where a file may lie, in the order in which it is looked for, and whether its name stands for its bytes. */
-interface Place { readonly paths: readonly string[]; readonly forEver: boolean }
+interface Place { readonly paths: readonly string[]; readonly forEver: boolean; readonly half?: Pick<Half, 'codename' | 'arch' | 'name'> & { readonly path: string } }
 
 /** `jammy`, or `jammy@12` for one generation that is kept; only where the distribution is of this kind of repository. */
 function named(segment: string | undefined, family: Distribution['family']): { readonly distribution: Distribution; readonly n: number | undefined } | undefined {
@@ -70,7 +71,9 @@ function rpmPlace(layout: TreeDeps['layout'], [first, arch = '', top, ...rest]: 
   const isHashed = /^[0-9a-f]{64}-/.test(name)
   // who read the repomd of a moment ago asks for files that the live tree names no more
   const earlier = isHashed ? [join(layout.byHash(codename), arch, 'repodata', name)] : []
-  return { paths: [join(treeFolder(layout, at), arch, 'repodata', name), ...earlier], forEver: isHashed }
+  const path = join(arch, 'repodata', name)
+  const half = at.n === undefined && (name === 'repomd.xml' || name === 'repomd.xml.asc') ? { half: { codename, arch, name, path } as const } : {}
+  return { paths: [join(treeFolder(layout, at), path), ...earlier], forEver: isHashed, ...half }
 }
 
 /** `<codename>/main/<arch>/APKINDEX.tar.gz`, packages beside it, and `<key_file>` */
@@ -95,6 +98,13 @@ export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
     return segments[0] === 'dists' || segments[0] === 'pool' ? aptPlace(layout, segments) : rpmPlace(layout, segments)
   }
 
+  const pairs = createPairs({ layout, now: () => performance.now() })
+  async function pathsOf({ paths, half }: Place, ctx: Context): Promise<readonly string[]> {
+    if (half === undefined) return paths
+    const n = await pairs.generation({ ...half, client: String(ctx.state.clientIp), agent: ctx.get('user-agent') })
+    return n === undefined ? paths : [join(layout.generation(half.codename, n), half.path), ...paths]
+  }
+
   return async (ctx, next) => {
     const [, root, path = ''] = /^(\/repos\/|\/apk\/)(.+)$/.exec(ctx.path) ?? []
     if (root === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
@@ -109,7 +119,7 @@ export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
     }
     const place = placeOf(root, path)
     const type = path === 'gpg.key' ? 'application/pgp-keys' : typeOf(path)
-    for (const file of place?.paths ?? []) if (await sendFile(ctx, file, { type, cacheControl: place?.forEver === true ? FOR_EVER : ASK_AGAIN })) return
+    for (const file of place === undefined ? [] : await pathsOf(place, ctx)) if (await sendFile(ctx, file, { type, cacheControl: place?.forEver === true ? FOR_EVER : ASK_AGAIN })) return
     return next()
   }
 }

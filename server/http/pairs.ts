@@ -1,0 +1,59 @@
+import { readlink } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Codename } from '../core/identity.ts'
+import type { Layout } from '../files/layout.ts'
+
+/** One of the two files that only together say anything: an index and the signature over it. */
+export interface Half {
+  readonly codename: Codename
+  readonly arch: string
+  readonly name: 'repomd.xml' | 'repomd.xml.asc'
+  /** The client's address. */
+  readonly client: string
+  /** As the client names its program. */
+  readonly agent: string
+}
+
+/** Keeps the two halves of a signed index together for a client that fetches them while a publication goes live. */
+export interface Pairs {
+  /**
+   * Which generation answers: the live one for the half that this client fetches first, and that same one for the other half
+   * if it comes within ten seconds. @returns undefined where nothing is published
+   */
+  generation(half: Half): Promise<number | undefined>
+}
+
+const TOGETHER_MS = 10_000
+/** About 1 MB. The oldest are forgotten first; they get the live generation, as everybody did before. */
+const REMEMBERED = 10_000
+
+/** libzypp fetches the signature before the index, and looks at the index alone to see whether anything is new; all others begin with it. */
+const beginsWithSignature = (agent: string): boolean => agent.startsWith('ZYpp')
+
+/** Makes the memory; it is this process's own, as the generations are named on this machine's disk. @param now in ms, never goes back */
+export function createPairs({ layout, now }: { readonly layout: Pick<Layout, 'live'>; readonly now: () => number }): Pairs {
+  const begun = new Map<string, { readonly n: number; readonly at: number }>()
+
+  async function live(codename: Codename): Promise<number | undefined> {
+    const target = await readlink(layout.live(codename)).catch(() => undefined) // nothing is published
+    return target === undefined ? undefined : Number(basename(target))
+  }
+
+  return {
+    async generation({ codename, arch, name, client, agent }) {
+      const key = `${codename}/${arch} ${client} ${agent.slice(0, 100)}`
+      const isFirst = beginsWithSignature(agent) === (name === 'repomd.xml.asc')
+      if (!isFirst) {
+        const first = begun.get(key)
+        begun.delete(key)
+        if (first !== undefined && now() - first.at < TOGETHER_MS) return first.n
+        return live(codename)
+      }
+      const n = await live(codename)
+      begun.delete(key)
+      if (n !== undefined) begun.set(key, { n, at: now() })
+      if (begun.size > REMEMBERED) begun.delete(begun.keys().next().value ?? '')
+      return n
+    },
+  }
+}

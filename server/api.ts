@@ -13,9 +13,10 @@ import { sbom } from './features/sbom/contract.ts'
 import { security } from './features/security/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
+import { sso } from './features/sso/contract.ts'
 import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...health }
+export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
 export type Api = typeof api

@@ -9,6 +9,7 @@ import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
 import { composeSbom } from './compose/sbom.ts'
 import { composeSecurity, type Security } from './compose/security.ts'
+import { createLdapDirectory } from './directory/ldap.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
 import { cleanAll } from './features/retention/retention.ts'
@@ -89,10 +90,11 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const health = composeHealth(env, base, { antivirus, scheduler })
   const { bills } = composeSbom(env, base)
   const inbound = outbound.inbound({})
+  const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills,
-    auth: composeAuth(env, base, { log, mailer: outbound.mailer }), activeFormats: activeFormats(env.repoFormat),
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, directory, bills,
+    auth: composeAuth(env, base, { log, mailer: outbound.mailer, directory }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
     ...env, enterprise: base.licensing.allowed, routes, authenticate, limits, layout, uiFolder, metrics, log,

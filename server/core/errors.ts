@@ -89,6 +89,7 @@ export const ERRORS = {
   outbound_failed: [502, '{host} gave no answer that can be used: {why}.'],
   webhook_not_configured: [422, 'There is no address to send to. An admin sets notifications.webhook_url.'],
   webhook_failed: [502, '{host} did not take the message: it answered {said}.'],
+  ldap_failed: [502, 'The directory {server} cannot be used: {why}.'],
   bad_signature: [401, 'The signature is missing or wrong. Sign the body with HMAC-SHA-256 under WEBHOOK_SECRET and send X-Hub-Signature-256: sha256=<hex>.'],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],

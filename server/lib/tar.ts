@@ -191,6 +191,7 @@ export function createTarReader(options: TarOptions): TarReader {
   let ended = false
   let entries = 0
   let ahead: Ahead = {}
+  let headersAhead = 0
   /** What the body being collected is for. */
   let collecting: { readonly size: number; done(body: Buffer): TarEntry | undefined } | undefined
 
@@ -201,6 +202,8 @@ export function createTarReader(options: TarOptions): TarReader {
     if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
     const flag = String.fromCharCode(block[156] ?? 0)
     if (EXTENSIONS.includes(flag)) {
+      if (flag !== 'g') headersAhead += 1
+      if (dialect === 'ustar' && headersAhead > 1) malformed(`${what} holds two headers about one entry, of which its reader takes the last`)
       collecting = {
         size: extensionSize(block, flag, what),
         done(body) {
@@ -212,6 +215,7 @@ export function createTarReader(options: TarOptions): TarReader {
     }
     const entry = readEntry(block, ahead, what)
     ahead = {}
+    headersAhead = 0
     const most = options.keep?.(entry)
     if (most === undefined) {
       skip = Math.ceil(entry.size / BLOCK) * BLOCK

@@ -144,7 +144,7 @@ export async function createApkRoot({ repository, keys }: { readonly repository:
   await mkdir(join(folder, 'etc/apk/keys'), { recursive: true })
   for (const [name, pem] of Object.entries(keys)) await writeFile(join(folder, 'etc/apk/keys', name), pem)
   await writeFile(join(folder, 'etc/apk/repositories'), `${repository}\n`)
-  const apk = (...args: readonly string[]): Promise<Ran> => run(apkProgram ?? 'apk', ['--root', folder, '--arch', 'x86_64', '--no-cache', '--no-scripts', ...args])
+  const apk = (...args: readonly string[]): Promise<Ran> => run(apkProgram ?? 'apk', ['--root', folder, '--arch', 'x86_64', '--no-cache', ...args])
   const made = await apk('--initdb', '--no-network', 'add')
   if (made.code !== 0) throw new Error(`apk could not make a root: ${made.err}${made.out}`)
   return { folder, apk, close: () => rm(folder, { recursive: true, force: true }) }

@@ -166,6 +166,8 @@ function tars(): Row[] {
     data('tar of before POSIX, which apk refuses', [{ ...FILE, magic: '\0' }], /not ustar/),
     data('GNU long link target, which apk cuts off', [{ name: 'usr/l', type: '2', link: `/usr/${'x'.repeat(120)}` }], /GNU long link target/),
     data('GNU header with a prefix', [{ ...FILE, magic: 'ustar  \0', prefix: 'etc' }], /GNU header with a prefix/),
+    data('two pax headers about one file', [pax('path', 'usr/a'), pax('comment', 'x'), FILE], /two headers about one entry/),
+    data('pax header and GNU long name about one file', [pax('path', 'usr/a'), { name: '././@LongLink', type: 'L', body: 'usr/b\0' }, FILE], /two headers about one entry/),
     data('huge pax header', [pax('comment', 'x'.repeat(70_000)), FILE], /pax header of \d+ bytes/),
     data('damaged pax header', [{ name: 'PaxHeader', type: 'x', body: '99 path=x\n' }, FILE], /damaged pax header/),
     data('pax header with another size', [pax('size', '100'), FILE], /two different sizes/),

@@ -50,7 +50,7 @@ function unpackEntry(source: Source, entry: yauzl.Entry): Buffer {
  * lead out of a folder refuse the zip. Reads and unpacks without giving way, so it belongs into a thread of its own.
  * @throws Malformed for a damaged zip and for one beyond its limits
  */
-export function readZip(path: string, limits: ZipLimits, each: (name: string, bytes: Buffer, modified: Date) => void): Promise<void> {
+export function readZip(path: string, limits: ZipLimits, each: (name: string, bytes: Buffer) => void): Promise<void> {
   const { what, maxEntries, maxEntryBytes, maxTotalBytes } = limits
   const fd = openSync(path, 'r')
   const source = { fd, what, maxEntryBytes }
@@ -67,7 +67,7 @@ export function readZip(path: string, limits: ZipLimits, each: (name: string, by
         try {
           total += entry.uncompressedSize
           if (total > maxTotalBytes) malformed(`${what} unpacks to more than allowed`)
-          if (!entry.fileName.endsWith('/')) each(entry.fileName, unpackEntry(source, entry), entry.getLastModDate())
+          if (!entry.fileName.endsWith('/')) each(entry.fileName, unpackEntry(source, entry))
           zip.readEntry()
         } catch (error) {
           refuse(error)

@@ -18,6 +18,9 @@ export interface EngineStatus {
   readonly error?: string
 }
 
+/** `ecosystem` is `pypi`, `npm`, `maven`, `go`, `crates`, or a distribution's release such as `debian-12`. */
+export interface EmbeddedPackage { readonly ecosystem: string; readonly name: string; readonly version: string }
+
 /** What a scanner is given: what the package is, and its bytes unpacked. */
 export interface ScanSubject {
   readonly identity: PackageIdentity
@@ -26,6 +29,8 @@ export interface ScanSubject {
   readonly purl: string
   /** The format's own index facts; an engine takes from them what it knows by name, such as `modularity`. */
   readonly facts?: unknown
+  /** What it carries inside, by the names that advisories use: libraries of a lockfile, sources that were built in. */
+  readonly embedded?: readonly EmbeddedPackage[]
   inner(): AsyncIterable<InnerStream>
 }
 
@@ -52,6 +57,8 @@ export interface VulnerabilityAnswer {
   readonly coverage: CoverageAnswer
   readonly said: string
   readonly findings: readonly Finding[]
+  /** The program that answered, for engines that are one. */
+  readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }
 
 /** @throws EngineUnavailable from `scan` when it cannot answer */
@@ -68,6 +75,8 @@ export interface VulnerabilityScanner {
   readonly kind: 'vulnerability'
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
+  /** False where it is not installed: then it is not asked, and nobody waits for it. Absent for engines that are always there. */
+  isPresent?(): Promise<boolean>
   /** What it could say of packages of this distribution now; absent where an engine learns that only by scanning. */
   covers?(distribution: Distribution): Promise<DistributionCoverage>
 }

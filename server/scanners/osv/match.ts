@@ -1,0 +1,195 @@
+import { worse, type Finding, type Severity } from '../../core/findings.ts'
+import { cveOf, type Advisory } from './advisory.ts'
+import { familyOf, type Ecosystem } from './ecosystems.ts'
+import { isSameStream } from './modules.ts'
+import type { OrderId, Orders, VersionOrder } from './orders.ts'
+import { isWithin } from './ranges.ts'
+import { bestScore, ratingOf } from './severity.ts'
+import type { StoredRow } from './shards.ts'
+
+/** One package as it is asked about. Without a source it is its own. */
+export interface PackageQuery {
+  readonly ecosystem: Ecosystem
+  readonly name: string
+  /** With its epoch, as its format writes it. */
+  readonly version: string
+  readonly source?: { readonly name: string; readonly version: string }
+  readonly arch?: string
+  /** `name:stream:version:context` of the module it was built in (RPM). */
+  readonly module?: string
+}
+
+export interface Matched {
+  readonly findings: readonly Finding[]
+  /** The version is none that the ecosystem's order reads, so that ranges said nothing. */
+  readonly isUnreadable: boolean
+}
+
+const ENGINE = 'osv'
+/** A rebuild of the same source: `1.2-3+b1`. Source: Debian Developer's Reference, 5.10.2.1 */
+const BIN_NMU = /\+b\d+$/
+/** Builds for those who ask for them, with an epoch or release of their own; they only compare among themselves. */
+const FLAVOURS = [/\.ksplice\d*\./, /_fips$|\.fips|fips(?=\.|$)/, /\.cloud$|\.cloud\./]
+
+const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
+const flavourOf = (version: string): string => FLAVOURS.map(pattern => pattern.test(version) ? '1' : '0').join('')
+
+/** What the order needs of a query and its rows. */
+interface Reading {
+  readonly id: OrderId
+  readonly order: VersionOrder
+  readonly query: PackageQuery
+  readonly source: { readonly name: string; readonly version: string }
+}
+
+/** What is compared: the version of the source for rows that name sources. A source RPM's header has no epoch. */
+function versionFor(row: StoredRow, { id, query, source }: Reading): string {
+  if (row.by === 'binary') return query.version
+  return id === 'rpm' ? withoutEpoch(source.version) : source.version
+}
+
+/** Whether a row speaks of this build at all: name, architecture, module stream and flavour. */
+function speaksOf(row: StoredRow, reading: Reading): boolean {
+  const { id, query, source } = reading
+  if (row.name !== (row.by === 'source' ? source.name : query.name)) return false
+  if (row.archs !== undefined && query.arch !== undefined && !row.archs.includes(query.arch)) return false
+  if (id !== 'rpm') return true
+  const to = row.spans[0]?.to
+  if (to !== undefined && flavourOf(to) !== flavourOf(query.version)) return false
+  return isSameStream({ name: query.name, version: query.version, ...query.module === undefined ? {} : { module: query.module } }, { modules: row.modules, to })
+}
+
+type Answer = 'affected' | 'fine' | 'unreadable'
+
+function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
+  const order = row.order === undefined ? reading.order : orders[row.order]
+  const version = versionFor(row, reading)
+  if (row.versions?.some(one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0)) === true) return 'affected'
+  if (!order.isVersion(version)) return row.spans.length === 0 ? 'fine' : 'unreadable'
+  const spans = reading.id === 'rpm' && row.by === 'source' ? row.spans.map(({ to, ...span }) => to === undefined ? span : { ...span, to: withoutEpoch(to) }) : row.spans
+  return isWithin(version, spans, order) ? 'affected' : 'fine'
+}
+
+interface Judged { readonly row: StoredRow; readonly answer: Answer }
+
+/**
+ * An update may list several builds of one package, each of which has the fix: a package that is at one of them is fixed. Holds
+ * for RPM updates, whose rows are builds.
+ */
+function acrossBuilds(judged: readonly Judged[], id: OrderId): readonly Judged[] {
+  if (id !== 'rpm') return judged
+  const fixed = new Set(judged.filter(({ answer, row }) => answer === 'fine' && row.spans.length > 0).map(({ row }) => `${row.advisory.id}\0${row.by}`))
+  return judged.map(one => one.answer === 'affected' && fixed.has(`${one.row.advisory.id}\0${one.row.by}`) ? { row: one.row, answer: 'fine' } : one)
+}
+
+/** `DSA-5678` of `DSA-5678-2`, so that an update can be told from the repair of it. */
+const announcementOf = (id: string): string => id.replace(/-\d+$/, '')
+
+/**
+ * What decides about one CVE: the rows of the highest rank that speak of it; and of an update's repair, the update itself.
+ */
+function deciding(judged: readonly Judged[]): readonly Judged[] {
+  const rank = Math.max(...judged.map(({ row }) => row.advisory.rank))
+  const best = judged.filter(({ row }) => row.advisory.rank === rank)
+  return best.filter(({ row: { advisory } }) => advisory.regression !== true
+    || !best.some(({ row: other }) => other.advisory.regression !== true && announcementOf(other.advisory.id) === announcementOf(advisory.id)))
+}
+
+/** Joins names of one vulnerability: whoever shares an alias is one class. */
+function classesOf(advisories: readonly Advisory[]): (id: string) => readonly string[] {
+  const parent = new Map<string, string>()
+  const find = (id: string): string => {
+    const up = parent.get(id)
+    if (up === undefined || up === id) return id
+    const root = find(up)
+    parent.set(id, root)
+    return root
+  }
+  const names = new Set<string>()
+  for (const { id, aliases = [] } of advisories) {
+    for (const alias of [id, ...aliases]) {
+      names.add(alias)
+      parent.set(find(alias), find(id))
+    }
+  }
+  const members = new Map<string, string[]>()
+  for (const name of [...names].sort()) members.set(find(name), [...members.get(find(name)) ?? [], name])
+  return id => members.get(find(id)) ?? [id]
+}
+
+/** Under which names an advisory's findings go: its CVEs, those of its class, else one name for the whole class. */
+function idsOf(advisory: Advisory, classOf: (id: string) => readonly string[]): readonly string[] {
+  if (advisory.cves.length > 0) return advisory.cves
+  const all = classOf(advisory.id)
+  const cves = [...new Set(all.map(cveOf).filter(cve => cve !== undefined))]
+  if (cves.length > 0) return cves
+  return [all.find(id => id.startsWith('GHSA-')) ?? all.find(id => id === advisory.id) ?? advisory.id]
+}
+
+/** The distribution's word first, then the scores, then nothing. */
+function severityOf(id: string, rows: readonly StoredRow[]): { readonly severity: Severity; readonly cvss?: NonNullable<Finding['cvss']> } {
+  const cvss = bestScore([...new Set(rows.flatMap(({ advisory }) => advisory.vectors ?? []))])
+  const words = rows.map(({ ratings, severity, advisory }) => ratings?.[id] ?? severity ?? advisory.severity).filter(word => word !== undefined)
+  const word = words.reduce<Severity | undefined>((sofar, next) => sofar === undefined ? next : worse(sofar, next), undefined)
+  return { severity: word ?? (cvss === undefined ? 'unknown' : ratingOf(cvss)), ...cvss === undefined ? {} : { cvss } }
+}
+
+const MOST_LISTED = 8
+
+/** The lowest version that has all the fixes; undefined when one of them has none. */
+function fixOf(affected: readonly StoredRow[], reading: Reading, orders: Orders): string | undefined {
+  let fix: string | undefined
+  for (const row of affected) {
+    const order = row.order === undefined ? reading.order : orders[row.order]
+    const version = versionFor(row, reading)
+    const spans = row.spans.filter(span => order.isVersion(version) && isWithin(version, [span], order))
+    const to = spans.length === 0 || spans.some(span => span.to === undefined || span.closed === true) ? undefined : spans.map(span => span.to).find(one => one !== undefined)
+    if (to === undefined) return undefined
+    if (fix === undefined || order.compare(to, fix) > 0) fix = to
+  }
+  return fix
+}
+
+function findingOf(id: string, affected: readonly StoredRow[], reading: Reading, { orders, classOf }: { readonly orders: Orders; readonly classOf: (id: string) => readonly string[] }): Finding {
+  const { query, source } = reading
+  const advisories = [...new Set(affected.map(({ advisory }) => advisory))]
+  const names = [...new Set(advisories.map(advisory => advisory.id))].filter(name => name !== id && cveOf(name) !== id)
+  const aliases = [...new Set(advisories.flatMap(advisory => classOf(advisory.id)))].filter(name => name !== id)
+  const references = [...new Set(advisories.flatMap(advisory => advisory.references ?? []))].slice(0, MOST_LISTED)
+  const summary = advisories.map(advisory => advisory.summary).find(text => text !== undefined)
+  const fix = fixOf(affected, reading, orders)
+  const bySource = affected.every(({ by }) => by === 'source')
+  return {
+    id, package: query.name, ...severityOf(id, affected), detected_by: [ENGINE],
+    matched: { ecosystem: query.ecosystem, ...bySource ? source : { name: query.name, version: query.version } },
+    ...aliases.length === 0 ? {} : { aliases: aliases.slice(0, MOST_LISTED) }, ...fix === undefined ? {} : { fixed_in: fix },
+    ...summary === undefined ? {} : { summary }, ...names.length === 0 ? {} : { advisories: names.slice(0, MOST_LISTED) },
+    ...references.length === 0 ? {} : { references },
+  }
+}
+
+/**
+ * Which advisories a package is subject to. Pure: `rows` are those that the tables hold under its name and its source's.
+ * One finding per CVE; what a fix, a table of higher rank or another module stream settles is none.
+ */
+export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
+  const family = familyOf(query.ecosystem)
+  if (family === undefined) return { findings: [], isUnreadable: false }
+  const own = query.source ?? { name: query.name, version: family.order === 'deb' ? query.version.replace(BIN_NMU, '') : query.version }
+  const source = family.order === 'deb' && own.version === query.version ? { ...own, version: own.version.replace(BIN_NMU, '') } : own
+  const reading: Reading = { id: family.order, order: orders[family.order], query, source }
+  const speaking = rows.filter(row => speaksOf(row, reading))
+  const judged = acrossBuilds(speaking.map(row => ({ row, answer: judge(row, reading, orders) })), family.order)
+  const classOf = classesOf(family.kind === 'language' ? speaking.map(({ advisory }) => advisory) : [])
+  const byId = new Map<string, Judged[]>()
+  for (const one of judged) {
+    for (const id of idsOf(one.row.advisory, classOf)) byId.set(id, [...byId.get(id) ?? [], one])
+  }
+  const findings: Finding[] = []
+  for (const [id, all] of byId) {
+    // of language advisories one that says affected is enough: none of them is the distribution's own table
+    const affected = (family.kind === 'language' ? all : deciding(all)).filter(({ answer }) => answer === 'affected').map(({ row }) => row)
+    if (affected.length > 0) findings.push(findingOf(id, affected, reading, { orders, classOf }))
+  }
+  return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }
+}

@@ -1,0 +1,111 @@
+import type { Distribution } from '../../core/distributions.ts'
+import type { Finding } from '../../core/findings.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from '../scanner.ts'
+import { cveOf } from './advisory.ts'
+import { coverageOf } from './coverage.ts'
+import type { Database, Snapshot } from './database.ts'
+import { ecosystemOf, spellName } from './ecosystems.ts'
+import { readFeedStates } from './feed-state.ts'
+import { matchPackage, type Matched, type PackageQuery } from './match.ts'
+import type { Orders } from './orders.ts'
+import { bestScore, ratingOf } from './severity.ts'
+
+export interface OsvDeps {
+  readonly security: string
+  readonly database: Database
+  readonly orders: Orders
+  readonly clock: Clock
+  readonly maxAgeDays: () => number
+}
+
+/** The embedded engine: the loaded advisories, matched by each distribution's own rules. */
+export interface OsvScanner extends VulnerabilityScanner {
+  /** Looks up anything by ecosystem, name and version, such as the libraries that a package carries inside. @throws EngineUnavailable */
+  match(queries: readonly PackageQuery[]): Promise<readonly Matched[]>
+  covers(distribution: Distribution): Promise<DistributionCoverage>
+}
+
+const ID = 'osv'
+
+/** What a package is to be asked about: as itself and as its source. */
+export function queryOf({ identity, about, distribution, facts }: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
+  // only RPM headers have it, and only those of module builds
+  const { modularity } = typeof facts === 'object' && facts !== null ? facts as { readonly modularity?: unknown } : {}
+  return {
+    ecosystem: ecosystemOf(distribution).ecosystem, name: identity.name, version: identity.version, arch: identity.arch,
+    source: { name: about.source, version: about.source_version }, ...typeof modularity === 'string' && modularity !== '' ? { module: modularity } : {},
+  }
+}
+
+/** A score for those whose advisory brings none, from whoever else has rated the CVE. The distribution's word stays. */
+async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
+  const cve = cveOf(finding.id)
+  if (finding.cvss !== undefined || cve === undefined) return finding
+  const cvss = bestScore(await snapshot.vectors(cve))
+  if (cvss === undefined) return finding
+  return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
+}
+
+export function createOsvScanner({ security, database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
+  async function open(): Promise<Snapshot | undefined> {
+    try {
+      return await database.open()
+    } catch (error) {
+      throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+    }
+  }
+
+  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Matched> {
+    const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
+    const names = [spelled.name, ...query.source === undefined ? [] : [query.source.name]]
+    const { findings, isUnreadable } = matchPackage(spelled, await snapshot.rows(query.ecosystem, names), orders)
+    return { isUnreadable, findings: await Promise.all(findings.map(finding => rate({ ...finding, package: query.name }, snapshot))) }
+  }
+
+  async function covers(distribution: Distribution): Promise<DistributionCoverage> {
+    const snapshot = await open()
+    return coverageOf(distribution, { meta: snapshot?.meta, now: clock.now(), maxAgeDays: maxAgeDays(), checked: await readFeedStates(security) })
+  }
+
+  return {
+    id: ID, kind: 'vulnerability', covers,
+    async status() {
+      try {
+        const snapshot = await open()
+        if (snapshot === undefined) return { id: ID, ok: false, error: 'No vulnerability data is loaded.' }
+        const newest = Object.values(snapshot.meta.sources).map(source => source.as_of).sort().at(-1)
+        return { id: ID, ok: true, version: 'embedded', data_version: String(snapshot.meta.generation), ...newest === undefined ? {} : { data_at: newest } }
+      } catch (error) {
+        if (error instanceof EngineUnavailable) return { id: ID, ok: false, error: `${error.message}.` }
+        throw error
+      }
+    },
+    async match(queries) {
+      const snapshot = await open()
+      if (snapshot === undefined) return queries.map(() => ({ findings: [], isUnreadable: false }))
+      try {
+        return await Promise.all(queries.map(query => ask(snapshot, query)))
+      } catch (error) {
+        throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+      }
+    },
+    async scan(subject) {
+      const { coverage, said } = await covers(subject.distribution)
+      const snapshot = await open()
+      if (snapshot === undefined || coverage === 'no_data' || coverage === 'not_covered') return { coverage, said, findings: [] }
+      const queries = [queryOf(subject), ...subject.embedded ?? []]
+      let answers: readonly Matched[]
+      try {
+        answers = await Promise.all(queries.map(query => ask(snapshot, query)))
+      } catch (error) {
+        throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+      }
+      const findings = answers.flatMap(answer => answer.findings)
+      if (coverage === 'covered' && answers.some(({ isUnreadable }) => isUnreadable)) {
+        return { coverage: 'partial', said: `${said} The version ${subject.identity.version} is none that its advisories can be compared with.`, findings }
+      }
+      return { coverage, said, findings }
+    },
+  }
+}

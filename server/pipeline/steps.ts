@@ -7,21 +7,23 @@ import { formatStep } from './format-check.ts'
 import { provenanceStep } from './provenance.ts'
 import { signatureStep } from './signature.ts'
 import type { Step } from './subject.ts'
-import { vulnerabilitiesStep } from './vulnerabilities.ts'
+import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
 export interface StepDeps {
   readonly scanners: { readonly antivirus: readonly AntivirusScanner[]; readonly vulnerability: readonly VulnerabilityScanner[] }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
   readonly db: Queryable
+  /** What is known of exploitation is added to findings, where the settings say so. */
+  readonly enrich?: Enrich
 }
 
 /** The six steps in the specification's order. */
-export function createSteps({ scanners, keyring, db }: StepDeps): readonly Step[] {
+export function createSteps({ scanners, keyring, db, enrich }: StepDeps): readonly Step[] {
   return [
     formatStep,
     provenanceStep,
     antivirusStep(scanners.antivirus),
-    vulnerabilitiesStep(scanners.vulnerability),
+    vulnerabilitiesStep(scanners.vulnerability, enrich),
     signatureStep(keyring),
     dependenciesStep(db),
   ]

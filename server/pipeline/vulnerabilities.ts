@@ -1,9 +1,9 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
-import { hardestAction, type Report } from '../core/policy.ts'
+import { hardestAction, type EngineRecord, type Report } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
 import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 
-interface Answer { readonly coverage: CoverageAnswer | 'unavailable'; readonly said: string; readonly findings: readonly Finding[] }
+interface Answer extends Omit<VulnerabilityAnswer, 'coverage'> { readonly id: string; readonly coverage: CoverageAnswer | 'unavailable' }
 
 // the best coverage any engine has is the coverage there is
 const ORDER = ['covered', 'partial', 'stale', 'not_covered', 'no_data', 'unavailable'] as const
@@ -30,9 +30,17 @@ function found(findings: readonly Finding[], { settings, again }: Pick<Subject, 
   }
 }
 
-function reportOf(answers: readonly Answer[], subject: Pick<Subject, 'settings' | 'again'>): Report {
-  const findings = mergeFindings(answers.map(answer => answer.findings))
-  const coverage = ORDER.find(kind => answers.some(answer => answer.coverage === kind)) ?? 'no_data'
+/** How far the engines together can be believed. One that is there and does not answer is never made up for by another. */
+function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
+  if (answers.some(({ coverage }) => coverage === 'unavailable')) return 'unavailable'
+  return ORDER.find(kind => answers.some(({ coverage }) => coverage === kind)) ?? 'no_data'
+}
+
+const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecord =>
+  ({ id, coverage, said, findings: findings.length, ...binary === undefined ? {} : { binary } })
+
+function reportOf(answers: readonly Answer[], findings: readonly Finding[], subject: Pick<Subject, 'settings' | 'again'>): Report {
+  const coverage = coverageOf(answers)
   const said = answers.length === 0 ? 'No vulnerability engine is configured.' : answers.filter(answer => answer.coverage === coverage).map(answer => answer.said).join(' ')
   const known = findings.length === 0 ? undefined : found(findings, subject)
   if (known?.outcome === 'failed') return known
@@ -46,8 +54,18 @@ function reportOf(answers: readonly Answer[], subject: Pick<Subject, 'settings' 
   }
 }
 
-/** Step 4. Every engine is asked at once, what they find is merged. Old or missing data is told as such, never as no findings. */
-export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[]): Step {
+/** Adds what is known of exploitation. */
+export type Enrich = (findings: readonly Finding[]) => Promise<readonly Finding[]>
+
+async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
+  return isPresent === undefined || await isPresent()
+}
+
+/**
+ * Step 4. Every engine that is there is asked at once, what they find is merged. Old or missing data is told as such, never as no
+ * findings.
+ */
+export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], enrich?: Enrich): Step {
   return {
     name: 'vulnerabilities',
     async run(subject, signal) {
@@ -58,15 +76,18 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[]): 
         }
       }
       const scan = await scanSubject(subject, signal)
-      const answers = await Promise.all(scanners.map(async (scanner): Promise<VulnerabilityAnswer | Answer> => {
+      const asked = await Promise.all(scanners.map(async scanner => await isAsked(scanner) ? [scanner] : []))
+      const answers = await Promise.all(asked.flat().map(async (scanner): Promise<Answer> => {
         try {
-          return await scanner.scan(scan, signal)
+          return { id: scanner.id, ...await scanner.scan(scan, signal) }
         } catch (error) {
-          if (error instanceof EngineUnavailable) return { coverage: 'unavailable', findings: [], said: `${scanner.id} does not answer: ${error.message}.` }
+          if (error instanceof EngineUnavailable) return { id: scanner.id, coverage: 'unavailable', findings: [], said: `${scanner.id} does not answer: ${error.message}.` }
           throw error
         }
       }))
-      return reportOf(answers, subject)
+      const merged = mergeFindings(answers.map(answer => answer.findings))
+      const findings = enrich === undefined || !subject.settings.cve_policy.auto_enrich ? merged : await enrich(merged)
+      return { ...reportOf(answers, findings, subject), engines: answers.map(recordOf) }
     },
   }
 }

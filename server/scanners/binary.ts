@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { EngineUnavailable } from './scanner.ts'
+
+/** A program on disk, as the record of a scan names it. */
+export interface Binary { readonly path: string; readonly sha256: string }
+
+export interface BinaryDeps {
+  readonly name: string
+  /** Folders separated by `:`; relative ones are not looked at. */
+  readonly searchPath: string
+  /** The digest an admin expects, lower-case hex; empty for any. */
+  readonly pin: () => string
+  /** What is in the file of a build that must never be started. Matches are at most 100 bytes long. */
+  readonly refused?: RegExp
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK)
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}
+
+interface Looked { readonly sha256: string; readonly isRefused: boolean }
+
+async function look(path: string, refused: RegExp | undefined): Promise<Looked> {
+  const hash = createHash('sha256')
+  let isRefused = false
+  let end = ''
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    if (refused === undefined) continue
+    const text = end + chunk.toString('latin1')
+    isRefused ||= refused.test(text)
+    end = text.slice(-100)
+  }
+  return { sha256: hash.digest('hex'), isRefused }
+}
+
+/** Finds a program and knows its digest, which is taken again only when the file changed. */
+export function createBinary({ name, searchPath, pin, refused }: BinaryDeps): {
+  /** Undefined where it is not installed. @throws EngineUnavailable when it is refused, or another one than the pinned */
+  find(): Promise<Binary | undefined>
+} {
+  const folders = searchPath.split(':').filter(folder => isAbsolute(folder))
+  let known: { readonly key: string; readonly looked: Promise<Looked> } | undefined
+
+  async function locate(): Promise<string | undefined> {
+    for (const folder of folders) {
+      const path = join(folder, name)
+      if (await isProgram(path)) return realpath(path)
+    }
+    return undefined
+  }
+
+  return {
+    async find() {
+      const path = await locate()
+      if (path === undefined) return undefined
+      const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path)
+      const key = [path, dev, ino, size, mtimeMs, ctimeMs].join(' ')
+      if (known?.key !== key) {
+        known = { key, looked: look(path, refused) }
+        known.looked.catch(() => { known = undefined })
+      }
+      const { sha256, isRefused } = await known.looked
+      if (isRefused) throw new EngineUnavailable(name, `${path} is a build that is known to be malicious, and is not started. Remove it, and change every secret of this machine`)
+      const expected = pin().toLowerCase()
+      if (expected !== '' && expected !== sha256) throw new EngineUnavailable(name, `${path} has the SHA-256 ${sha256}, not the pinned ${expected}`)
+      return { path, sha256 }
+    },
+  }
+}

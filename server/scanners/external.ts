@@ -1,0 +1,143 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cached } from '../lib/cached.ts'
+import type { Clock } from '../lib/clock.ts'
+import { ToolFailed, type Ended, type Exec } from '../lib/exec.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { createBinary, type Binary } from './binary.ts'
+import { EngineUnavailable, type EngineStatus } from './scanner.ts'
+
+/** What an engine that is a program of its own needs. */
+export interface ExternalDeps {
+  readonly exec: Exec
+  /** Where programs are looked for: folders separated by `:`. */
+  readonly searchPath: string
+  /** The SHA-256 an admin pinned; empty for any. */
+  readonly pin: () => string
+  /** Where its database lies; it never updates that itself. */
+  readonly databaseFolder: string
+  /** Below it each run has a folder of its own, which is removed. */
+  readonly workFolder: string
+  readonly clock: Clock
+  /** Older data are `stale`. */
+  readonly maxAgeDays: () => number
+}
+
+/** What is known of an installed engine before it is asked: itself and its data. */
+export interface Installed { readonly binary: Binary; readonly version: string; readonly data: EngineData }
+
+/** `at` is ISO 8601. Without data an engine answers nothing. */
+export type EngineData = { readonly at: string; readonly version?: string } | { readonly missing: string }
+
+/** The fixed words of one engine. */
+export interface External {
+  readonly id: string
+  /** Its whole environment beside PATH and HOME. @param folder  of the run */
+  environment(databaseFolder: string): Readonly<Record<string, string>>
+  /** What is in the file of a build that must not even be started. */
+  readonly refused?: RegExp
+  /** Asks for version and data. @throws EngineUnavailable */
+  read(run: Run): Promise<Omit<Installed, 'binary'>>
+}
+
+/** Runs the engine in its own empty folder. @throws EngineUnavailable when it was cut short or could not be started */
+export type Run = (args: readonly string[], options?: { readonly deadlineMs?: number; readonly signal?: AbortSignal }) => Promise<Ended>
+
+export interface Engine {
+  /** True also for one that is there and cannot be used: it must be told of, not passed over. */
+  isPresent(): Promise<boolean>
+  /** Undefined where it is not installed. @throws EngineUnavailable when it is, and cannot be used */
+  installed(): Promise<Installed | undefined>
+  status(): Promise<EngineStatus>
+  isStale(data: EngineData): boolean
+  /** Writes the input into an empty folder and runs the engine there, one run at a time. @throws EngineUnavailable, the signal's reason */
+  ask(input: { readonly name: string; readonly text: string; readonly args: (file: string) => readonly string[] }, signal: AbortSignal): Promise<string>
+}
+
+const ASK_MS = 120_000
+const STATUS_MS = 20_000
+const STATUS_FOR_MS = 60_000
+const MOST_OUTPUT = 64 * 1024 * 1024
+const DAY_MS = 86_400_000
+
+/** The last line of what it complained of, short enough for a message. */
+export function lastWords(err: string): string {
+  const line = err.split('\n').map(text => text.trim()).filter(text => text !== '').at(-1) ?? ''
+  // eslint-disable-next-line no-control-regex -- colours and other control sequences are what is taken out
+  const plain = line.replace(/\u001b\[[0-9;]*m/g, '').replace(/[\u0000-\u001f\u007f]/g, ' ')
+  return plain === '' ? '' : `: ${plain.slice(0, 300)}`
+}
+
+/** An engine that is a program: found, digested, asked in a folder and an environment of its own, never two runs at a time. */
+export function createEngine({ id, environment, read, refused }: External, deps: ExternalDeps): Engine {
+  const { exec, clock, databaseFolder, workFolder } = deps
+  const binary = createBinary({ name: id, searchPath: deps.searchPath, pin: deps.pin, ...refused === undefined ? {} : { refused } })
+  const lock = createKeyedLock()
+
+  async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+    await mkdir(workFolder, { recursive: true })
+    const folder = await mkdtemp(join(workFolder, `${id}-`))
+    try {
+      return await work(folder)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  // HOME and the working folder are empty: no configuration of somebody's may tell an engine what to ignore
+  const runIn = (path: string, folder: string): Run => async (args, { deadlineMs = STATUS_MS, signal } = {}) => {
+    try {
+      return await exec(path, args, {
+        env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder, LC_ALL: 'C.UTF-8', NO_COLOR: '1', ...environment(databaseFolder) },
+        cwd: folder, deadlineMs, maxOutputBytes: MOST_OUTPUT, ...signal === undefined ? {} : { signal },
+      })
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof ToolFailed) throw new EngineUnavailable(id, error.message, error)
+      throw error
+    }
+  }
+
+  const look = async (): Promise<Installed | undefined> => {
+    const found = await binary.find()
+    if (found === undefined) return undefined
+    return inFolder(async folder => ({ binary: found, ...await read(runIn(found.path, folder)) }))
+  }
+  const installed = cached({ clock, ms: STATUS_FOR_MS, read: look })
+  const isStale = (data: EngineData): boolean => 'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
+
+  return {
+    installed, isStale,
+    async isPresent() {
+      try {
+        return await binary.find() !== undefined
+      } catch (error) {
+        if (error instanceof EngineUnavailable) return true
+        throw error
+      }
+    },
+    async status() {
+      try {
+        const now = await installed()
+        if (now === undefined) return { id, ok: false, error: 'It is not installed.' }
+        const { version, data } = now
+        if ('missing' in data) return { id, ok: false, version, error: data.missing }
+        const about = { id, version, data_at: data.at, ...data.version === undefined ? {} : { data_version: data.version } }
+        return isStale(data) ? { ...about, ok: false, error: `Its data are of ${data.at.slice(0, 10)}.` } : { ...about, ok: true }
+      } catch (error) {
+        if (!(error instanceof EngineUnavailable)) throw error
+        return { id, ok: false, error: `${error.message}.` }
+      }
+    },
+    ask: ({ name, text, args }, signal) => lock.run(id, () => inFolder(async folder => {
+      signal.throwIfAborted()
+      const found = await binary.find()
+      if (found === undefined) throw new EngineUnavailable(id, 'it is not installed any more')
+      const file = join(folder, name)
+      await writeFile(file, text)
+      const { code, out, err } = await runIn(found.path, folder)(args(file), { deadlineMs: ASK_MS, signal })
+      if (code !== 0) throw new EngineUnavailable(id, `it ended with ${code}${lastWords(err)}`)
+      return out.toString('utf8')
+    })),
+  }
+}

@@ -25,7 +25,7 @@ import { createSteps } from './pipeline/steps.ts'
 import { createPublisher, type Publication, type Publisher } from './publish/publisher.ts'
 import { newestSignatures } from './scanners/clamav-signatures.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
-import { createScanners } from './scanners/index.ts'
+import { createScanners, type Scanners } from './scanners/index.ts'
 
 /** The running service. */
 export interface Service {
@@ -69,11 +69,18 @@ function firstOf(scanners: readonly AntivirusScanner[]): AntivirusScanner {
   return first
 }
 
+export interface ComposeOptions {
+  readonly uiFolder: string
+  readonly log?: Log
+  /** Engines instead of the built-in ones: what lies outside is what tests stand in for. */
+  readonly engines?: Partial<Scanners>
+}
+
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
-export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel) }: { readonly uiFolder: string; readonly log?: Log }): Promise<Service> {
+export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel), engines = {} }: ComposeOptions): Promise<Service> {
   const base = await layFoundation(env, log)
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
-  const scanners = createScanners({ clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) } })
+  const scanners: Scanners = { ...createScanners({ clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) } }), ...engines }
   const antivirus = firstOf(scanners.antivirus)
   const outbound = await composeOutbound(env, base, log)
 
@@ -82,8 +89,9 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
-  const gate = createGate({ steps: createSteps({ scanners, keyring, db }), catalog, settings, signing, clock })
-  const security = composeSecurity(env, base, { catalog, scanners, antivirus, notices: outbound.notices, log })
+  const steps = createSteps({ scanners, keyring, db })
+  const gate = createGate({ steps, catalog, settings, signing, clock })
+  const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, notices: outbound.notices, log })
   const scheduler = composeJobs(base, { publisher, catalog, security }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })

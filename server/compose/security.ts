@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { StepName } from '../core/policy.ts'
 import type { Env } from '../env.ts'
 import { createDecisions } from '../features/security/decisions.ts'
 import type { SecurityDeps, Signatures } from '../features/security/deps.ts'
@@ -16,8 +17,7 @@ import type { Job } from '../jobs/scheduler.ts'
 import { runTool } from '../lib/exec.ts'
 import type { Log } from '../lib/log.ts'
 import type { Notices } from '../outbound/notices.ts'
-import { antivirusStep } from '../pipeline/antivirus.ts'
-import { vulnerabilitiesStep } from '../pipeline/vulnerabilities.ts'
+import type { Step } from '../pipeline/subject.ts'
 import { askClamd } from '../scanners/clamd-socket.ts'
 import { listSignatures } from '../scanners/clamav-signatures.ts'
 import type { Scanners } from '../scanners/index.ts'
@@ -60,14 +60,23 @@ function composeSignatures(env: Env, { layout, settings }: Foundation): Signatur
 export interface SecurityParts {
   readonly catalog: Catalog
   readonly scanners: Scanners
+  /** The gate's own, so that a later look is the same look. */
+  readonly steps: readonly Step[]
   readonly antivirus: AntivirusScanner
   readonly notices: Notices
   readonly log: Log
 }
 
-export function composeSecurity(env: Env, base: Foundation, { catalog, scanners, antivirus, notices, log }: SecurityParts): Security {
+function stepOf(steps: readonly Step[], name: StepName): Step {
+  const step = steps.find(one => one.name === name)
+  if (step === undefined) throw new Error(`there is no step ${name} in this build`)
+  return step
+}
+
+/** Builds the review side over the catalogue and the gate's steps. */
+export function composeSecurity(env: Env, base: Foundation, { catalog, scanners, steps: all, antivirus, notices, log }: SecurityParts): Security {
   const { db, pool, settings, audit, outbox, clock, metrics } = base
-  const steps = { vulnerabilities: vulnerabilitiesStep(scanners.vulnerability), antivirus: antivirusStep(scanners.antivirus) }
+  const steps = { vulnerabilities: stepOf(all, 'vulnerabilities'), antivirus: stepOf(all, 'antivirus') }
   const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   const rematch = createRematch({ db, rescans, clock, log })

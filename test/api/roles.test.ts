@@ -29,7 +29,10 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /artifacts/audit/logs': AUDITORS, 'POST /artifacts/admin/sync-index': MAINTAINERS,
   'POST /upload/': UPLOADERS, 'POST /upload/stream': UPLOADERS,
   // Security
-  'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS, 'GET /security/clamav/status': ANY,
+  'GET /security/vulnerabilities': ANY, 'GET /security/packages-posture': ANY, 'GET /security/packages': MAINTAINERS, 'GET /security/packages/{name}/{version}/cve': ANY,
+  'GET /security/review-queue': ANY, 'GET /security/packages/{name}/{version}/decision': ANY, 'POST /security/packages/{name}/{version}/decide': MAINTAINERS,
+  'POST /security/packages/{name}/{version}/rescan': MAINTAINERS, 'POST /security/packages/{name}/{version}/quarantine': MAINTAINERS, 'GET /security/report': ANY,
+  'POST /security/check-sla': ADMINS, 'GET /security/clamav/status': ANY, 'POST /security/clamav/update': ADMINS, 'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS,
   // SBOM: the endpoint table; the permission summary lets everybody read
   'GET /sbom/export': AUDITORS, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': AUDITORS,
   // Distributions: the permission summary lets maintainers initialise
@@ -44,6 +47,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
 
 /** Routes that the specification names without a path, or that the contract adds. */
 const OURS: Record<string, readonly (Role | '-')[]> = {
+  'POST /security/policy/preview': ADMINS, 'POST /security/packages/{name}/{version}/assign': MAINTAINERS, 'GET /security/decisions': ANY, 'GET /security/vulnerabilities/{cve}': ANY,
   'GET /auth/mfa/status': ANY, 'DELETE /auth/users/{username}/mfa': ADMINS,
   'POST /auth/logout': ANY, 'POST /auth/refresh': ANY, 'GET /auth/sessions': ANY, 'DELETE /auth/sessions': ANY, 'DELETE /auth/sessions/{id}': ANY,
   'GET /artifacts/audit/integrity': AUDITORS,

@@ -9,7 +9,10 @@ import { NAMED, OrNull, PAGE, SeverityName, StateName, Text, Time } from './sche
 
 const ActionName = Type.Unsafe<Action>(Type.Union((['block', 'review', 'warn', 'allow'] as const).map(action => Type.Literal(action)), { enum: ['block', 'review', 'warn', 'allow'] }))
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible'] as const
-const policy = Object.fromEntries(SEVERITIES.map(severity => [severity, ActionName])) as Record<typeof SEVERITIES[number], typeof ActionName>
+const policy = {
+  ...Object.fromEntries(SEVERITIES.map(severity => [severity, ActionName])) as Record<typeof SEVERITIES[number], typeof ActionName>,
+  kev_action: ActionName, epss_threshold: Type.Number({ minimum: 0, maximum: 1 }), epss_action: ActionName, require_fix: Type.Boolean(),
+}
 const Policy = Type.Object(policy)
 
 const PolicyPatch = Type.Partial(Type.Object(policy, { additionalProperties: false }), { additionalProperties: false })

@@ -1,11 +1,12 @@
 import type { CpioFile } from '../../lib/cpio.ts'
 import { typeOfMode } from '../../lib/cpio.ts'
-import { malformed, quote } from '../../lib/limited.ts'
+import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import type { RpmHeader } from './header.ts'
 import { FILE_GHOST, TAG } from './tags.ts'
 
-/** The most files a package may have. */
+/** The most files a package may have, and the most bytes they may have together. */
 export const MAX_FILES = 300_000
+export const PAYLOAD_BYTES = 8 * 2 ** 30
 const MAX_PATH = 4096
 // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
 const CONTROL = /[\u0000-\u001f\u007f]/
@@ -105,6 +106,8 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     const hasContent = type === 'symlink' || (type === 'file' && (links === undefined || last.get(links[i] ?? '') === i))
     return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0 }
   })
+  const total = files.reduce((sum, { isGhost: ghost, packedSize }) => sum + (ghost ? 0 : packedSize), 0)
+  if (total > PAYLOAD_BYTES) malformed(`the header lists files of ${total} bytes together, at most ${printBytes(PAYLOAD_BYTES)} are allowed`)
   for (const target of header.texts(TAG.filelinktos)) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
   mustNotGoThroughLinks(files)
   return files

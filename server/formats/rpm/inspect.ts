@@ -4,14 +4,13 @@ import { createDeadline, limited } from '../../lib/limited.ts'
 import type { Inspection } from '../format.ts'
 import { describe, factsOf, identityOf } from './describe.ts'
 import type { RpmFacts } from './facts.ts'
-import { readFiles } from './files.ts'
+import { PAYLOAD_BYTES, readFiles } from './files.ts'
 import type { RpmPackage } from './package.ts'
 import { openRpm, refuse } from './package.ts'
 import { createPayloadReader } from './payload.ts'
 import { readSignature } from './signature.ts'
 
-/** The budgets of `Format.inspect` that the header's own do not cover. */
-export const PAYLOAD_BYTES = 8 * 2 ** 30
+/** The budget of `Format.inspect` beside those of the header and the payload. */
 const SECONDS = 60
 
 async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {

@@ -33,6 +33,9 @@ export function createPayloadReader(files: readonly HeaderFile[]): PayloadReader
     found[index] = 1
     const listed = typeOfMode(files[index]?.mode ?? 0)
     if (listed !== entry.type) malformed(`${WHAT}: ${quote(name)} is a ${entry.type}, and the header says it is a ${listed ?? 'file'}`)
+    const size = files[index]?.size ?? 0
+    // of several hard links all but one are empty; what unpacks to more than the header says is a bomb or a lie
+    if (entry.size !== 0 && entry.size !== size) malformed(`${WHAT}: ${quote(name)} says it has ${entry.size} bytes, and the header says ${size}`)
   }
   return {
     push(chunk) {

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { codeOf } from '../../../test/support/routes.ts'
+import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createRebuild } from '../../catalog/rebuild.ts'
+import type { Finding, Severity } from '../../core/findings.ts'
+import type { Codename, PackageRef } from '../../core/identity.ts'
+import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
+import type { Notice } from '../../outbound/notices.ts'
+import type { Report } from '../../core/policy.ts'
+import type { Step } from '../../pipeline/subject.ts'
+import { createPool } from '../../files/pool.ts'
+import { getFormat } from '../../formats/index.ts'
+import { Value } from '@sinclair/typebox/value'
+import { slaDays } from '../../core/review.ts'
+import { createDecisions, type Said } from './decisions.ts'
+import { listDecisions } from './history.ts'
+import { readPosture } from './posture.ts'
+import { previewPolicy } from './policy-preview.ts'
+import { listReviews } from './queue.ts'
+import { createRematch } from './rematch.ts'
+import { reopenExpired } from './reopen.ts'
+import { createRescans } from './rescan.ts'
+import { createSlaWatch } from './sla.ts'
+import { listVulnerabilities } from './vulnerabilities.ts'
+import { findOne } from './which.ts'
+
+let stock: Stock
+let now: SettingsValue
+const settings = { now: () => now }
+beforeAll(async () => { stock = await createStock() })
+afterAll(() => stock.close())
+beforeEach(async () => {
+  await stock.clear()
+  await stock.db.query('truncate decision, sla_breach, finding')
+  now = Value.Create(SETTINGS) as SettingsValue
+  stock.clock.set('2026-03-01T10:00:00.000Z')
+})
+
+const finding = (id: string, severity: Severity, more: Partial<Finding> = {}): Finding => ({ id, package: 'hello', severity, detected_by: ['osv'], ...more })
+const held = (name: string, findings: readonly Finding[], by = 'ada'): Promise<unknown> => stock.put({ name, findings, state: 'pending_review', by })
+const find = (name: string) => findOne(stock.db, { name, version: '1.0' })
+const ref = (name: string): PackageRef => ({ format: 'deb', name, version: '1.0', arch: 'amd64', codename: 'jammy' as Codename })
+const stateOf = async (name: string): Promise<unknown> => (await stock.catalog.find(ref(name)))?.state
+const decide = async (name: string, more: Partial<Said> = {}) => createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(await find(name),
+  { decision: 'approve', justification: 'Seen.', cves: [], arrivedAt: stock.clock.now().toISOString(), ...more }, { name: 'mae' })
+const queue = async (sort: string, more = {}) => (await listReviews(stock.db, { states: ['pending_review'], ...more },
+  { paging: { page: 1, perPage: 50 }, sort, days: slaDays(now.cve_policy), now: stock.clock.now() })).packages.map(({ name }) => name)
+
+describe('the review queue', () => {
+  beforeEach(async () => {
+    await held('low', [finding('CVE-1', 'low', { epss: 0.5 })])
+    await held('high', [finding('CVE-2', 'high', { epss: 0.1 })])
+    stock.clock.set('2026-03-10T10:00:00.000Z')
+    await held('critical', [finding('CVE-3', 'critical', { epss: 0.3, fixed_in: '2' })])
+    await held('medium', [finding('CVE-4', 'medium', { kev: true })])
+    await held('empty', [])
+    await stock.put({ name: 'served', findings: [finding('CVE-2', 'high')] })
+  })
+  test.each<[string, string[]]>([
+    ['sla', ['critical', 'high', 'medium', 'low', 'empty']],
+    ['-sla', ['medium', 'high', 'critical', 'empty', 'low']],
+    ['severity', ['critical', 'high', 'medium', 'low', 'empty']],
+    ['kev', ['medium', 'low', 'critical', 'high', 'empty']],
+    ['epss', ['low', 'critical', 'high', 'medium', 'empty']],
+    ['age', ['low', 'high', 'critical', 'medium', 'empty']],
+    ['name', ['critical', 'empty', 'high', 'low', 'medium']],
+  ])('sorted by %s', async (sort, names) => {
+    expect(await queue(sort)).toEqual(names)
+  })
+  test.each<[object, string[]]>([
+    [{ severity: 'high' }, ['high']], [{ kev: true }, ['medium']], [{ fixable: true }, ['critical']], [{ overdue: true }, ['critical']], [{ overdue: false }, ['high', 'medium', 'low', 'empty']],
+    [{ q: 'cve-4' }, ['medium']], [{ q: 'HIG' }, ['high']], [{ q: '%' }, []], [{ distribution: 'noble' }, []], [{ format: 'deb', withFindings: true }, ['critical', 'high', 'medium', 'low']], [{ assignedTo: 'none', q: 'low' }, ['low']],
+  ])('narrowed to %j', async (filter, names) => {
+    expect(await queue('sla', filter)).toEqual(names)
+  })
+  test('is cut by the database, and a deadline of the settings moves every deadline', async () => {
+    now = { ...now, cve_policy: { ...now.cve_policy, sla_medium_days: 1 } }
+    const page = await listReviews(stock.db, { states: ['pending_review'] }, { paging: { page: 2, perPage: 2 }, sort: 'sla', days: slaDays(now.cve_policy), now: stock.clock.now() })
+    expect(page).toMatchObject({ total: 5, page: 2, per_page: 2, pages: 3, packages: [{ name: 'high', sla: { due_at: '2026-03-31T10:00:00.000Z', days_remaining: 21 } }, { name: 'low', sla: { due_at: null } }] })
+    expect(await queue('sla')).toEqual(['critical', 'medium', 'high', 'low', 'empty'])
+  })
+  test('the posture counts what counts, and the preview moves only what would move', async () => {
+    expect(await readPosture(stock.db, now.cve_policy, stock.clock.now())).toMatchObject({
+      total_packages: 6, by_status: { published: 1, pending_review: 5 }, by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 1 },
+      findings: { total: 5, open: 5, kev: 1, fixable: 1 }, review: { waiting: 5, overdue: 1, unassigned: 5, oldest_held_at: '2026-03-01T10:00:00.000Z' },
+    })
+    const preview = await previewPolicy(stock.db, { ...now.cve_policy, high: 'allow', kev_action: 'review', on_scanner_unavailable: 'hold' }, { page: 1, perPage: 50 }, new AbortController().signal)
+    expect(preview.items.map(({ name, from, to }) => `${name} ${from} ${to}`)).toEqual(['low pending_review published', 'high pending_review published', 'empty pending_review published'])
+  })
+})
+
+describe('an acceptance with an end', () => {
+  test('of a package: when it is over the package waits again, told in the audit log, once', async () => {
+    await held('hello', [finding('CVE-1', 'high')])
+    await decide('hello', { expiresAt: '2026-03-05T00:00:00.000Z' })
+    const reopen = () => reopenExpired({ db: stock.db, catalog: stock.catalog, settings, clock: stock.clock })
+    expect(await reopen()).toBe(0)
+    expect(await stateOf('hello')).toBe('published')
+    stock.clock.set('2026-03-05T00:00:00.000Z')
+    expect(await reopen()).toBe(1)
+    expect(await stock.catalog.find(ref('hello'))).toMatchObject({ state: 'pending_review', review: { held_at: '2026-03-05T00:00:00.000Z', held_for: 'The acceptance by mae ended at 2026-03-05T00:00:00.000Z.' } })
+    expect(await queue('sla')).toEqual(['hello'])
+    expect(await reopen()).toBe(0)
+    expect((await stock.audit.search({ page: 1, perPage: 9, action: 'SECURITY_DECISION' })).items.map(({ user, result }) => `${user} ${result}`)).toEqual(['review deadline WARNING', 'mae SUCCESS'])
+  })
+
+  test('of a vulnerability: it counts again, and holds the package only if the policy says so', async () => {
+    await stock.put({ name: 'hello', findings: [finding('CVE-1', 'medium'), finding('CVE-2', 'high')], state: 'pending_review' })
+    await decide('hello', { cves: ['CVE-1'], expiresAt: '2026-03-03T00:00:00.000Z' })
+    await decide('hello', { cves: ['CVE-2'], expiresAt: '2026-03-04T00:00:00.000Z' })
+    expect(await stateOf('hello')).toBe('published')
+    for (const [at, state, open] of [['2026-03-03T01:00:00.000Z', 'published', 1], ['2026-03-04T01:00:00.000Z', 'pending_review', 2]] as const) {
+      stock.clock.set(at)
+      expect(await reopenExpired({ db: stock.db, catalog: stock.catalog, settings, clock: stock.clock })).toBe(1)
+      expect(await stateOf('hello')).toBe(state)
+      expect(await stock.db.first('select open_count from package')).toEqual({ open_count: open })
+    }
+  })
+})
+
+test('a missed deadline is told once, also by two checks at the same moment; a package that is held again has a new one', async () => {
+  const told: Notice[] = []
+  const watch = createSlaWatch({ db: stock.db, outbox: stock.outbox, settings, clock: stock.clock, notices: { owe: async (_, notice) => { told.push(notice) } } })
+  for (const name of ['a', 'b', 'c']) await held(name, [finding('CVE-1', 'high')])
+  expect(await watch.check()).toMatchObject({ checked: 3, breached: 0, told: 0 })
+  stock.clock.set('2026-04-01T10:00:00.000Z')
+  const both = await Promise.all([watch.check(), watch.check()])
+  expect(both.map(check => check.told).reduce((a, b) => a + b)).toBe(3)
+  expect(told.flatMap(notice => notice.event === 'sla.breached' ? notice.packages.map(({ name }) => name) : []).sort()).toEqual(['a', 'b', 'c'])
+  expect(told[0]).toMatchObject({ event: 'sla.breached', packages: [{ version: '1.0', distribution: 'jammy', worst: 'high', due_at: '2026-03-31T10:00:00.000Z' }, {}, {}] })
+  await decide('a')
+  await stock.catalog.change({ kind: 'event', ref: ref('a'), event: 'hold', why: 'Again.' }, { name: 'mae' })
+  expect(await watch.check()).toMatchObject({ breached: 2, told: 0 })
+  stock.clock.set('2026-06-01T10:00:00.000Z')
+  await decide('b')
+  expect(await watch.check()).toMatchObject({ checked: 2, breached: 1, told: 0 }) // c; what was accepted in a does not count
+})
+
+describe('looking everything up again', () => {
+  let data: Record<string, readonly Finding[] | 'unavailable'>
+  const scan: Step = { name: 'vulnerabilities', run: async (subject): Promise<Report> => {
+    const { identity } = await subject.inspected(new AbortController().signal)
+    const found = data[identity.name] ?? []
+    return found === 'unavailable' ? { step: 'vulnerabilities', outcome: 'unavailable', verdict: 'unavailable', said: 'It does not answer.' }
+      : { step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: `${found.length} found.`, findings: found }
+  } }
+  const counted: string[] = []
+  const rescans = () => createRescans({
+    catalog: stock.catalog, pool: createPool({ layout: stock.layout, clock: stock.clock }), formats: getFormat, settings, clock: stock.clock,
+    steps: { vulnerabilities: scan, antivirus: scan }, metrics: { found: severity => { counted.push(severity) } },
+  })
+  const quiet = { info: () => undefined, warn: () => undefined, error: (what: unknown) => { throw new Error('nothing may fail here', { cause: what }) } } as unknown as Parameters<typeof createRematch>[0]['log']
+  const rematch = () => createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet })
+
+  test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new', async () => {
+    data = { new: [finding('CVE-9', 'critical')], warned: [finding('CVE-8', 'medium')], same: [finding('CVE-1', 'high')], lost: [], silent: 'unavailable', gone: [finding('CVE-1', 'high')] }
+    for (const name of ['new', 'warned', 'clean']) await stock.put({ name })
+    for (const name of ['same', 'lost', 'silent', 'gone']) await stock.put({ name, findings: [finding('CVE-1', 'high')] })
+    await stock.put({ name: 'out', state: 'quarantined' })
+    stock.clock.set('2026-03-02T03:30:00.000Z')
+    counted.length = 0
+    expect(await rematch().run()).toEqual({ same: 3, changed: 2, held: 1, unavailable: 1, failed: 0 })
+    expect(counted.sort()).toEqual(['critical', 'medium'])
+    const states = Object.fromEntries((await stock.db.query<{ name: string; state: string }>('select name, state from package')).map(({ name, state }) => [name, state]))
+    expect(states).toEqual({ new: 'pending_review', warned: 'published', same: 'published', lost: 'published', silent: 'published', gone: 'published', clean: 'published', out: 'quarantined' })
+    expect((await stock.catalog.find(ref('new')))?.review).toMatchObject({ held_for: 'new vulnerability data: New: CVE-9.', held_at: '2026-03-02T03:30:00.000Z' })
+    expect((await stock.catalog.find(ref('silent')))?.findings).toHaveLength(1)
+    expect((await stock.catalog.find(ref('same')))?.changed_at).toBe('2026-03-01T10:00:00.000Z')
+    // what went away and comes back is not new
+    data = { ...data, lost: [finding('CVE-1', 'high')] }
+    stock.clock.set('2026-03-03T03:30:00.000Z')
+    expect(await rematch().run()).toMatchObject({ held: 0, changed: 1 })
+    expect(await stateOf('lost')).toBe('published')
+    expect((await stock.audit.search({ page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(({ detail }) => detail)).toEqual(['No longer found: CVE-1.'])
+  })
+
+  test('gives up when no engine answers, and ends between two packages when the service stops', async () => {
+    data = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`p${n}`, 'unavailable' as const]))
+    for (const name of Object.keys(data)) await stock.put({ name })
+    const { unavailable } = await rematch().run()
+    expect(unavailable).toBeLessThan(40)
+    const stopped = rematch()
+    await stopped.stop()
+    expect(await stopped.run()).toEqual({ same: 0, changed: 0, held: 0, unavailable: 0, failed: 0 })
+  })
+
+  test('findings of a mechanism of its own are added, and may only hold', async () => {
+    await stock.put({ name: 'hello', findings: [finding('CVE-1', 'high')] })
+    expect(await rescans().report(ref('hello'), [finding('GHSA-1', 'critical', { package: 'lodash', detected_by: ['osv'] })], 'dependency scan')).toBe('held')
+    expect(await stock.catalog.find(ref('hello'))).toMatchObject({ state: 'pending_review', worst: 'critical', findings: [{ id: 'GHSA-1', package: 'lodash' }, { id: 'CVE-1' }], review: { held_for: 'dependency scan: New: GHSA-1.' } })
+    expect(await rescans().report(ref('hello'), [finding('GHSA-1', 'critical', { package: 'lodash' })], 'dependency scan')).toBe('same')
+  })
+})
+
+test('what everybody asks for is the same after the database was lost: decisions, acceptances, deadlines and findings', async () => {
+  await held('hello', [finding('CVE-1', 'high'), finding('CVE-2', 'medium', { epss: 0.5, kev: true })])
+  await decide('hello', { cves: ['CVE-2'], expiresAt: '2026-04-01T00:00:00.000Z' })
+  await stock.outbox.drain()
+  const read = async () => ({
+    found: await listVulnerabilities(stock.db, {}, { paging: { page: 1, perPage: 9 }, sort: 'id' }), decisions: (await listDecisions(stock.db, {}, { page: 1, perPage: 9 }, stock.clock.now())).items,
+    rows: await stock.db.query('select held_at, open_worst, open_rank, open_count, open_epss, open_kev, reopens_at from package'),
+  })
+  const before = await read()
+  expect(before.rows).toEqual([{ held_at: new Date('2026-03-01T10:00:00Z'), open_worst: 'high', open_rank: 5, open_count: 1, open_epss: null, open_kev: false, reopens_at: new Date('2026-04-01T00:00:00Z') }])
+  await stock.db.query('truncate package, decision, finding, sla_breach, artifact, package_offer')
+  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests })()
+  expect(await read()).toEqual(before)
+})
+
+test('decisions stay on record when their package is deleted', async () => {
+  await held('hello', [finding('CVE-1', 'high')])
+  await decide('hello', { decision: 'reject', justification: 'Not here.' })
+  await stock.catalog.change({ kind: 'delete', ref: ref('hello'), why: '' }, { name: 'mae' })
+  expect((await listDecisions(stock.db, { q: 'not HERE' }, { page: 1, perPage: 9 }, stock.clock.now())).items).toMatchObject([{ name: 'hello', decision: 'reject', decided_by: 'mae' }])
+  expect(await stock.db.query('select 1 from finding')).toEqual([])
+})
+
+test('a reviewer who looked before somebody else decided is refused, and nothing changes', async () => {
+  await held('hello', [finding('CVE-1', 'high')])
+  const stale = await find('hello')
+  await decide('hello', { decision: 'reject', justification: 'No.' })
+  const late = createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(stale, { decision: 'approve', justification: 'Yes.', cves: [], arrivedAt: stock.clock.now().toISOString() }, { name: 'max' })
+  expect(await codeOf(late)).toBe('already_decided')
+  expect(await stock.catalog.find(ref('hello'))).toMatchObject({ state: 'rejected', review: { history: [{ by: 'mae' }] } })
+})

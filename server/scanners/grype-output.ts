@@ -18,14 +18,14 @@ interface GrypeVulnerability extends GrypeRelated {
 export interface GrypeMatch {
   readonly vulnerability: GrypeVulnerability
   readonly relatedVulnerabilities?: readonly GrypeRelated[] | null
-  readonly artifact: { readonly name: string; readonly version: string; readonly purl?: string; readonly upstreams?: readonly { readonly name?: string }[] | null }
+  readonly artifact: { readonly name: string; readonly version?: string | null; readonly purl?: string; readonly upstreams?: readonly { readonly name?: string }[] | null }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function isMatch(value: unknown): value is GrypeMatch {
   return isObject(value) && isObject(value.vulnerability) && typeof value.vulnerability.id === 'string'
-    && isObject(value.artifact) && typeof value.artifact.name === 'string' && typeof value.artifact.version === 'string'
+    && isObject(value.artifact) && typeof value.artifact.name === 'string'
 }
 
 /** Reads the whole of it. @throws Error with the reason when it is cut off or no report of grype */
@@ -57,7 +57,7 @@ function bestCvss(lists: readonly (readonly GrypeCvss[] | null | undefined)[]): 
   return all.sort((a, b) => VERSIONS.indexOf(a.version) - VERSIONS.indexOf(b.version))[0]
 }
 
-const isCve = (id: string | undefined): id is string => id !== undefined && /^CVE-\d{4}-\d{4,}$/.test(id)
+const isCve = (id: string | undefined): id is string => id !== undefined && /^CVE-\d{4}-\d+$/.test(id)
 const MOST_REFERENCES = 5
 const LONGEST_SUMMARY = 300
 
@@ -99,7 +99,7 @@ export function grypeFindings({ vulnerability, relatedVulnerabilities, artifact 
       ...advisories.length === 0 ? {} : { advisories: [...new Set(advisories)] },
       ...score?.epss === undefined ? {} : { epss: score.epss }, ...score?.percentile === undefined ? {} : { epss_percentile: score.percentile },
       ...exploited === undefined ? {} : { kev: true, ...exploited.dueDate === undefined ? {} : { kev_due: exploited.dueDate.slice(0, 10) } },
-      ...vulnerability.namespace === undefined ? {} : { matched: { ecosystem: vulnerability.namespace, name: artifact.upstreams?.[0]?.name ?? artifact.name, version: artifact.version } },
+      ...vulnerability.namespace === undefined ? {} : { matched: { ecosystem: vulnerability.namespace, name: artifact.upstreams?.[0]?.name ?? artifact.name, version: artifact.version ?? '' } },
     }
   })
 }

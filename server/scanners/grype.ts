@@ -41,7 +41,7 @@ async function read(run: Run): Promise<{ readonly version: string; readonly data
   return { version, data: readDbStatus(status.out.toString('utf8'), status.err) }
 }
 
-const isControl = ({ artifact }: GrypeMatch, version: string): boolean => artifact.name === CONTROL_NAME && artifact.version.replace(/^0:/, '') === version
+const isControl = ({ artifact }: GrypeMatch, version: string): boolean => artifact.name === CONTROL_NAME && artifact.version?.replace(/^0:/, '') === version
 
 /** Which matches are ours, and whether the control was recognised as vulnerable. */
 export function sortMatches({ matches }: GrypeDocument, controlVersion: string): { readonly ours: readonly GrypeMatch[]; readonly isProven: boolean } {

@@ -7,6 +7,7 @@ import { composeHealth } from './compose/health.ts'
 import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
 import { bindRoutes } from './compose/routes.ts'
+import { composeSso } from './compose/sso.ts'
 import { composeSbom } from './compose/sbom.ts'
 import { composeSecurity, type Security } from './compose/security.ts'
 import { createLdapDirectory } from './directory/ldap.ts'
@@ -99,10 +100,11 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const { bills } = composeSbom(env, base)
   const inbound = outbound.inbound({})
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
+  const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
     env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, directory, bills,
-    auth: composeAuth(env, base, { log, mailer: outbound.mailer, directory }), activeFormats: activeFormats(env.repoFormat),
+    auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
     ...env, enterprise: base.licensing.allowed, routes, authenticate, limits, layout, uiFolder, metrics, log,

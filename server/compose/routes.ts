@@ -5,7 +5,6 @@ import type { ClientFacts } from '../core/client-setup.ts'
 import type { Distribution } from '../core/distributions.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import type { LdapDirectory } from '../directory/ldap.ts'
 import type { Env } from '../env.ts'
 import { artifacts } from '../features/artifacts/contract.ts'
 import { artifactHandlers } from '../features/artifacts/handlers.ts'
@@ -37,8 +36,6 @@ import { settingsHandlers } from '../features/settings/handlers.ts'
 import { setup } from '../features/setup/contract.ts'
 import type { FirstAdmin } from '../features/setup/first-admin.ts'
 import { setupHandlers } from '../features/setup/handlers.ts'
-import { sso } from '../features/sso/contract.ts'
-import { ssoHandlers } from '../features/sso/handlers.ts'
 import { uploads } from '../features/uploads/contract.ts'
 import { uploadHandlers } from '../features/uploads/handlers.ts'
 import { webhooks } from '../features/webhooks/contract.ts'
@@ -85,7 +82,7 @@ export interface RouteParts {
   readonly firstAdmin: FirstAdmin
   readonly outbound: Outbound
   readonly inbound: Inbound
-  readonly directory: LdapDirectory
+  readonly sso: readonly BoundRoute[]
   readonly auth: Auth
   readonly activeFormats: readonly Format[]
 }
@@ -120,7 +117,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(sbom, sbomHandlers, { db, bills: parts.bills }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
     ...bind(notifications, notificationHandlers, parts.outbound),
-    ...bind(sso, ssoHandlers, { settings, directory: parts.directory }),
+    ...parts.sso,
     ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),
     ...bind(healthRows, healthHandlers, { health: parts.health, metrics, clock, metricsToken: env.metricsToken }),
   ]

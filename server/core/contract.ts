@@ -23,7 +23,7 @@ export interface Row {
   /** The body is a multipart form that the handler reads from `raw` itself, streaming. */
   readonly upload?: true
   /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
-  readonly reply: TSchema | 'events' | 'file' | 'text' | 'none'
+  readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
   /** The status of success; 200 unless said. */
   readonly status?: 200 | 201 | 204
   readonly fails?: readonly ErrorCode[]
@@ -81,11 +81,22 @@ export class WithStatus<T> {
   }
 }
 
+/** Sends a browser elsewhere, with whole `Set-Cookie` lines. */
+export class Redirect {
+  readonly location: string
+  readonly cookies: readonly string[]
+  constructor(location: string, cookies: readonly string[] = []) {
+    this.location = location
+    this.cookies = cookies
+  }
+}
+
 type Answer<R> = R extends { readonly reply: infer P }
   ? P extends TSchema ? Static<P> | WithStatus<Static<P>>
     : P extends 'events' ? AsyncIterable<StreamEvent>
       : P extends 'file' ? FileReply
-        : P extends 'text' ? string : undefined | void
+        : P extends 'text' ? string
+          : P extends 'redirect' ? Redirect : undefined | void
   : never
 
 /** One function per row: missing, extra and wrongly typed handlers are compile errors. */

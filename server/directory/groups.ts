@@ -25,9 +25,9 @@ export function isGroup(member: string, named: string): boolean {
 /** Which group means which role, as a settings section names them: `group_admin`, … */
 export type GroupSettings = { readonly [Name in `group_${Role}`]: string }
 
-/** The highest role of somebody's groups, or undefined when none of them is named. Source: the specification, "Authentication", 3. */
-export function roleOfGroups(groups: readonly string[], settings: GroupSettings): Role | undefined {
-  return ORDER.find(role => groups.some(group => isGroup(group, settings[`group_${role}`])))
+/** The highest role of somebody's groups, or undefined when none of them is named; `isSame` compares a group with a named one. Source: the specification, "Authentication", 3. */
+export function roleOfGroups(groups: readonly string[], settings: GroupSettings, isSame: (has: string, named: string) => boolean = isGroup): Role | undefined {
+  return ORDER.find(role => settings[`group_${role}`] !== '' && groups.some(group => isSame(group, settings[`group_${role}`])))
 }
 
 /** Whether the settings name any group at all. */

@@ -30,6 +30,7 @@ const FORM: Json = {
 
 function success(row: Row): Json {
   const of = (type: string, schema: Json): Json => ({ description: 'Done.', content: { [type]: { schema } } })
+  if (row.reply === 'redirect') return { description: 'The browser is sent on.' }
   if (row.reply === 'none') return { description: 'Done.' }
   if (row.reply === 'events') return of('text/event-stream', { type: 'string' })
   if (row.reply === 'text') return of('text/plain', { type: 'string' })
@@ -58,7 +59,7 @@ function operation(key: string, row: Row): Json {
     summary: row.summary, operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`, tags: [path.split('/')[1] ?? ''],
     description: `Access: ${row.access}.${row.limit === undefined ? '' : ` At most ${row.limit.perMinute} a minute per client address.`}`,
     parameters: parameters(path, row), ...body,
-    responses: { [row.reply === 'none' ? 204 : row.status ?? 200]: success(row), ...failures(row) },
+    responses: { [row.reply === 'none' ? 204 : row.reply === 'redirect' ? 302 : row.status ?? 200]: success(row), ...failures(row) },
     security: row.access === 'public' ? [] : [{ bearer: [] }],
   }
 }

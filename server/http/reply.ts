@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { PassThrough } from 'node:stream'
-import { WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
+import { Redirect, WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
 import type { Log } from '../lib/log.ts'
 import { problemBody, problemOf } from './problem.ts'
 
@@ -68,12 +68,20 @@ function sendFile(ctx: Context, { body, type, name, size, csp }: FileReply): voi
   ctx.body = body
 }
 
+function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
+  ctx.status = 302
+  ctx.set('Location', location)
+  if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies])
+  ctx.body = ''
+}
+
 /** Turns what a handler returned into the answer its row promises. */
 export async function sendReply(ctx: Context, row: Row, answer: unknown, log: Log): Promise<void> {
   const status = answer instanceof WithStatus ? answer.status : row.status ?? 200
   const body: unknown = answer instanceof WithStatus ? answer.body : answer
   if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, log)
   ctx.status = status
+  if (body instanceof Redirect) return sendRedirect(ctx, body)
   if (row.reply === 'file') return sendFile(ctx, body as FileReply)
   if (row.reply === 'none' || status === 204) {
     ctx.status = 204

@@ -1,13 +1,24 @@
-import type { Handlers } from '../../core/contract.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { LdapDirectory } from '../../directory/ldap.ts'
+import type { OidcProvider } from '../../directory/oidc.ts'
 import type { Settings } from '../../settings/store.ts'
-import type { sso } from './contract.ts'
+import type { LoginReply, sso } from './contract.ts'
 import { tryLdap } from './ldap-trial.ts'
+import { redirectUriOf, type From, type OidcLogin } from './oidc-login.ts'
+import { tryOidc } from './oidc-trial.ts'
 
 export interface SsoDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly directory: Pick<LdapDirectory, 'tryOut'>
+  readonly provider: Pick<OidcProvider, 'discover'>
+  readonly oidc: OidcLogin<LoginReply>
+  /** Whether this edition has single sign-on. */
+  readonly isAllowed: () => boolean
 }
+
+const fromOf = ({ clientIp, headers }: RawRequest): From => ({ ip: clientIp, agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, 200) })
+const given = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
 export const ssoHandlers: Handlers<typeof sso, SsoDeps> = {
   'POST /settings/test-ldap': async ({ settings, directory }, { body }) => {
@@ -15,4 +26,15 @@ export const ssoHandlers: Handlers<typeof sso, SsoDeps> = {
     const found = person === undefined ? '' : ` ${person.username} is there, as ${person.role}.`
     return { ok: true, message: `${trial.server} is reached and took the bind. ${trial.connection}.${found}`, ...trial, ...person === undefined ? {} : { person: { ...person, groups: [...person.groups] } } }
   },
+  'POST /settings/test-oidc': async ({ settings, provider }, { body }) => {
+    const card = await tryOidc(provider, settings.now().oidc, body)
+    return { ok: true, message: `${card.issuer} answers.`, ...card, scopes_supported: [...card.scopes_supported], redirect_uri: redirectUriOf(settings.now().app_url) }
+  },
+  'GET /auth/oidc': ({ settings, isAllowed }) => {
+    const { enabled, label } = settings.now().oidc
+    return { enabled: enabled && isAllowed(), label, login_url: '/api/v1/auth/oidc/login' }
+  },
+  'GET /auth/oidc/login': ({ oidc }, { query, raw }) => oidc.start({ host: raw.headers.host, again: query.again === true }),
+  'GET /auth/oidc/callback': ({ oidc }, { query, raw }) => oidc.callback({ cookie: raw.headers.cookie, answer: given(query), ip: raw.clientIp }),
+  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) => oidc.exchange({ cookie: raw.headers.cookie, code: body.code, from: fromOf(raw) }),
 }

@@ -103,7 +103,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, directory, bills,
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills,
     auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({

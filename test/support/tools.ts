@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 
 /** Debian package → the program of it that tests run. `.ci/packages` names the same packages. */
 const PROGRAMS = {
-  apt: 'apt-get', 'apt-utils': 'apt-ftparchive', aptly: 'aptly', 'clamav-daemon': 'clamd', dpkg: 'dpkg', 'dpkg-dev': 'dpkg-scanpackages', chromium: 'chromium',
+  apt: 'apt-get', 'apt-utils': 'apt-ftparchive', aptly: 'aptly', 'clamav-daemon': 'clamd', 'clamav-freshclam': 'freshclam', dpkg: 'dpkg', 'dpkg-dev': 'dpkg-scanpackages', chromium: 'chromium',
   'createrepo-c': 'createrepo_c', dnf: 'dnf', rpm: 'rpmbuild', zypper: 'zypper',
   slapd: 'slapd', 'ldap-utils': 'ldapmodify', openssl: 'openssl',
   gnupg: 'gpg', gpgv: 'gpgv', 'nginx-light': 'nginx', reprepro: 'reprepro', sqv: 'sqv', 'xz-utils': 'xz', zstd: 'zstd',

@@ -29,6 +29,8 @@ export interface FreshclamDeps {
 const TAKEN = new Set(['.cvd', '.cld', '.cud', '.hdb', '.hsb', '.ndb', '.ldb', '.mdb', '.msb', '.cdb', '.yar', '.ign2', '.fp', '.sfp', '.cbc'])
 const OUTPUT_BYTES = 4_000_000
 const SAID_LINES = 40
+// `main.cvd updated (version: 62, …)`, `own.ndb updated (version: custom database, sigs: 1)`; otherwise `… is up-to-date (version: …)`
+const IS_NEWER = / updated \(version:/
 
 type Source = { readonly kind: Updated['source']; readonly lines: readonly string[]; readonly args: readonly string[] }
 
@@ -56,8 +58,6 @@ async function openUp(folder: string): Promise<void> {
   }
 }
 
-const printFiles = (files: readonly SignatureFile[]): string => JSON.stringify(files.map(({ file, version, built_at }) => [file, version, built_at]))
-
 /**
  * Brings the signatures up to date with freshclam, which verifies and tests them before it puts them in place. One run at a
  * time; a second caller shares it.
@@ -71,23 +71,21 @@ export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps)
     const database = settings.database_folder
     if (/\s/.test(`${database}${settings.bundle_folder}`)) fail('signatures_not_updated', { why: 'freshclam takes no folder with a space in its name' })
     const source = await sourceOf(settings)
-    const before = await listSignatures(database)
     await mkdir(folder, { recursive: true })
     const work = await mkdtemp(join(folder, 'freshclam-'))
     try {
       const config = join(work, 'freshclam.conf')
-      await writeFile(config, [`DatabaseDirectory ${database}`, `DatabaseOwner ${owner}`, 'MaxAttempts 3', 'ConnectTimeout 20', 'ReceiveTimeout 300', 'TestDatabases yes', ...source.lines, ''].join('\n'), { mode: 0o600 })
+      await writeFile(config, [`DatabaseDirectory ${database}`, `DatabaseOwner ${owner}`, 'MaxAttempts 2', 'ConnectTimeout 20', 'ReceiveTimeout 300', 'TestDatabases yes', ...source.lines, ''].join('\n'), { mode: 0o600 })
       const { code, out, err } = await exec(file, [`--config-file=${config}`, '--stdout', '--foreground', ...source.args], {
         env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, deadlineMs: settings.update_timeout_minutes * 60_000, maxOutputBytes: OUTPUT_BYTES,
       })
       const said = `${out.toString('utf8')}\n${err}`.split(/[\r\n]+/).map(line => line.trim()).filter(line => line !== '')
       if (code !== 0) {
-        const errors = said.filter(line => line.startsWith('ERROR')).slice(-3).join(' ')
-        fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors === '' ? said.slice(-3).join(' ') : errors).slice(0, 600)}` })
+        const errors = [...new Set(said.filter(line => line.startsWith('ERROR:')).map(line => line.replace(/^ERROR: */, '')))]
+        fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors).join(' ').slice(0, 600)}` })
       }
       await openUp(database)
-      const files = await listSignatures(database)
-      return { status: printFiles(files) === printFiles(before) ? 'current' : 'updated', source: source.kind, files, said: said.slice(-SAID_LINES) }
+      return { status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current', source: source.kind, files: await listSignatures(database), said: said.slice(-SAID_LINES) }
     } catch (error) {
       if (error instanceof ToolFailed) return fail('signatures_not_updated', { why: `freshclam did not end well: ${error.message}` }, error)
       throw error

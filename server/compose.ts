@@ -6,6 +6,7 @@ import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { composeHealth } from './compose/health.ts'
 import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
+import { composePrograms } from './compose/programs.ts'
 import { bindRoutes } from './compose/routes.ts'
 import { composeSso } from './compose/sso.ts'
 import { composeSbom } from './compose/sbom.ts'
@@ -81,7 +82,9 @@ export interface ComposeOptions {
 export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel), engines = {} }: ComposeOptions): Promise<Service> {
   const base = await layFoundation(env, log)
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
-  const scanners: Scanners = { ...createScanners({ clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) } }), ...engines }
+  const scanners: Scanners = { ...createScanners({
+    clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) }, programs: composePrograms(env, base),
+  }), ...engines }
   const antivirus = firstOf(scanners.antivirus)
   const outbound = await composeOutbound(env, base, log)
 

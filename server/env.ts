@@ -65,6 +65,7 @@ export const ENV_TABLE: readonly Variable[] = [
   { name: 'CLAMD_HOST', description: 'Host of clamd, where it listens on TCP.' },
   { name: 'CLAMD_PORT', description: 'Port of clamd on that host.', default: '3310', check: wholeNumber(1, 65535) },
   { name: 'APT_PUBLISHER', description: 'Who writes APT trees: `native` or `reprepro`.', default: 'native', check: oneOf('native', 'reprepro') },
+  { name: 'PATH', description: 'Where grype and trivy are looked for.', default: '/usr/local/bin:/usr/bin:/bin' },
   { name: 'LOG_LEVEL', description: 'How much is logged.', default: 'info', check: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent') },
 ]
 
@@ -92,6 +93,8 @@ export interface Env {
   readonly edition: 'enterprise' | 'community'
   readonly clamd: { readonly socket: string } | { readonly host: string; readonly port: number } | undefined
   readonly aptPublisher: 'native' | 'reprepro'
+  /** Folders of programs, separated by `:`. */
+  readonly searchPath: string
   readonly logLevel: string
   /** Things that are odd but no reason not to start. */
   readonly warnings: readonly string[]
@@ -166,7 +169,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     metricsToken: given.get('METRICS_TOKEN'), internalToken: given.get('INTERNAL_TOKEN'), corsOrigins: listOf(given.get('CORS_ORIGINS')),
     version: text('APP_VERSION'), edition: text('EDITION') === 'community' ? 'community' : 'enterprise',
     clamd: socket !== undefined ? { socket } : clamdHost !== undefined ? { host: clamdHost, port: Number(text('CLAMD_PORT')) } : undefined,
-    aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native', logLevel: text('LOG_LEVEL'),
+    aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native', logLevel: text('LOG_LEVEL'), searchPath: text('PATH'),
     warnings: FORMATS.includes(format) ? [] : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${FORMATS.join(', ')}.`],
   })
 }

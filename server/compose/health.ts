@@ -32,7 +32,7 @@ export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler
   })
   return createHealth({
     clock, db, layout, version: env.version, production: env.production, keyring, outbox,
-    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'), clamav_db: '/var/lib/clamav' },
+    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype-db'), clamav_db: '/var/lib/clamav' },
     schemaVersion: () => schemaVersion(db),
     antivirus: async signal => ({ ...await antivirus.status(signal), enabled: settings.now().validation.clamav_scan }),
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),

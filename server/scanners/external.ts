@@ -10,6 +10,8 @@ import { EngineUnavailable, type EngineStatus } from './scanner.ts'
 /** What an engine that is a program of its own needs. */
 export interface ExternalDeps {
   readonly exec: Exec
+  /** False where an admin switched it off: then it is as if it were not installed. */
+  readonly enabled: () => boolean
   /** Where programs are looked for: folders separated by `:`. */
   readonly searchPath: string
   /** The SHA-256 an admin pinned; empty for any. */
@@ -109,6 +111,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
   return {
     installed, isStale,
     async isPresent() {
+      if (!deps.enabled()) return false
       try {
         return await binary.find() !== undefined
       } catch (error) {
@@ -117,6 +120,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
       }
     },
     async status() {
+      if (!deps.enabled()) return { id, ok: false, error: 'It is switched off.' }
       try {
         const now = await installed()
         if (now === undefined) return { id, ok: false, error: 'It is not installed.' }

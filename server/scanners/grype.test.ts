@@ -36,12 +36,12 @@ const report = (...matches: object[]): string => JSON.stringify({ matches, sourc
 const DB = { print: '{"schemaVersion":"v6.1.9","from":"manual import","built":"2026-11-20T06:00:00Z","path":"/x","valid":true}' }
 
 let n = 0
-async function engine(scan: StubScan, more: { db?: { print: string; exit?: number }; pin?: string; searchPath?: string; exec?: Exec; version?: string } = {}) {
+async function engine(scan: StubScan, more: { db?: { print: string; exit?: number }; pin?: string; searchPath?: string; exec?: Exec; version?: string; enabled?: boolean } = {}) {
   const folder = join(root, `stub-${n++}`)
   const work = join(folder, 'work')
   await stubEngine(folder, { name: 'grype', version: more.version ?? '{"application":"grype","version":"0.116.0"}', db: more.db ?? DB, scan })
   const grype = createGrype({
-    exec: more.exec ?? runTool, searchPath: more.searchPath ?? `relative:/nowhere:${folder}`, pin: () => more.pin ?? '', databaseFolder: join(root, 'grype-db'), workFolder: work,
+    exec: more.exec ?? runTool, enabled: () => more.enabled ?? true, searchPath: more.searchPath ?? `relative:/nowhere:${folder}`, pin: () => more.pin ?? '', databaseFolder: join(root, 'grype-db'), workFolder: work,
     clock: { now: () => new Date('2026-11-21T08:00:00Z') }, maxAgeDays: () => 14,
   })
   return { grype, folder, work, scan: (subject = DEB, signal = new AbortController().signal) => grype.scan(subject, signal) }
@@ -157,6 +157,10 @@ describe('an engine that fails has not answered', () => {
   test('one that is not installed is not asked', async () => {
     const { grype } = await engine({ print: '' }, { searchPath: '/nowhere' })
     expect([await grype.isPresent?.(), await grype.status()]).toEqual([false, { id: 'grype', ok: false, error: 'It is not installed.' }])
+  })
+  test('one that is switched off is not asked either', async () => {
+    const { grype } = await engine({ print: '' }, { enabled: false })
+    expect([await grype.isPresent?.(), await grype.status()]).toEqual([false, { id: 'grype', ok: false, error: 'It is switched off.' }])
   })
   test('the right pin is accepted', async () => {
     const { folder } = await engine({ print: report(CONTROL) })

@@ -1,5 +1,8 @@
 import { createClamd, type ClamdDeps } from './clamd.ts'
+import type { ExternalDeps } from './external.ts'
+import { createGrype } from './grype.ts'
 import { noDataScanner } from './no-data.ts'
+import { createTrivy } from './trivy.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from './scanner.ts'
 
 /** Every engine, by what it looks for. Each step asks all of its kind. */
@@ -8,7 +11,13 @@ export interface Scanners {
   readonly vulnerability: readonly VulnerabilityScanner[]
 }
 
+export interface ScannerDeps {
+  readonly clamd: ClamdDeps
+  /** Engines that are programs of their own; asked where they are installed. */
+  readonly programs: { readonly grype: ExternalDeps; readonly trivy: ExternalDeps }
+}
+
 /** The list of engines. A new one is a file beside this and an entry here. */
-export function createScanners(deps: { readonly clamd: ClamdDeps }): Scanners {
-  return { antivirus: [createClamd(deps.clamd)], vulnerability: [noDataScanner] }
+export function createScanners({ clamd, programs }: ScannerDeps): Scanners {
+  return { antivirus: [createClamd(clamd)], vulnerability: [noDataScanner, createGrype(programs.grype), createTrivy(programs.trivy)] }
 }

@@ -49,7 +49,7 @@ async function engine(scan: StubScan, { version = VERSION, searchPath = '' }: { 
   const folder = join(root, `stub-${n++}`)
   await stubEngine(folder, { name: 'trivy', version, scan })
   const trivy = createTrivy({
-    exec: runTool, searchPath: searchPath === '' ? folder : searchPath, pin: () => '', databaseFolder: join(root, 'trivy-db'), workFolder: join(folder, 'work'),
+    exec: runTool, enabled: () => true, searchPath: searchPath === '' ? folder : searchPath, pin: () => '', databaseFolder: join(root, 'trivy-db'), workFolder: join(folder, 'work'),
     clock: { now: () => new Date('2026-11-21T08:00:00Z') }, maxAgeDays: () => 14,
   })
   return { trivy, folder, scan: (subject = DEB) => trivy.scan(subject, new AbortController().signal) }
@@ -120,7 +120,7 @@ describe('what its answer means', () => {
   })
   test.each<[string, object, string]>([
     ['UNKNOWN', {}, 'unknown'], ['CRITICAL', {}, 'critical'], ['LOW', {}, 'low'], ['', {}, 'unknown'],
-  ])('severity %s', (Severity, more, severity) => expect(trivyFindings({ ...vulnerability('CVE-2026-1', more) as never, Severity }, 'p')[0]?.severity).toBe(severity))
+  ])('severity %s', (Severity, more, severity) => expect(trivyFindings({ ...vulnerability('CVE-2026-1', more), Severity } as never, 'p')[0]?.severity).toBe(severity))
   test('an advisory without a number of its own is about the CVEs of its references', () => {
     const references = ['https://www.suse.com/security/cve/CVE-2026-1111/', 'https://www.suse.com/security/cve/CVE-2026-2222/']
     expect(trivyFindings(vulnerability('SUSE-SU-1', { References: references }) as never, 'p').map(({ id, advisories }) => [id, advisories])).toEqual([['CVE-2026-1111', ['SUSE-SU-1']], ['CVE-2026-2222', ['SUSE-SU-1']]])

@@ -28,6 +28,7 @@ const toggles = (description: string) => Type.Record(Type.String({ pattern: '^[A
 const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 const HOUR = [0, 23] as const
 const MINUTE = [0, 59] as const
+const SHA256_OR_EMPTY = '^$|^[0-9a-fA-F]{64}$'
 const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
 const HOSTS = '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$'
 const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
@@ -147,6 +148,13 @@ export const SETTINGS = Type.Object({
     rematch_enabled: bool(true, 'Look published packages up again every night, and when vulnerability data has changed.'),
     rematch_hour: int(3, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
     rematch_minute: int(30, MINUTE, 'Minute of that hour.', 'min'),
+  }),
+  engines: section('Vulnerability engines that are programs of their own, where they are installed.', {
+    grype: bool(true, 'Ask grype.'),
+    grype_sha256: text('', 'SHA-256 of the only grype that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
+    trivy: bool(true, 'Ask trivy.'),
+    trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
+    max_age_days: int(14, [1, 3_650], 'Older data of theirs are not believed.', 'd'),
   }),
   clamav: section('Where antivirus signatures come from.', {
     mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { pattern: URL_OR_EMPTY }),

@@ -3,6 +3,7 @@ type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   publish: () => import('./publish.ts'),
+  'publish-apk': () => import('./publish-apk.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
   search: () => import('./search.ts'),
   upload: () => import('./upload.ts'),

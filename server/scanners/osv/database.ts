@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { malformed } from '../../lib/limited.ts'
 import type { Ecosystem } from './ecosystems.ts'
 import { readMeta, type Meta } from './meta.ts'
-import { createPlace, currentGeneration, shardOf, type Place } from './place.ts'
+import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Place } from './place.ts'
 import { openShard, type Shard, type StoredRow } from './shards.ts'
 
 /** One generation, as it was when it was opened. */
@@ -66,10 +66,11 @@ function openSnapshot(place: Place, meta: Meta): Snapshot {
   const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(MOST_CACHED / 8)
 
   async function rowsOf(ecosystem: Ecosystem, name: string): Promise<readonly StoredRow[]> {
-    const shard = shardOf(name)
+    const facts = meta.ecosystems[ecosystem]
+    const piece = pieceOf(hashOf(name), facts?.digits ?? 0)
     // a piece that should be there and is not is an error, never nothing known
-    if (meta.ecosystems[ecosystem]?.shards.includes(shard) !== true) return []
-    const opened = await cached(`${ecosystem}/${shard}`, async () => openShard(await readFile(join(folder, ecosystem, `${shard}.ndjson.gz`))))
+    if (facts?.pieces.includes(piece) !== true) return []
+    const opened = await cached(`${ecosystem}/${piece}`, async () => openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))))
     return opened.rows(name)
   }
 
@@ -79,9 +80,9 @@ function openSnapshot(place: Place, meta: Meta): Snapshot {
       return (await Promise.all([...new Set(names)].map(name => rowsOf(ecosystem, name)))).flat()
     },
     async vectors(cve) {
-      const shard = shardOf(cve)
-      const { byCve } = await vectors(shard, async () => {
-        const bytes = await readFile(join(folder, '.cvss', `${shard}.ndjson.gz`)).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+      const piece = pieceOf(hashOf(cve), meta.vector_digits)
+      const { byCve } = await vectors(piece, async () => {
+        const bytes = await readFile(join(folder, '.cvss', pieceFile(piece))).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
         const text = bytes === undefined ? '' : (await promisify(gunzip)(bytes)).toString('utf8')
         return { sizeBytes: text.length, byCve: new Map(text.split('\n').filter(line => line !== '').map(line => JSON.parse(line) as [string, readonly string[]])) }
       })

@@ -17,8 +17,7 @@ import type { Orders } from './orders.ts'
 import { createPlace, currentGeneration, sweepGenerations, type Place } from './place.ts'
 import { readUnpacked, recogniseFeed, type FeedKind, type Recognised } from './recognise.ts'
 import { testGeneration } from './self-test.ts'
-import type { StoredRow } from './shards.ts'
-import { createTables, syncFolder, type Tables } from './tables.ts'
+import { createTables, syncFolder, type Before, type Tables } from './tables.ts'
 
 /** One file of an upstream, or a bundle of them. */
 export interface ImportFile {
@@ -261,16 +260,20 @@ function refuseOlder({ job, before, loaded }: Run): void {
   }
 }
 
-/** Which rows of the generation before stay. */
-function keeper({ loaded, ids, job }: Run): (row: StoredRow) => boolean {
+/** What stays of the generation before: not what is replaced as a whole, nor records that came in anew. */
+function keeper({ loaded, ids, job, before }: Run, folder: string | undefined): Before | undefined {
+  if (before === undefined || folder === undefined) return undefined
   const replaced = new Set([...loaded.values()].filter(({ whole }) => whole).map(({ name }) => name))
-  return ({ advisory }) => {
-    if (replaced.has(advisory.source)) return false
-    if (!advisory.source.startsWith('osv/')) return true
-    const changed = ids.get(advisory.id)
-    if (changed === undefined) return true
-    if (!job.force && changed !== '' && (advisory.modified ?? '') > changed) throw new OlderData(`${advisory.id} was changed on ${changed.slice(0, 10)} there, and what is loaded is of ${advisory.modified?.slice(0, 10)}`)
-    return false
+  return {
+    folder, ecosystems: before.ecosystems, vectorDigits: before.vector_digits,
+    mayDrop: sources => sources.some(source => replaced.has(source) || (ids.size > 0 && source.startsWith('osv/'))),
+    keeps({ advisory }) {
+      if (replaced.has(advisory.source)) return false
+      const changed = advisory.source.startsWith('osv/') ? ids.get(advisory.id) : undefined
+      if (changed === undefined) return true
+      if (!job.force && changed !== '' && (advisory.modified ?? '') > changed) throw new OlderData(`${advisory.id} was changed on ${changed.slice(0, 10)} there, and what is loaded is of ${advisory.modified?.slice(0, 10)}`)
+      return false
+    },
   }
 }
 
@@ -374,10 +377,10 @@ export async function importData(job: ImportJob, orders: Orders): Promise<Import
         await READERS[file.is.kind](run, file)
       }
       refuseOlder(run)
-      const ecosystems = run.tables.finish(previous, keeper(run))
+      const { ecosystems, vectorDigits } = run.tables.finish(keeper(run, previous))
       carryIntel(run, previous)
       const meta: Meta = {
-        format: 1, generation, created: job.now, ecosystems, sources: factsOf(run), intel: run.intel,
+        format: 1, generation, created: job.now, ecosystems, sources: factsOf(run), vector_digits: vectorDigits, intel: run.intel,
         ...bundle === undefined ? {} : { bundle: { created: bundle.manifest.created, signature: bundle.signature } },
       }
       await writeFile(join(folder, 'meta.json'), `${JSON.stringify(meta)}\n`)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { gzipSync } from 'node:zlib'
 import { malformed } from '../../lib/limited.ts'
-import { shardOf } from './place.ts'
+import { digitsFor } from './place.ts'
+import { writeByHash } from './tables.ts'
 import type { EpssLine, KevLine, ThreatIntelStatus } from './threat-intel.ts'
 
 const pack = (lines: readonly unknown[]): Buffer => gzipSync(lines.map(line => `${JSON.stringify(line)}\n`).join(''), { level: 1 })
@@ -35,9 +36,8 @@ export function writeKev(folder: string, value: unknown, { importedAt, sofar }: 
  * with `+0000`), the names of the columns, then `CVE,epss,percentile`. Source: https://www.first.org/epss/data_stats
  */
 export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array>, { label, importedAt, sofar }: { readonly label: string; readonly importedAt: string; readonly sofar?: EpssFacts | undefined }): Promise<EpssFacts> {
-  const shards = new Map<string, EpssLine[]>()
+  const scores: EpssLine[] = []
   const decoder = new StringDecoder('utf8')
-  let entries = 0
   let model: string | undefined
   let date = /epss_scores-(\d{4}-\d{2}-\d{2})/.exec(label)?.[1]
   const take = (line: string): void => {
@@ -50,11 +50,7 @@ export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array
     const [cve = '', epss = '', percentile = ''] = line.split(',')
     const [p, q] = [Number(epss), Number(percentile)]
     if (!/^CVE-\d{4}-\d{4,}$/.test(cve) || epss === '' || !(p >= 0 && p <= 1) || !(q >= 0 && q <= 1)) return malformed(`the EPSS scores have a line that is none: ${line.slice(0, 60)}`)
-    const shard = shardOf(cve)
-    const list = shards.get(shard)
-    if (list === undefined) shards.set(shard, [[cve, p, q]])
-    else list.push([cve, p, q])
-    entries++
+    scores.push([cve, p, q])
   }
   let rest = ''
   for await (const chunk of chunks) {
@@ -63,10 +59,10 @@ export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array
     lines.forEach(take)
   }
   take(rest)
-  if (entries === 0) malformed('the EPSS file has no scores')
+  if (scores.length === 0) malformed('the EPSS file has no scores')
   if (sofar !== undefined && sofar.date > (date ?? '')) return sofar
   rmSync(join(folder, '.epss'), { recursive: true, force: true })
-  mkdirSync(join(folder, '.epss'), { recursive: true })
-  for (const [shard, lines] of shards) writeFileSync(join(folder, '.epss', `${shard}.ndjson.gz`), pack(lines))
-  return { date: date ?? importedAt.slice(0, 10), ...model === undefined ? {} : { model }, entries, imported_at: importedAt }
+  const digits = digitsFor(scores.length)
+  writeByHash(join(folder, '.epss'), scores, digits)
+  return { date: date ?? importedAt.slice(0, 10), ...model === undefined ? {} : { model }, entries: scores.length, digits, imported_at: importedAt }
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SkipCounts } from './advisory.ts'
 import type { Ecosystem } from './ecosystems.ts'
+import type { Digits } from './place.ts'
 import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from './threat-intel.ts'
 
@@ -25,6 +26,7 @@ export interface Meta {
   readonly created: string
   readonly ecosystems: Readonly<Record<Ecosystem, EcosystemFacts>>
   readonly sources: Readonly<Record<string, SourceFacts>>
+  readonly vector_digits: Digits
   readonly intel: ThreatIntelStatus
   readonly bundle?: { readonly created: string; readonly signature: 'verified' | 'not_checked' }
 }

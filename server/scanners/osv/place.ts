@@ -7,7 +7,7 @@ import type { Layout } from '../../files/layout.ts'
  *
  *     vulndb
  *     ├── 7/meta.json                      what was loaded, from when, how many
- *     ├── 7/debian-12/<00-ff>.ndjson.gz    advisories by package name
+ *     ├── 7/debian-12/<00-ff>.ndjson.gz    advisories by package name; a small table has 16 pieces, or one called `all`
  *     ├── 7/.cvss/<00-ff>.ndjson.gz        vectors by CVE, for advisories without one
  *     ├── 7/.epss/<00-ff>.ndjson.gz        exploit probability by CVE
  *     ├── 7/.kev/kev.ndjson.gz             known exploited vulnerabilities
@@ -46,9 +46,27 @@ export async function sweepGenerations(place: Place): Promise<void> {
   for (const name of old) await rm(join(place.folder, name), { recursive: true, force: true })
 }
 
-/** Two hex digits that a name always gets: which piece of a table holds it (FNV-1a). */
-export function shardOf(name: string): string {
+/** How a table is cut: into so many hex digits of the hash, so 1, 16 or 256 pieces. */
+export type Digits = 0 | 1 | 2
+
+/** Opening a file costs more than reading a few hundred rows of it. */
+export function digitsFor(rows: number): Digits {
+  return rows > 20_000 ? 2 : rows > 1_000 ? 1 : 0
+}
+
+/** Two hex digits that a name always gets (FNV-1a). */
+export function hashOf(name: string): string {
   let hash = 0x811c9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
   return ((hash ^ hash >>> 8 ^ hash >>> 16) & 255).toString(16).padStart(2, '0')
+}
+
+/** Which piece of a table holds what hashes so: `1f`, `1`, or `all`. */
+export function pieceOf(hash: string, digits: Digits): string {
+  return digits === 0 ? 'all' : hash.slice(0, digits)
+}
+
+/** The file of a piece. */
+export function pieceFile(piece: string): string {
+  return `${piece}.ndjson.gz`
 }

@@ -4,6 +4,7 @@ import { malformed } from '../../lib/limited.ts'
 import { familyOf } from './ecosystems.ts'
 import { matchPackage } from './match.ts'
 import type { Meta } from './meta.ts'
+import { pieceFile } from './place.ts'
 import type { Orders } from './orders.ts'
 import { openShard, type StoredRow } from './shards.ts'
 
@@ -21,12 +22,12 @@ function agrees(ecosystem: string, row: StoredRow, orders: Orders): boolean {
  * @throws Malformed
  */
 export function testGeneration(folder: string, { ecosystems }: Meta, orders: Orders): void {
-  for (const [ecosystem, { shards }] of Object.entries(ecosystems)) {
+  for (const [ecosystem, { pieces }] of Object.entries(ecosystems)) {
     if (familyOf(ecosystem) === undefined) malformed(`the self-test failed: nobody knows how versions of ${ecosystem} compare`)
-    const [first, last] = [shards[0], shards.at(-1)]
+    const [first, last] = [pieces[0], pieces.at(-1)]
     for (const piece of new Set([first, last])) {
       if (piece === undefined) continue
-      const shard = openShard(readFileSync(join(folder, ecosystem, `${piece}.ndjson.gz`)))
+      const shard = openShard(readFileSync(join(folder, ecosystem, pieceFile(piece))))
       for (const name of shard.names().slice(0, 20)) {
         const bad = shard.rows(name).slice(0, 50).find(row => !agrees(ecosystem, row, orders))
         if (bad !== undefined) malformed(`the self-test failed: ${bad.advisory.id} on ${name} in ${ecosystem} is not found as it is written`)

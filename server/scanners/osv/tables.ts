@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Entry, Sink, SkipCounts, Skipped } from './advisory.ts'
 import type { Ecosystem } from './ecosystems.ts'
-import { shardOf } from './place.ts'
+import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
 import { openShard, packShard, type StoredRow } from './shards.ts'
 
 /** What one ecosystem's table holds. */
@@ -14,29 +14,34 @@ export interface EcosystemFacts {
   readonly ranks: Readonly<Record<'1' | '2' | '3', number>>
   /** Rows by the source they came with. */
   readonly sources: Readonly<Record<string, number>>
-  /** Which of the 256 pieces there are: `00`, `1f`, … */
-  readonly shards: readonly string[]
+  readonly digits: Digits
+  /** The pieces there are: `00`, `1f`, … */
+  readonly pieces: readonly string[]
 }
+
+/** What a generation keeps of the one before. */
+export interface Before {
+  readonly folder: string
+  readonly ecosystems: Readonly<Record<Ecosystem, EcosystemFacts>>
+  readonly vectorDigits: Digits
+  /** False when a table that only has rows of these sources stays as it is. */
+  mayDrop(sources: readonly string[]): boolean
+  keeps(row: StoredRow): boolean
+}
+
+export interface Written { readonly ecosystems: Readonly<Record<Ecosystem, EcosystemFacts>>; readonly vectorDigits: Digits }
 
 export interface Tables extends Sink {
   /** Rows that came in since the last call, and what was left out. */
   taken(): { readonly rows: number; readonly skipped: SkipCounts }
-  /**
-   * Writes every ecosystem's pieces below `folder`: what has come in, and from `previous` what `keeps` says may stay.
-   * Pieces that nobody touched are linked, not written.
-   */
-  finish(previous: string | undefined, keeps: (row: StoredRow) => boolean): Readonly<Record<Ecosystem, EcosystemFacts>>
+  /** Writes every ecosystem's pieces below `folder`: what has come in, and what stays. Tables that nobody touched are linked, not written. */
+  finish(before: Before | undefined): Written
 }
 
 /** So many rows are held in memory at most; then they wait in files. */
 const MOST_HELD = 150_000
 const PENDING = '.pending'
 const VECTORS = '.cvss'
-
-/** The pieces of an ecosystem, or none. */
-function piecesOf(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder).filter(name => name.endsWith('.ndjson.gz')).map(name => name.slice(0, 2)).sort() : []
-}
 
 /** Everything on disk before a pointer names it: after a power cut a table without its bytes would read as nothing known. */
 export function syncFolder(folder: string): void {
@@ -50,6 +55,7 @@ export function syncFolder(folder: string): void {
 /** Collects rows and writes the tables of a new generation into `folder`. Works without giving way: for a thread of its own. */
 export function createTables(folder: string): Tables {
   const held = new Map<Ecosystem, Map<string, StoredRow[]>>()
+  const counts = new Map<Ecosystem, number>()
   const vectors = new Map<string, readonly string[]>()
   let heldRows = 0
   let rows = 0
@@ -67,71 +73,70 @@ export function createTables(folder: string): Tables {
   function add({ ecosystem, advisory, row }: Entry): void {
     const shards = held.get(ecosystem) ?? new Map<string, StoredRow[]>()
     held.set(ecosystem, shards)
-    const shard = shardOf(row.name)
-    const list = shards.get(shard)
-    if (list === undefined) shards.set(shard, [{ ...row, advisory }])
+    const hash = hashOf(row.name)
+    const list = shards.get(hash)
+    if (list === undefined) shards.set(hash, [{ ...row, advisory }])
     else list.push({ ...row, advisory })
     rows++
+    counts.set(ecosystem, countOf(ecosystem) + 1)
     if (++heldRows >= MOST_HELD) spill()
   }
 
-  function pending(ecosystem: Ecosystem, shard: string): StoredRow[] {
-    const path = join(folder, PENDING, ecosystem, shard)
-    const waiting = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(line => line !== '').map(line => JSON.parse(line) as StoredRow) : []
-    return [...waiting, ...held.get(ecosystem)?.get(shard) ?? []]
+  /** What waits for a piece, in memory and in files. */
+  function pending(ecosystem: Ecosystem, isIn: (hash: string) => boolean): StoredRow[] {
+    const waiting = join(folder, PENDING, ecosystem)
+    const files = existsSync(waiting) ? readdirSync(waiting).filter(isIn) : []
+    const spilled = files.flatMap(hash => readFileSync(join(waiting, hash), 'utf8').split('\n').filter(line => line !== '').map(line => JSON.parse(line) as StoredRow))
+    return [...spilled, ...[...held.get(ecosystem) ?? []].filter(([hash]) => isIn(hash)).flatMap(([, rows]) => rows)]
   }
 
-  function writeEcosystem(ecosystem: Ecosystem, previous: string | undefined, keeps: (row: StoredRow) => boolean): EcosystemFacts {
-    const old = previous === undefined ? undefined : join(previous, ecosystem)
-    const target = join(folder, ecosystem)
-    mkdirSync(target, { recursive: true })
-    const facts = { rows: 0, ranks: { 1: 0, 2: 0, 3: 0 }, sources: {} as Record<string, number>, shards: [] as string[] }
-    const waiting = existsSync(join(folder, PENDING, ecosystem)) ? readdirSync(join(folder, PENDING, ecosystem)) : []
-    for (const shard of [...new Set([...piecesOf(old ?? ''), ...waiting, ...held.get(ecosystem)?.keys() ?? []])].sort()) {
-      const file = `${shard}.ndjson.gz`
-      const there = old !== undefined && existsSync(join(old, file)) ? openShard(readFileSync(join(old, file))) : undefined
-      const before = there?.names().flatMap(name => there.rows(name)) ?? []
-      const kept = before.filter(keeps)
-      const fresh = pending(ecosystem, shard)
-      const all = [...kept, ...fresh]
-      if (all.length === 0) continue
-      if (fresh.length === 0 && kept.length === before.length) linkSync(join(old ?? '', file), join(target, file))
-      else writeFileSync(join(target, file), packShard(all).bytes)
-      facts.shards.push(shard)
-      const seen = new Set<unknown>()
-      for (const { advisory } of all) {
-        facts.rows++
-        facts.sources[advisory.source] = (facts.sources[advisory.source] ?? 0) + 1
-        if (seen.has(advisory)) continue
-        seen.add(advisory)
-        facts.ranks[advisory.rank]++
-      }
-    }
-    if (facts.shards.length === 0) rmSync(target, { recursive: true })
+  const countOf = (ecosystem: Ecosystem): number => counts.get(ecosystem) ?? 0
+
+  /** Rows of the generation before whose names hash into a piece. Pieces may be larger or smaller than they were. */
+  function keptRows({ folder: old, ecosystems, keeps }: Before, ecosystem: Ecosystem, isIn: (hash: string) => boolean): StoredRow[] {
+    const facts = ecosystems[ecosystem]
+    return (facts?.pieces ?? []).filter(piece => HASHES.some(hash => isIn(hash) && pieceOf(hash, facts?.digits ?? 0) === piece)).flatMap(piece => {
+      const shard = openShard(readFileSync(join(old, ecosystem, pieceFile(piece))))
+      return shard.names().filter(name => isIn(hashOf(name))).flatMap(name => shard.rows(name)).filter(keeps)
+    })
+  }
+
+  function linkEcosystem(ecosystem: Ecosystem, { folder: old }: Before, facts: EcosystemFacts): EcosystemFacts {
+    mkdirSync(join(folder, ecosystem))
+    for (const piece of facts.pieces) linkSync(join(old, ecosystem, pieceFile(piece)), join(folder, ecosystem, pieceFile(piece)))
     return facts
   }
 
-  /** Vectors by CVE, joined with those of the generation before. */
-  function writeVectors(previous: string | undefined): void {
-    const byShard = new Map<string, Map<string, readonly string[]>>()
-    for (const [cve, list] of vectors) {
-      const shard = shardOf(cve)
-      byShard.set(shard, (byShard.get(shard) ?? new Map<string, readonly string[]>()).set(cve, list))
-    }
-    const old = previous === undefined ? undefined : join(previous, VECTORS)
-    mkdirSync(join(folder, VECTORS), { recursive: true })
-    for (const shard of new Set([...piecesOf(old ?? ''), ...byShard.keys()])) {
-      const file = `${shard}.ndjson.gz`
-      const fresh = byShard.get(shard)
-      const there = old !== undefined && existsSync(join(old, file))
-      if (fresh === undefined) {
-        linkSync(join(old ?? '', file), join(folder, VECTORS, file))
-        continue
+  function writeEcosystem(ecosystem: Ecosystem, before: Before | undefined): EcosystemFacts | undefined {
+    const known = before?.ecosystems[ecosystem]
+    if (before !== undefined && known !== undefined && countOf(ecosystem) === 0 && !before.mayDrop(Object.keys(known.sources))) return linkEcosystem(ecosystem, before, known)
+    const digits = digitsFor(countOf(ecosystem) + (known?.rows ?? 0))
+    const facts = { rows: 0, ranks: { 1: 0, 2: 0, 3: 0 }, sources: {} as Record<string, number>, digits, pieces: [] as string[] }
+    for (const piece of new Set(HASHES.map(hash => pieceOf(hash, digits)))) {
+      const isIn = (hash: string): boolean => pieceOf(hash, digits) === piece
+      const rowsOfPiece = [...before === undefined ? [] : keptRows(before, ecosystem, isIn), ...pending(ecosystem, isIn)]
+      if (rowsOfPiece.length === 0) continue
+      mkdirSync(join(folder, ecosystem), { recursive: true })
+      writeFileSync(join(folder, ecosystem, pieceFile(piece)), packShard(rowsOfPiece))
+      facts.pieces.push(piece)
+      const seen = new Set<unknown>()
+      for (const { advisory } of rowsOfPiece) {
+        facts.rows++
+        facts.sources[advisory.source] = (facts.sources[advisory.source] ?? 0) + 1
+        if (!seen.has(advisory)) facts.ranks[advisory.rank]++
+        seen.add(advisory)
       }
-      const lines = there ? gunzipSync(readFileSync(join(old, file))).toString('utf8').split('\n').filter(line => line !== '').map(line => JSON.parse(line) as [string, readonly string[]]) : []
-      const joined = new Map<string, readonly string[]>([...lines, ...fresh])
-      writeFileSync(join(folder, VECTORS, file), gzipSync([...joined].map(pair => `${JSON.stringify(pair)}\n`).join(''), { level: 1 }))
     }
+    return facts.rows === 0 ? undefined : facts
+  }
+
+  /** Vectors by CVE, joined with those of the generation before. */
+  function writeVectors(before: Before | undefined): Digits {
+    const old = before === undefined ? [] : readVectors(before)
+    const joined = new Map<string, readonly string[]>([...old, ...vectors])
+    const digits = digitsFor(joined.size)
+    writeByHash(join(folder, VECTORS), [...joined], digits)
+    return digits
   }
 
   return {
@@ -144,14 +149,34 @@ export function createTables(folder: string): Tables {
       skipped = {}
       return answer
     },
-    finish(previous, keeps) {
-      const names = previous === undefined ? [] : readdirSync(previous, { withFileTypes: true }).filter(entry => entry.isDirectory() && !entry.name.startsWith('.')).map(entry => entry.name)
-      const waiting = existsSync(join(folder, PENDING)) ? readdirSync(join(folder, PENDING)) : []
-      const facts = [...new Set([...names, ...waiting, ...held.keys()])].sort().map(ecosystem => [ecosystem, writeEcosystem(ecosystem, previous, keeps)] as const)
-      writeVectors(previous)
+    finish(before) {
+      const names = [...new Set([...Object.keys(before?.ecosystems ?? {}), ...counts.keys()])].sort()
+      const written = names.map(ecosystem => [ecosystem, writeEcosystem(ecosystem, before)] as const)
+      const vectorDigits = writeVectors(before)
       rmSync(join(folder, PENDING), { recursive: true, force: true })
       held.clear()
-      return Object.fromEntries(facts.filter(([, { shards }]) => shards.length > 0))
+      return { ecosystems: Object.fromEntries(written.filter((pair): pair is [string, EcosystemFacts] => pair[1] !== undefined)), vectorDigits }
     },
   }
+}
+
+/** Every hash there is: `00` to `ff`. */
+const HASHES: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
+
+function readVectors({ folder, vectorDigits }: Before): (readonly [string, readonly string[]])[] {
+  return [...new Set(HASHES.map(hash => pieceOf(hash, vectorDigits)))].map(piece => join(folder, VECTORS, pieceFile(piece))).filter(path => existsSync(path))
+    .flatMap(path => gunzipSync(readFileSync(path)).toString('utf8').split('\n').filter(line => line !== '').map(line => JSON.parse(line) as [string, readonly string[]]))
+}
+
+/** Writes lines whose first value is their key. */
+export function writeByHash(folder: string, lines: readonly (readonly [key: string, ...rest: unknown[]])[], digits: Digits): void {
+  const pieces = new Map<string, string[]>()
+  for (const line of lines) {
+    const piece = pieceOf(hashOf(line[0]), digits)
+    const texts = pieces.get(piece) ?? []
+    texts.push(`${JSON.stringify(line)}\n`)
+    pieces.set(piece, texts)
+  }
+  mkdirSync(folder, { recursive: true })
+  for (const [piece, texts] of pieces) writeFileSync(join(folder, pieceFile(piece)), gzipSync(texts.join(''), { level: 1 }))
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Layout } from '../../files/layout.ts'
-import { createPlace, currentGeneration, shardOf } from './place.ts'
+import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
 
 /** Exploit probability of one CVE. Both are 0 to 1; `date` is the day of the scores. Source: FIRST EPSS. */
 export interface Epss { readonly epss: number; readonly percentile: number; readonly date: string }
@@ -11,7 +11,7 @@ export interface Kev { readonly added: string; readonly due: string; readonly ra
 
 /** Of when the side tables are. Times are ISO 8601. Scores of different `model`s do not compare. */
 export interface ThreatIntelStatus {
-  readonly epss?: { readonly date: string; readonly model?: string; readonly entries: number; readonly imported_at: string }
+  readonly epss?: { readonly date: string; readonly model?: string; readonly entries: number; readonly digits: Digits; readonly imported_at: string }
   readonly kev?: { readonly version: string; readonly date: string; readonly entries: number; readonly imported_at: string }
 }
 
@@ -61,9 +61,10 @@ export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 's
     async epss(cve) {
       const { generation, status, epss } = await open()
       if (status.epss === undefined) return undefined
-      const shard = shardOf(cve)
-      const lines = epss.get(shard) ?? table(readLines<EpssLine>(join(place.generation(generation), '.epss', `${shard}.ndjson.gz`)))
-      epss.set(shard, lines)
+      const piece = pieceOf(hashOf(cve), status.epss.digits)
+      const lines = epss.get(piece) ?? table(readLines<EpssLine>(join(place.generation(generation), '.epss', pieceFile(piece))))
+      epss.set(piece, lines)
+      lines.catch(() => epss.delete(piece)) // what could not be read is read again when it is asked for again
       const found = (await lines).get(cve)
       return found === undefined ? undefined : { epss: found[1], percentile: found[2], date: status.epss.date }
     },

@@ -32,7 +32,7 @@ export const ERRORS = {
   user_not_found: [404, 'There is no user {username}.'],
   token_not_found: [404, 'There is no API token {token_id}.'],
   weak_password: [422, 'The password is too weak: {why}.'],
-  wrong_current_password: [400, 'The current password is wrong.'],
+  wrong_current_password: [400, 'The current password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.'],
   missing_role: [422, 'The field role is missing. It is one of {roles}.'],
   no_password: [400, 'An API token has no password. Log in as a user to change one.'],
   own_role: [400, 'You cannot change your own role. Ask another admin.'],

@@ -58,7 +58,7 @@ describe('an API token with limits', () => {
     const token = await tokenOf({ name: 'u', role: 'admin', scopes: { upload_only: true } })
     const refused = await daemon.call('GET', '/packages/', { token })
     expect([refused.status, refused.body]).toMatchObject([403, { code: 'outside_scope', detail: 'This API token is limited to uploads to any distribution, and this reaches further. Use a token without that limit, or log in.' }])
-    expect((await daemon.call('GET', '/auth/me', { token })).body).toMatchObject({ role: 'admin', scopes: { distributions: null, upload_only: true } })
+    expect((await daemon.call('GET', '/auth/me', { token })).body).toMatchObject({ role: 'admin', expires_at: null, expires_soon: false, scopes: { distributions: null, upload_only: true } })
     expect((await daemon.upload(package1, { token, distribution: 'noble' })).status).toBe(200)
   })
 
@@ -80,6 +80,9 @@ describe('an API token with limits', () => {
     await daemon.call('PATCH', '/auth/users/mae', { token: admin, body: { role: 'auditor' } })
     expect(await roles()).toEqual(['auditor', 'auditor'])
     for (const token of [first, second]) expect((await daemon.call('GET', '/auth/users', { token })).status).toBe(403)
+    // and it does not grow back when that person is gone
+    expect((await daemon.call('DELETE', '/auth/users/mae', { token: admin })).status).toBe(200)
+    expect(await roles()).toEqual(['auditor', 'auditor'])
   })
 })
 

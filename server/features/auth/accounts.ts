@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction } from '../../record/audit.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { removeFactor } from './mfa-store.ts'
+import { listTokensOf, lowerToken, roleToday } from './token-store.ts'
 import { hashPassword } from './passwords.ts'
 import { deleteAccount, findAccount, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
 
@@ -72,6 +73,8 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
       if (by.who.kind === 'user' && by.who.name === username) fail('own_account', { username })
       await keepAnAdmin(tx, username)
       if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
+      // nobody is left whose role would limit them: what they may today is what they keep
+      for (const token of await listTokensOf(tx, username)) if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
       await deleteAccount(tx, username)
       await note(tx, 'USER_DELETE', `${username}.`, by)
     }),

@@ -37,15 +37,6 @@ export function expiryOf({ expires_at: end }: Pick<ApiToken, 'expires_at'>, now:
   return end.getTime() - now.getTime() <= SOON_MS ? 'soon' : 'later'
 }
 
-/**
- * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's role
- * limits it; an admin revokes it or leaves it.
- */
-export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {
-  if (creator === null || covers(creator, role)) return role
-  return covers(role, creator) ? creator : 'reader'
-}
-
 /** The token's limits, or undefined where it has none. */
 export function scopeOf({ distributions, upload_only: uploadOnly }: Pick<ApiToken, 'distributions' | 'upload_only'>): Scope | undefined {
   return distributions === null && !uploadOnly ? undefined : { uploadOnly, ...distributions === null ? {} : { distributions } }

@@ -22,7 +22,7 @@ const User = Type.Object({
   origin: Type.Union([Type.Literal('local'), Type.Literal('ldap'), Type.Literal('oidc')], { description: 'Whose password it is.' }),
 })
 const Scopes = Type.Object({ distributions: Type.Union([Type.Array(Type.String()), Type.Null()]), upload_only: Type.Boolean() })
-const Me = Type.Composite([User, Type.Object({ mfa_grace: Type.Optional(Grace), scopes: Type.Optional(Scopes) })])
+const Me = Type.Composite([User, Type.Object({ mfa_grace: Type.Optional(Grace), scopes: Type.Optional(Scopes), expires_at: Type.Optional(Time), expires_soon: Type.Optional(Type.Boolean()) })])
 const Token = Type.Object({
   id: Type.String(), name: Type.String(), role: RoleName, roles: Type.Array(RoleName), created_by: Type.String(), created_at: Type.String(),
   expires_at: Time, last_used_at: Time, expired: Type.Boolean(),

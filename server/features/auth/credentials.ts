@@ -2,13 +2,13 @@ import type { Principal } from '../../core/access.ts'
 import { fail } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { roleToday, scopeOf, TOKEN_PREFIX } from './api-tokens.ts'
+import { scopeOf, TOKEN_PREFIX } from './api-tokens.ts'
 import type { Claims, Tokens } from './jwt.ts'
 import { hashToken } from './passwords.ts'
 import { isSpent } from './revocations.ts'
 import type { Sessions } from './sessions.ts'
 import { findAccount, type Account } from './store.ts'
-import { findToken, noteTokenUse } from './token-store.ts'
+import { findToken, noteTokenUse, roleToday } from './token-store.ts'
 
 export interface CredentialDeps { readonly db: Db; readonly tokens: Tokens; readonly sessions: Sessions; readonly clock: Clock }
 

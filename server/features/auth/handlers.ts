@@ -11,6 +11,7 @@ import type { MfaPolicy } from './mfa-policy.ts'
 import type { ChangePassword } from './password-change.ts'
 import type { PasswordReset } from './reset.ts'
 import { findAccount, listAccounts } from './store.ts'
+import { findTokenById } from './token-store.ts'
 import { enteredView, fromOf, scopesView, tokenView, userView } from './views.ts'
 
 export interface AuthDeps {
@@ -32,11 +33,11 @@ async function ownView({ db, clock, policy }: AuthDeps, who: Principal) {
     const demand = policy.of(account)
     return { ...userView(account), ...demand.kind === 'grace' ? { mfa_grace: { days_remaining: demand.daysRemaining } } : {} }
   }
-  const { name, role, scope } = who
+  const { name, role } = who
+  const token = tokenView(await findTokenById(db, who.credential) ?? fail('bad_credential', {}), clock.now())
   return {
     username: name, role, roles: [role], full_name: null, email: null, active: true, mfa_enabled: false, origin: 'local' as const,
-    created_at: clock.now().toISOString(), last_login: null, locked_until: null,
-    scopes: scopesView({ distributions: scope?.distributions ?? null, upload_only: scope?.uploadOnly ?? false }),
+    created_at: token.created_at, last_login: null, locked_until: null, scopes: token.scopes, expires_at: token.expires_at, expires_soon: token.expires_soon,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Role } from '../../core/access.ts'
+import { covers, type Role } from '../../core/access.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 
 export interface ApiToken {
@@ -19,6 +19,15 @@ export interface ApiToken {
 
 const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_used_at, distributions, upload_only, creator,
   (select account.role from account where account.username = api_token.creator) as creator_role`
+
+/**
+ * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's role
+ * limits it; an admin revokes it or leaves it.
+ */
+export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {
+  if (creator === null || covers(creator, role)) return role
+  return covers(role, creator) ? creator : 'reader'
+}
 
 export interface NewToken {
   readonly name: string
@@ -47,6 +56,19 @@ export async function creatorOfToken(db: Queryable, id: string): Promise<string 
 
 export function findToken(db: Queryable, hash: string): Promise<ApiToken | undefined> {
   return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where hash = $1`, [hash])
+}
+
+/** @param id  a uuid */
+export function findTokenById(db: Queryable, id: string): Promise<ApiToken | undefined> {
+  return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where id = $1`, [id])
+}
+
+export function listTokensOf(db: Queryable, creator: string): Promise<ApiToken[]> {
+  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where creator = $1 order by id for update`, [creator])
+}
+
+export async function lowerToken(tx: Tx, id: string, role: Role): Promise<void> {
+  await tx.query('update api_token set role = $2 where id = $1', [id, role])
 }
 
 export function listTokens(db: Queryable): Promise<ApiToken[]> {

@@ -80,6 +80,11 @@ export interface Format<Facts = unknown> {
   versionKey(version: string): string
   /** True when what `have` offers satisfies `need`. */
   satisfies(have: Provided, need: Relation): boolean
+  /**
+   * The path, as in `Inspection.files`, of a need that any package satisfies which brings this file, without its saying so
+   * among what it provides. Undefined for other needs; absent where a file is no need.
+   */
+  fileOf?(name: string): string | undefined
   /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
   poolName(identity: PackageIdentity, source: string): RelPath
   /** @param source  the source package, where its name belongs into the address */

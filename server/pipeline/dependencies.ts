@@ -1,4 +1,6 @@
+import { listFileOffers } from '../catalog/file-offers.ts'
 import type { Codename } from '../core/identity.ts'
+import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
@@ -29,7 +31,10 @@ export function dependenciesStep(db: Queryable): Step {
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
       if (names.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
       const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides]
-      const offers = [...own, ...await offered(db, subject.distribution.codename, names)]
+      const { format, distribution: { codename } } = subject
+      const others = names.filter(name => !own.some(offer => offer.name === name))
+      const files = await listFileOffers(db, { format: format.id, fileOf: format.fileOf, codename, names: others })
+      const offers = [...own, ...await offered(db, codename, names), ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides }))]
       const missing = about.depends.filter(need => !isMet(need, offers, subject.format)).map(printAlternatives)
       if (missing.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'Everything it needs is served here.' }
       return {

@@ -1,3 +1,4 @@
+import { listFileOffers } from '../../catalog/file-offers.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/search.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
@@ -40,15 +41,17 @@ function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Forma
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(
-  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies'> }, filter: NameFilter,
+  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'> }, filter: NameFilter,
 ): Promise<Dependencies> {
   const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? await refuseMissing(db, filter)
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
-  const offers = await listOffers(db, { format: ref.format, codename: ref.codename, names })
+  const format = formats(ref.format)
+  const files = await listFileOffers(db, { format: ref.format, fileOf: format.fileOf, codename: ref.codename, names })
+  const offers = [...await listOffers(db, { format: ref.format, codename: ref.codename, names }), ...files.map(file => ({ ...file, provided_version: null }))]
   // what a package offers itself is there as soon as the package is
   const seen = offers.map(offer => offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer)
-  const dependencies = about.depends.map(need => answer(need, seen, formats(ref.format)))
+  const dependencies = about.depends.map(need => answer(need, seen, format))
   return {
     name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename,
     all_satisfied: dependencies.every(({ status }) => status === 'satisfied'),

@@ -20,7 +20,7 @@ export interface ArtifactDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
   readonly audit: Pick<Audit, 'record'>
-  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'installCommand'>
+  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand'>
   /** Makes the index say what the manifests on disk say. */
   readonly rebuild: () => Promise<Rebuilt>
   /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */

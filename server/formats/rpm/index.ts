@@ -10,6 +10,7 @@ import { satisfies } from './relation.ts'
 import { signRpm } from './sign.ts'
 import { rpmTree } from './tree.ts'
 import { compareVersions, parseEvr, versionKey } from './version.ts'
+import { isPrimaryFile } from './xml.ts'
 
 /**
  * `h/hello-1.0-1.x86_64.rpm`, as distributions lay out their own. File names of rpms carry no epoch, and two versions must not
@@ -36,6 +37,8 @@ export const rpm: Format<RpmFacts> = {
   compareVersions,
   versionKey,
   satisfies,
+  // the others are among what a package provides
+  fileOf: name => name.startsWith('/') && !isPrimaryFile(name) ? name.slice(1) : undefined,
   poolName,
   purl({ name, version, arch }, distribution) {
     const { epoch, version: upstream, release = '' } = parseEvr(version)

@@ -87,8 +87,9 @@ function authentication(secret: string): client.ClientAuth {
 
 function causeOf(error: unknown): string {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (isRefusal(at)) return at.message
-  const { message, error: code } = error as Error & { error?: unknown }
-  return `${message}${typeof code === 'string' ? ` (${code})` : ''}`.slice(0, 300)
+  const { message, cause, error: code } = error as Error & { error?: unknown }
+  const behind = cause instanceof Error && cause.message !== message ? `: ${cause.message}` : ''
+  return `${message}${behind}${typeof code === 'string' ? ` (${code})` : ''}`.slice(0, 300)
 }
 
 /** `realm_access.roles` and the like: a path through the claims; a claim whose own name has the dots comes first. */

@@ -47,7 +47,7 @@ async function checkEmbedded(signature: EmbeddedSignature, signer: Signer): Prom
 }
 
 function isOurs(signature: EmbeddedSignature, bytes: Buffer, signer: Signer): Promise<boolean> {
-  if (signature.kind === 'openpgp') return signer.verifyDetached(bytes, armored(signature.signature))
+  if (signature.kind === 'openpgp') return signer.verifyOne(bytes, armored(signature.signature))
   const { keyName, hash, signature: made } = signature
   return signer.verifyRsa(bytes, { keyName, hash, signature: made })
 }

@@ -86,5 +86,15 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Open
         return false
       }
     },
+    async verifyOne(bytes, armored) {
+      try {
+        const message = await openpgp.createMessage({ binary: bytes })
+        const signature = await openpgp.readSignature({ armoredSignature: armored })
+        const { signatures } = await openpgp.verify({ message, signature, verificationKeys, date: now() })
+        return await Promise.any(signatures.map(async ({ verified }) => await verified || Promise.reject(new Error('it does not verify')))).then(() => true)
+      } catch {
+        return false
+      }
+    },
   }
 }

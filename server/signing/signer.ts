@@ -35,6 +35,8 @@ export interface Signer {
   /** True when every signature of the document verifies against the active keys. */
   verifyClearsigned(document: string): Promise<boolean>
   verifyDetached(bytes: Uint8Array, signature: string): Promise<boolean>
+  /** True when an active key made one of the armoured signatures; a package carries one, or several of different people. */
+  verifyOne(bytes: Uint8Array, signature: string): Promise<boolean>
   /** The active RSA keys, the current one first; the first one is made when it is first asked for. */
   rsaKeys(): Promise<readonly RsaKeyCard[]>
   /** By every active RSA key, in that order. The same bytes give the same signatures. */

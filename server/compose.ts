@@ -6,11 +6,12 @@ import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { composeHealth } from './compose/health.ts'
 import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
+import { composeEnrichment } from './compose/enrichment.ts'
 import { composePrograms } from './compose/programs.ts'
 import { bindRoutes } from './compose/routes.ts'
 import { composeSso } from './compose/sso.ts'
 import { composeSbom } from './compose/sbom.ts'
-import { composeSecurity, type Security } from './compose/security.ts'
+import { composeSecurity } from './compose/security.ts'
 import { createLdapDirectory } from './directory/ldap.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
@@ -19,7 +20,7 @@ import { createFirstAdmin } from './features/setup/first-admin.ts'
 import { activeFormats, getFormat } from './formats/index.ts'
 import { createApp } from './http/app.ts'
 import { createRateLimits } from './http/rate-limit.ts'
-import { createScheduler, type Scheduler } from './jobs/scheduler.ts'
+import { createScheduler, type Job, type Scheduler } from './jobs/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
 import { createGate } from './pipeline/gate.ts'
 import { createPackageSigning } from './pipeline/package-signing.ts'
@@ -28,6 +29,7 @@ import { createPublisher, type Publication, type Publisher } from './publish/pub
 import { newestSignatures } from './scanners/clamav-signatures.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
 import { createScanners, type Scanners } from './scanners/index.ts'
+import { createThreatIntel } from './scanners/osv/threat-intel.ts'
 
 /** The running service. */
 export interface Service {
@@ -53,7 +55,7 @@ async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
 }
 
 /** What is done by the clock. */
-function composeJobs(base: Foundation, { publisher, catalog, security }: { readonly publisher: Publisher; readonly catalog: Catalog; readonly security: Security }, log: Log): Scheduler {
+function composeJobs(base: Foundation, { publisher, catalog, jobs }: { readonly publisher: Publisher; readonly catalog: Catalog; readonly jobs: readonly Job[] }, log: Log): Scheduler {
   const { db, pool } = base
   const isNeeded = async (digest: string): Promise<boolean> => await db.first('select 1 from package where sha256 = $1 limit 1', [digest]) !== undefined
   return createScheduler([
@@ -61,7 +63,7 @@ function composeJobs(base: Foundation, { publisher, catalog, security }: { reado
     { id: 'sweep', name: 'Remove package files that nothing needs', when: () => '20 3 * * *', run: async () => { await pool.sweep(isNeeded) } },
     { id: 'version-retention', name: 'Remove versions that the retention rules leave behind', when: () => '0 2 * * *', run: () => cleanAll({ db, catalog }) },
     { id: 'keys', name: 'Retire signing keys whose overlap is over', when: () => '*/5 * * * *', run: () => followKeys(base) },
-    ...security.jobs,
+    ...jobs,
   ], (id, error) => log.error({ err: error, job: id }, 'a job failed'))
 }
 
@@ -93,10 +95,11 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
-  const steps = createSteps({ scanners, keyring, db })
+  const enrichment = composeEnrichment(createThreatIntel(base))
+  const steps = createSteps({ scanners, keyring, db, enrich: enrichment.enrich })
   const gate = createGate({ steps, catalog, settings, signing, clock })
   const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, notices: outbound.notices, log })
-  const scheduler = composeJobs(base, { publisher, catalog, security }, log)
+  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })

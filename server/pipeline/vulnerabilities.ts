@@ -54,8 +54,16 @@ function reportOf(answers: readonly Answer[], findings: readonly Finding[], subj
   }
 }
 
-/** Adds what is known of exploitation. */
-export type Enrich = (findings: readonly Finding[]) => Promise<readonly Finding[]>
+/** Adds what is known of exploitation; says which catalogues could not be asked. */
+export type Enrich = (findings: readonly Finding[]) => Promise<{ readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }>
+
+/** A policy that leans on a catalogue which is not there has not been asked: that is told, like an engine that does not answer. */
+function unasked(without: readonly ('epss' | 'kev')[], { kev_action, epss_action }: Subject['settings']['cve_policy']): Answer[] {
+  const leanedOn = [...kev_action === 'allow' ? [] : ['kev' as const], ...epss_action === 'allow' ? [] : ['epss' as const]].filter(name => without.includes(name))
+  if (leanedOn.length === 0) return []
+  const names = leanedOn.map(name => name.toUpperCase()).join(' and ')
+  return [{ id: 'enrichment', coverage: 'unavailable', findings: [], said: `The policy looks at ${names}, which is not loaded. Import it, or set the action to allow.` }]
+}
 
 async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
   return isPresent === undefined || await isPresent()
@@ -86,8 +94,9 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
         }
       }))
       const merged = mergeFindings(answers.map(answer => answer.findings))
-      const findings = enrich === undefined || !subject.settings.cve_policy.auto_enrich ? merged : await enrich(merged)
-      return { ...reportOf(answers, findings, subject), engines: answers.map(recordOf) }
+      const { cve_policy } = subject.settings
+      const { findings, without } = enrich === undefined || !cve_policy.auto_enrich || merged.length === 0 ? { findings: merged, without: [] } : await enrich(merged)
+      return { ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), engines: answers.map(recordOf) }
     },
   }
 }

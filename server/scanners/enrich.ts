@@ -1,8 +1,11 @@
 import type { Finding } from '../core/findings.ts'
 import type { ThreatIntel } from './osv/threat-intel.ts'
 
-/** The part of the intelligence that findings get; local data, so no call waits for a network. */
-export type Intel = Pick<ThreatIntel, 'epss' | 'kev'>
+/** What findings are enriched from; local data, so no call waits for a network. */
+export type Intel = ThreatIntel
+
+/** Findings with what is known of their exploitation, and which of the two catalogues could not be asked. */
+export interface Enriched { readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }
 
 const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
 
@@ -29,14 +32,12 @@ async function enrichOne(finding: Finding, intel: Intel): Promise<Finding> {
  * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). What an engine said itself
  * stays where nothing is known here.
  */
-export function enrich(findings: readonly Finding[], intel: Intel): Promise<readonly Finding[]> {
-  return Promise.all(findings.map(finding => enrichOne(finding, intel)))
-}
-
-/** True when the two differ in what enrichment adds; anything else is not compared. */
-export function isEnrichedOtherwise(a: readonly Finding[], b: readonly Finding[]): boolean {
-  return a.some((finding, n) => {
-    const other = b[n]
-    return other === undefined || finding.epss !== other.epss || finding.epss_percentile !== other.epss_percentile || finding.kev !== other.kev || finding.kev_due !== other.kev_due
-  })
+export async function enrich(findings: readonly Finding[], intel: Intel): Promise<Enriched> {
+  try {
+    const { epss, kev } = await intel.status()
+    const without = [...epss === undefined ? ['epss' as const] : [], ...kev === undefined ? ['kev' as const] : []]
+    return { findings: await Promise.all(findings.map(finding => enrichOne(finding, intel))), without }
+  } catch {
+    return { findings, without: ['epss', 'kev'] } // damaged data: who leans on them is told that they are not there
+  }
 }

@@ -109,6 +109,13 @@ describe('values', () => {
     expect((await app.ask('POST', '/api/v1/bodies', { body: { name: 'a\0b' } })).status).toBe(422)
   })
 
+  test('half a character, as JSON can spell one, goes no further than the edge', async () => {
+    for (const body of ['{"name":"a\\ud800b"}', '{"name":"n","a\\udc00":1}']) {
+      expect((await app.ask('POST', '/api/v1/bodies', { body, headers: { 'content-type': 'application/json' } })).status).toBe(422)
+    }
+    expect((await app.ask('POST', '/api/v1/bodies', { body: { name: '😀' } })).status).toBe(201)
+  })
+
   test('members that a body does not have are left out', async () => {
     const answer = await app.ask('POST', '/api/v1/bodies', { body: '{"name":"n","role":"admin","__proto__":{"x":1}}', headers: { 'content-type': 'application/json' } })
     expect([answer.status, answer.json()]).toEqual([201, { body: { name: 'n' } }])

@@ -37,13 +37,16 @@ function readTexts(schema: TSchema, given: unknown): unknown {
   return Object.fromEntries(members.flatMap(([name, member]) => values[name] === undefined ? [] : [[name, readText(member, values[name])]]))
 }
 
-/** Where a text has a zero byte, which PostgreSQL stores in no text. */
-function* zeroBytes(value: unknown, path: readonly (string | number)[]): Generator<readonly (string | number)[]> {
-  if (typeof value === 'string' && value.includes('\0')) yield path
+interface Unstorable { readonly path: readonly (string | number)[]; readonly msg: string }
+
+/** Where a text has what PostgreSQL stores in no text: a zero byte, or half of a character (a lone surrogate, which JSON can spell). */
+function* unstorable(value: unknown, path: readonly (string | number)[]): Generator<Unstorable> {
+  if (typeof value === 'string' && value.includes('\0')) yield { path, msg: 'It has a zero byte.' }
+  else if (typeof value === 'string' && !value.isWellFormed()) yield { path, msg: 'It has half a character: a surrogate without its other half.' }
   if (typeof value !== 'object' || value === null) return
   for (const [key, member] of Object.entries(value)) {
-    if (key.includes('\0')) yield path
-    yield* zeroBytes(member, [...path, key])
+    yield* unstorable(key, path)
+    yield* unstorable(member, [...path, key])
   }
 }
 
@@ -54,8 +57,8 @@ function* zeroBytes(value: unknown, path: readonly (string | number)[]): Generat
  */
 export function validate(schema: TSchema, given: unknown, { place, isText = false }: { readonly place: Place; readonly isText?: boolean }): unknown {
   const value: unknown = isText ? readTexts(schema, given) : structuredClone(given)
-  const [zero] = zeroBytes(value, [place])
-  if (zero !== undefined) throw new ShapeError([{ loc: zero, msg: 'It has a zero byte.', type: 'value_error' }])
+  const [bad] = unstorable(value, [place])
+  if (bad !== undefined) throw new ShapeError([{ loc: bad.path, msg: bad.msg, type: 'value_error' }])
   if (!Value.Check(schema, value)) {
     const seen = new Set<string>()
     const faults = [...Value.Errors(schema, value)].slice(0, 100).filter(error => !seen.has(error.path) && seen.add(error.path)).map(error => faultOf(place, error))

@@ -52,7 +52,8 @@ describe('asking for a link', () => {
     await it.stock.db.query(`update account set email = 'off@example.test', active = false where username = 'off'`)
     await it.stock.db.query(`insert into account (username, password_hash, role, email, origin) values ('dora', '!', 'reader', 'dora@example.test', 'ldap')`)
     const answers = []
-    for (const body of [{ username: 'ada' }, { username: 'ghost' }, { email: 'ghost@example.test' }, { username: 'off' }, { email: 'off@example.test' }, { username: 'silent' }, { username: 'dora' }, { email: '%' }, { email: `' or 1=1 --` }]) {
+    for (const body of [{ username: 'ada' }, { username: 'ghost' }, { email: 'ghost@example.test' }, { username: 'off' }, { email: 'off@example.test' }, { username: 'silent' }, { username: 'dora' }, { email: '%' }, { email: `' or 1=1 --` },
+      { email: '\u0001'.repeat(320), username: '"'.repeat(200) }, { email: '\u20ac'.repeat(320), username: '\u20ac'.repeat(200) }]) {
       const { status, json } = await forgot(body)
       answers.push(JSON.stringify([status, json()]))
     }

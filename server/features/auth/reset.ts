@@ -45,6 +45,9 @@ const MINUTES = 30
 /** Mails to one person within 30 minutes, whoever asks for them. */
 const MOST_MAILS = 5
 
+/** Without control characters, which no name or address holds: escaped they would make the row longer than an index takes. */
+const plain = (text: string | undefined): string | undefined => text?.replace(/\p{Cc}/gu, '')
+
 function wordsOf(username: string, link: string): string {
   return `Somebody asked for a new password for the Gatehouse account ${username}.\n\n` +
     `Set it here within ${MINUTES} minutes; the link works once:\n\n${link}\n\n` +
@@ -77,7 +80,7 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
   return {
     async ask(asked) {
       // sealed because it is somebody's address; and one row whoever it is, so that the time says nothing
-      const noted: Noted = { ...asked, id: random(12).toString('base64url') }
+      const noted: Noted = { ip: asked.ip, email: plain(asked.email), username: plain(asked.username), id: random(12).toString('base64url') }
       await outbox.owe(db, `reset:${box.seal(JSON.stringify(noted))}`)
       outbox.nudge()
     },

@@ -37,10 +37,14 @@ export function createRevocations({ db, clock, shared = ALONE }: { readonly db: 
       await db.query('insert into ended_token (id, until) select unnest($1::text[]), $2 on conflict do nothing', [ids, until])
       for (const id of ids) own.set(id, until)
       shared.tell('revoked', { ids, until: until.toISOString() })
-      await db.query('delete from ended_token where until <= $1', [clock.now()])
     },
     isRevoked: async id => own.has(id) || (await known()).has(id),
   }
+}
+
+/** Forgets what would have expired by now anyway: some of it at a time, and nothing that somebody else is forgetting just now. */
+export async function forgetEnded(tx: Queryable, now: Date): Promise<void> {
+  await tx.query('delete from ended_token where id in (select id from ended_token where until <= $1 limit 1000 for update skip locked)', [now])
 }
 
 /**

@@ -3,7 +3,7 @@ import { fail } from '../../core/errors.ts'
 import type { Db, Queryable } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Tokens } from './jwt.ts'
-import type { Revocations } from './revocations.ts'
+import { forgetEnded, type Revocations } from './revocations.ts'
 import type { Account } from './store.ts'
 
 /** Where somebody comes from: for the audit log and the list of sessions. */
@@ -70,7 +70,8 @@ export function createSessions({ db, tokens, revocations, clock, minutes }: Sess
       const now = clock.now()
       const id = randomUUID()
       const expiresAt = new Date(now.getTime() + minutes * MINUTE_MS)
-      await tx.query('delete from session where expires_at <= $1', [now])
+      await forgetEnded(tx, now)
+      await tx.query('delete from session where id in (select id from session where expires_at <= $1 limit 1000 for update skip locked)', [now])
       await tx.query(`
         insert into session (id, username, cred, opened_at, seen_at, expires_at, how, ip, agent) values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
       [id, account.username, account.credentials_at, now, expiresAt, how, ip, agent.slice(0, 200)])

@@ -64,6 +64,13 @@ function apk({ codename, component }: Distribution, { url, apkKeys = [] }: Clien
   }]
 }
 
+const INDEX_KEYS = { apt: 'openpgp', rpm: 'openpgp', apk: 'rsa' } as const
+
+/** The kind of key by which clients of a distribution check its index: apk knows no OpenPGP. */
+export function indexKeyOf({ family }: Distribution): 'openpgp' | 'rsa' {
+  return INDEX_KEYS[family]
+}
+
 const CLIENTS = { apt, rpm, apk } as const
 
 /** How the clients of a distribution are told of this repository; the usual one of that system first. */

@@ -61,9 +61,11 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
   async function load(): Promise<readonly RsaKey[]> {
     return (await readStored(layout.keyring)).map((stored, n) => {
       const secret = createPrivateKey({ key: box.open(stored.sealed), format: 'der', type: 'pkcs8' })
+      const open = createPublicKey(secret)
       const { key_name, created_at, retires_at } = stored
-      const card = { key_name, algorithm: `rsa${secret.asymmetricKeyDetails?.modulusLength ?? BITS}`, created_at, role: n === 0 ? 'current' : 'previous', ...(retires_at === undefined ? {} : { retires_at }) } as const
-      return { card, secret, open: createPublicKey(secret) }
+      const algorithm = `rsa${secret.asymmetricKeyDetails?.modulusLength ?? BITS}`
+      const card = { key_name, public_key: pemOf(open), algorithm, created_at, role: n === 0 ? 'current' : 'previous', ...(retires_at === undefined ? {} : { retires_at }) } as const
+      return { card, secret, open }
     })
   }
 
@@ -122,11 +124,11 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
     }),
     async publish() {
       let isNew = false
-      for (const { card, open } of await active()) {
+      for (const { card } of await active()) {
         const path = join(layout.apkKeys, card.key_name)
         const there = await readFile(path, 'utf8').catch(() => undefined) // not there yet, or unreadable: written again
-        if (there === pemOf(open)) continue
-            await writeAtomic(path, pemOf(open), { mode: 0o644 })
+        if (there === card.public_key) continue
+            await writeAtomic(path, card.public_key, { mode: 0o644 })
         isNew = true
       }
       return isNew

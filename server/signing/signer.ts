@@ -12,6 +12,8 @@ export interface KeyCard {
 /** An RSA key, which APK indexes are signed with. `key_name` is the file name that clients must keep its public part under. */
 export interface RsaKeyCard {
   readonly key_name: string
+  /** PEM. */
+  readonly public_key: string
   readonly algorithm: string
   readonly created_at: string
   readonly role: 'current' | 'previous'

@@ -39,7 +39,8 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(more).toEqual([])
     expect(index.signatures.map(({ name }) => name)).toEqual([`.SIGN.RSA256.${key?.key_name}`, `.SIGN.RSA.${key?.key_name}`])
     const setup = await daemon.call('GET', '/distributions/alpine3.20/setup', { token })
-    expect(setup.text).toContain(`${daemon.url}/apk/${key?.key_name}`)
+    expect(setup.text).toContain(`wget -P /etc/apk/keys ${daemon.url}/apk/${key?.key_name}`)
+    expect(setup.body).toMatchObject({ key_url: `${daemon.url}/apk/${key?.key_name}`, public_key: (await raw(`/apk/${key?.key_name}`)).toString() })
     expect(setup.text).toContain(`${daemon.url}/apk/alpine3.20/main`)
   })
 

@@ -16,7 +16,7 @@ import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
 export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, PromoteDeps {
   readonly init: ReturnType<typeof createInit>
   readonly publisher: Generations
-  readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
+  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
   readonly audit: Pick<Audit, 'owe'>
   /** What the lines for clients depend on, for this caller. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>

@@ -10,10 +10,11 @@ beforeAll(async () => { stock = await createStock() })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
 const unused = async (): Promise<never> => { throw new Error('not asked here') }
+const RSA = { key_name: 'gatehouse-01234567.rsa.pub', public_key: 'PEM', algorithm: 'rsa4096', created_at: '', role: 'current' } as const
 const { call } = createCaller(distributions, distributionHandlers, () => ({
   db: stock.db, catalog: stock.catalog, audit: stock.audit, isActive: () => true, isPublishable: () => true, init: unused,
   publisher: { generations: unused, rollback: unused },
-  keyring: { keys: async () => [], publicKey: unused }, clientFacts: async () => ({ url: 'http://repo.example' }),
+  keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused }, clientFacts: async () => ({ url: 'http://repo.example' }),
 }))
 const rows = (codename: string) => stock.db.query<{ name: string; version: string; state: string }>('select name, version, state from package where codename = $1 order by name, sort_key', [codename])
 
@@ -103,7 +104,7 @@ describe('migration', () => {
 test('every distribution has its lines for clients, with the key in the right place', async () => {
   for (const { codename, family } of DISTRIBUTIONS) {
     const { clients, key_url } = await call('GET /distributions/{codename}/setup', { params: { codename } })
-    expect(key_url).toBe('http://repo.example/repos/gpg.key')
+    expect(key_url).toBe(`http://repo.example${{ apt: '/repos/gpg.key', rpm: '/repos/gpg.key', apk: `/apk/${RSA.key_name}` }[family]}`)
     expect(clients.map(one => one.manager).sort()).toEqual({ apt: ['apt'], rpm: ['dnf', 'zypper'], apk: ['apk'] }[family])
     for (const { files, line } of clients) expect(JSON.stringify([files, line])).toContain(codename)
   }

@@ -7,7 +7,7 @@ const Card = Type.Unsafe<KeyCard>(Type.Object({
   fingerprint: Type.String(), user_id: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()),
 }))
 const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(Type.Object({
-  key_name: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()), public_key_url: Type.String(),
+  key_name: Type.String(), public_key: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()), public_key_url: Type.String(),
 }))
 const Form = Type.Unsafe<'armored' | 'binary'>(Type.Union([Type.Literal('armored'), Type.Literal('binary')]))
 const KeyType = Type.Unsafe<'rsa4096' | 'ed25519Legacy'>(Type.Union([Type.Literal('rsa4096'), Type.Literal('ed25519Legacy')]))

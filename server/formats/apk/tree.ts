@@ -100,7 +100,7 @@ async function isProved(archive: Buffer, { index, signer }: { readonly index: Bu
   const proofs = found.files.map(({ name, body }) => {
     const [, kind = '', keyName = ''] = /^\.SIGN\.([A-Z0-9]+)\.(.+)$/.exec(name) ?? []
     const hash = KINDS.find(([one]) => one === kind)?.[1]
-    return hash === undefined || body === undefined ? false : signer.verifyRsa(found.signed, { keyName, hash, signature: body })
+    return hash === undefined || body === undefined ? Promise.resolve(false) : signer.verifyRsa(found.signed, { keyName, hash, signature: body })
   })
   if (!(await Promise.all(proofs)).every(Boolean) || new Set(found.files.map(({ name }) => name)).size !== found.files.length) return false
   const tar = await unpack(found.signed)

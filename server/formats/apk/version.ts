@@ -31,8 +31,9 @@ function tokenise(version: string): { readonly first: string; readonly rest: rea
       return { kind: rule.kind, match: rule.pattern.exec(version) }
     }).find(({ match }) => match !== null)
     kind = found?.kind ?? 'invalid'
-    if (found?.match != null) rest.push({ kind, text: found.match[1] ?? '' })
-    at += found?.match?.[0].length ?? 0
+    const [whole = '', text = ''] = found?.match ?? []
+    if (found !== undefined) rest.push({ kind, text })
+    at += whole.length
   }
   rest.push({ kind: kind === 'invalid' ? 'invalid' : 'end', text: '' })
   return { first, rest }

@@ -54,7 +54,9 @@ export async function indexDecisions(tx: Tx, ref: PackageRef, history: readonly 
     select $1, $2, $3, $4, $5, d.* from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[]) as d
     on conflict do nothing`,
   [
-    ref.format, ref.codename, ref.name, ref.version, ref.arch, column(({ cve }) => cve ?? ''), column(({ decision }) => decision), column(({ action }) => action),
-    column(({ justification }) => justification), column(({ by }) => by), column(({ at }) => at), column(one => one.expires_at), column(one => one.due_at),
+    ref.format, ref.codename, ref.name, ref.version, ref.arch, column(({ cve }) => cve ?? ''), column(({ decision }) => decision),
+      column(({ action }) => action),
+    column(({ justification }) => justification), column(({ by }) => by), column(({ at }) => at), column(one => one.expires_at),
+      column(one => one.due_at),
   ])
 }

@@ -56,7 +56,8 @@ export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Ver
 /** Of what a new scan found: what neither the last one nor any before it had. A disappeared one that comes back is not new. */
 export function newFindings(manifest: Pick<Reviewed, 'findings' | 'review'>, found: readonly Finding[]): readonly Finding[] {
   const gone = manifest.review?.gone ?? []
-  return found.filter(finding => !manifest.findings.some(known => isNamed(finding, known.id) || isNamed(known, finding.id)) && !gone.some(id => isNamed(finding, id)))
+  return found.filter(finding => !manifest.findings.some(known => isNamed(finding, known.id) || isNamed(known, finding.id))
+    && !gone.some(id => isNamed(finding, id)))
 }
 
 /** Whether findings ask for more than a warning. */

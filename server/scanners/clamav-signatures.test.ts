@@ -16,7 +16,8 @@ const header = (version: number, seconds: number): string =>
 
 test.each([
   [header(27777, 1794817500), { version: '27777', signatures: 2076543, built_at: '2026-11-16T08:25:00.000Z' }],
-  ['ClamAV-VDB:16 Nov 2026 08-25 +0000:27777:2076543:90:md5:sig:builder', { version: '27777', signatures: 2076543, built_at: '2026-11-16T08:25:00.000Z' }],
+  ['ClamAV-VDB:16 Nov 2026 08-25 +0000:27777:2076543:90:md5:sig:builder',
+    { version: '27777', signatures: 2076543, built_at: '2026-11-16T08:25:00.000Z' }],
   ['ClamAV-VDB:when:27777:1:90:md5:sig:builder', undefined],
   ['ClamAV-VDB:16 Nov 2026 08-25 +0000:new:1', undefined],
   ['something else', undefined],
@@ -30,7 +31,8 @@ test('lists what clamd would load, the newest first, by its header or its time; 
   await writeFile(join(folder, 'own.ndb'), 'x')
   await utimes(join(folder, 'own.ndb'), 1790000000, 1790000000)
   await writeFile(join(folder, 'freshclam.dat'), 'no signatures')
-  expect((await listSignatures(folder)).map(({ file, version }) => `${file} ${version ?? '-'}`)).toEqual(['bytecode.cld 335', 'own.ndb -', 'main.cvd 62'])
+  expect((await listSignatures(folder)).map(({ file, version }) => `${file} ${version ?? '-'}`))
+    .toEqual(['bytecode.cld 335', 'own.ndb -', 'main.cvd 62'])
   expect(await newestSignatures(folder)).toEqual({ version: '335', at: '2026-11-16T08:25:00.000Z' })
   expect(await newestSignatures(join(folder, 'nowhere'))).toBeUndefined()
 })

@@ -13,7 +13,8 @@ export interface SignatureFile {
 
 const CONTAINERS = new Set(['.cvd', '.cld', '.cud'])
 // what clamd loads beside them. Source: https://docs.clamav.net/manual/Signatures.html
-const PLAIN = new Set(['.hdb', '.hsb', '.hdu', '.hsu', '.mdb', '.msb', '.ndb', '.ndu', '.ldb', '.ldu', '.idb', '.cdb', '.fp', '.sfp', '.ign2', '.yar', '.yara', '.pdb', '.gdb', '.wdb', '.crb', '.cat', '.cbc', '.ftm', '.db'])
+const PLAIN = new Set(['.hdb', '.hsb', '.hdu', '.hsu', '.mdb', '.msb', '.ndb', '.ndu', '.ldb', '.ldu', '.idb', '.cdb', '.fp', '.sfp', '.ign2', '.yar',
+  '.yara', '.pdb', '.gdb', '.wdb', '.crb', '.cat', '.cbc', '.ftm', '.db'])
 const HEADER = 512
 
 /** `ClamAV-VDB:16 Nov 2026 08-25 +0000:27777:2076543:90:<md5>:<signature>:<builder>:1763280300`, padded to 512 bytes. */

@@ -6,7 +6,8 @@ import { readEnv } from '../../server/env.ts'
 import { EngineUnavailable, type VulnerabilityScanner } from '../../server/scanners/scanner.ts'
 
 /** What the engine answers, by `name version`; `unavailable` names packages it does not answer for. */
-export interface FakeAnswers { readonly findings: Readonly<Record<string, readonly Omit<Finding, 'package' | 'detected_by'>[]>>; readonly unavailable?: readonly string[] }
+export interface FakeAnswers { readonly findings: Readonly<Record<string, readonly Omit<Finding, 'package' | 'detected_by'>[]>>;
+  readonly unavailable?: readonly string[] }
 
 /** A vulnerability engine that knows what a file says now: the daemon is real, the engine is declared as fake. */
 const engine: VulnerabilityScanner = {
@@ -17,7 +18,8 @@ const engine: VulnerabilityScanner = {
     const { findings, unavailable = [] } = JSON.parse(await readFile(process.env.FAKE_ANSWERS ?? '', 'utf8')) as FakeAnswers
     const key = `${identity.name} ${identity.version}`
     if (unavailable.includes(key)) throw new EngineUnavailable('fake', 'it was told so')
-    return { coverage: 'covered', said: 'Looked up.', findings: (findings[key] ?? []).map(finding => ({ ...finding, package: identity.name, detected_by: ['fake'] })) }
+    return { coverage: 'covered', said: 'Looked up.', findings: (findings[key] ?? [])
+      .map(finding => ({ ...finding, package: identity.name, detected_by: ['fake'] })) }
   },
 }
 

@@ -5,7 +5,8 @@ import { NameVersion, REVIEW_QUERY, WhereQuery } from './contract-review.ts'
 import type { VersionCves } from './cves.ts'
 import type { Posture } from './posture.ts'
 import type { ReviewPage } from './queue.ts'
-import { AcceptedFindingSchema, counts, DecisionSchema, NAMED, OrNull, PAGE, PostureSchema, ReviewPageSchema, SeverityName, StateName, Text, VULNERABILITY } from './schemas.ts'
+import { AcceptedFindingSchema, counts, DecisionSchema, NAMED, OrNull, PAGE, PostureSchema, ReviewPageSchema, SeverityName, StateName, Text,
+  VULNERABILITY } from './schemas.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from './vulnerabilities.ts'
 
@@ -17,15 +18,18 @@ export const findingRows = contract({
     summary: 'Vulnerabilities over all packages, each once with the packages that have it.',
     access: 'any',
     query: Type.Object({
-      q: Type.Optional(Term), severity: REVIEW_QUERY.severity, kev: Flag, fixable: Flag, accepted: Flag, min_epss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })), status: Type.Optional(StateQuery),
+      q: Type.Optional(Term), severity: REVIEW_QUERY.severity, kev: Flag, fixable: Flag, accepted: Flag,
+        min_epss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })), status: Type.Optional(StateQuery),
       distribution: REVIEW_QUERY.distribution, format: REVIEW_QUERY.format, package: Type.Optional(Type.String({ maxLength: 300 })),
-      sort: Type.Optional(Type.Unsafe<string>(Type.Union(VULNERABILITY_ORDERS.map(word => Type.Literal(word)), { enum: [...VULNERABILITY_ORDERS] }))), ...pagingQuery(200),
+      sort: Type.Optional(Type.Unsafe<string>(Type.Union(VULNERABILITY_ORDERS.map(word => Type.Literal(word)), { enum: [...VULNERABILITY_ORDERS] }))),
+        ...pagingQuery(200),
     }),
     reply: Type.Unsafe<VulnerabilityPage>(Type.Object({ vulnerabilities: Type.Array(Type.Object(VULNERABILITY)), ...PAGE })),
   },
   'GET /security/vulnerabilities/{cve}': {
     summary: 'One vulnerability with a page of the packages that have it.',
-    access: 'any', params: Type.Object({ cve: Type.String({ minLength: 1, maxLength: 100 }) }), query: Type.Object(pagingQuery(200)), fails: ['cve_not_found'],
+    access: 'any', params: Type.Object({ cve: Type.String({ minLength: 1, maxLength: 100 }) }), query: Type.Object(pagingQuery(200)),
+      fails: ['cve_not_found'],
     reply: Type.Unsafe<VulnerabilityDetail>(Type.Object({ ...VULNERABILITY, ...PAGE })),
   },
   'GET /security/packages-posture': {
@@ -50,7 +54,8 @@ export const findingRows = contract({
   'GET /security/report': {
     summary: 'The security report as JSON, or with `format=html` as a page for printing.',
     access: 'any',
-    query: Type.Object({ format: Type.Optional(Type.Unsafe<'json' | 'html'>(Type.Union([Type.Literal('json'), Type.Literal('html')], { enum: ['json', 'html'] }))), days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) }),
+    query: Type.Object({ format: Type.Optional(Type.Unsafe<'json' | 'html'>(Type.Union([Type.Literal('json'), Type.Literal('html')],
+      { enum: ['json', 'html'] }))), days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) }),
     reply: 'file',
   },
 })

@@ -11,7 +11,8 @@ const words = (list: readonly string[]) => Type.Union(list.map(word => Type.Lite
 const Word = Type.Optional(Type.String({ maxLength: 100 }))
 const Flag = Type.Optional(Type.Boolean())
 
-export const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) })
+export const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }) })
 /** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
 export const Where = { distribution: Type.Optional(Type.String({ maxLength: 80 })), arch: Type.Optional(Type.String({ maxLength: 80 })) }
 export const WhereQuery = Type.Object(Where)
@@ -19,7 +20,8 @@ export const WhereQuery = Type.Object(Where)
 const SeverityQuery = Type.Optional(Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])))
 /** What review lists can be narrowed to. */
 export const REVIEW_QUERY = {
-  q: Type.Optional(Term), distribution: Where.distribution, format: Type.Optional(Type.String({ maxLength: 20 })), severity: SeverityQuery, kev: Flag, fixable: Flag,
+  q: Type.Optional(Term), distribution: Where.distribution, format: Type.Optional(Type.String({ maxLength: 20 })), severity: SeverityQuery, kev: Flag,
+    fixable: Flag,
   sort: Type.Optional(Type.Unsafe<string>(words(REVIEW_ORDERS))), ...pagingQuery(200),
 }
 
@@ -46,7 +48,8 @@ export const reviewRows = contract({
     summary: 'The decision on a version, its deadline, its exceptions and everything decided before.',
     access: 'any', params: NameVersion, query: WhereQuery, fails: ['package_not_found', 'version_not_found'],
     reply: Type.Unsafe<VersionDecision>(Type.Object({
-      ...NAMED, status: StateName, cve_status: Text, decision: OrNull(DecisionSchema), sla: Sla, held_at: OrNull(Time), held_for: OrNull(Text), assigned_to: OrNull(Text),
+      ...NAMED, status: StateName, cve_status: Text, decision: OrNull(DecisionSchema), sla: Sla, held_at: OrNull(Time), held_for: OrNull(Text),
+        assigned_to: OrNull(Text),
       exceptions: Type.Array(DecisionSchema), history: Type.Array(DecisionSchema), variants: VARIANTS,
     })),
   },
@@ -54,9 +57,12 @@ export const reviewRows = contract({
     summary: 'Decides on one version in one distribution, or with `cve` on vulnerabilities of it. `approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
     access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
     body: Type.Object({
-      ...Where, decision: Word, action: Word, justification: Type.Optional(Type.String({ maxLength: 4_000 })), comment: Type.Optional(Type.String({ maxLength: 4_000 })),
-      cve: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })), cves: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 })),
-      expires_at: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])), expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
+      ...Where, decision: Word, action: Word, justification: Type.Optional(Type.String({ maxLength: 4_000 })),
+        comment: Type.Optional(Type.String({ maxLength: 4_000 })),
+      cve: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+        cves: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 })),
+      expires_at: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+        expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
       seen_at: Type.Optional(Type.String({ format: 'date-time' })),
     }),
     fails: [...WRITE_FAILS, 'already_decided', 'four_eyes', 'finding_not_found', 'missing_decision', 'missing_justification', 'bad_expiry'],
@@ -67,14 +73,16 @@ export const reviewRows = contract({
   'POST /security/packages/{name}/{version}/assign': {
     summary: 'Gives a waiting version to a maintainer or admin; without a name to nobody.',
     access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
-    body: Type.Object({ ...Where, assignee: Type.Optional(OrNull(Type.String({ maxLength: 200 }))), assigned_to: Type.Optional(OrNull(Type.String({ maxLength: 200 }))) }),
+    body: Type.Object({ ...Where, assignee: Type.Optional(OrNull(Type.String({ maxLength: 200 }))),
+      assigned_to: Type.Optional(OrNull(Type.String({ maxLength: 200 }))) }),
     fails: [...WRITE_FAILS, 'bad_assignee'],
     reply: Type.Object({ ...NAMED, status: StateName, cve_status: Text, assigned_to: OrNull(Text), updated_at: Time }),
   },
   'POST /security/packages/{name}/{version}/quarantine': {
     summary: 'Takes one version out of one distribution at once.',
     access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
-    body: Type.Object({ ...Where, reason: Type.Optional(Type.String({ maxLength: 4_000 })), justification: Type.Optional(Type.String({ maxLength: 4_000 })), comment: Type.Optional(Type.String({ maxLength: 4_000 })) }),
+    body: Type.Object({ ...Where, reason: Type.Optional(Type.String({ maxLength: 4_000 })),
+      justification: Type.Optional(Type.String({ maxLength: 4_000 })), comment: Type.Optional(Type.String({ maxLength: 4_000 })) }),
     fails: WRITE_FAILS, reply: Type.Object(MOVED),
   },
   'POST /security/packages/{name}/{version}/rescan': {
@@ -90,13 +98,15 @@ export const reviewRows = contract({
     access: 'admin',
     reply: Type.Unsafe<SlaCheck & { readonly status: 'ok' }>(Type.Object({
       status: Type.Literal('ok'), checked: Type.Integer(), breached: Type.Integer(), told: Type.Integer(),
-      breaches: Type.Array(Type.Object({ name: Text, version: Text, arch: Text, distribution: Text, severity: SeverityName, held_at: Time, due_at: Time, assigned_to: OrNull(Text) })),
+      breaches: Type.Array(Type.Object({ name: Text, version: Text, arch: Text, distribution: Text, severity: SeverityName, held_at: Time,
+        due_at: Time, assigned_to: OrNull(Text) })),
     })),
   },
   'GET /security/decisions': {
     summary: 'Everything that was ever decided, newest first, also about packages that are gone.',
     access: 'any',
-    query: Type.Object({ q: Type.Optional(Term), cve: Word, package: Type.Optional(Type.String({ maxLength: 300 })), decided_by: Word, action: Type.Optional(Type.Unsafe<string>(words(['approve', 'reject']))), standing: Flag, ...pagingQuery(200) }),
+    query: Type.Object({ q: Type.Optional(Term), cve: Word, package: Type.Optional(Type.String({ maxLength: 300 })), decided_by: Word,
+      action: Type.Optional(Type.Unsafe<string>(words(['approve', 'reject']))), standing: Flag, ...pagingQuery(200) }),
     reply: pageSchema<DecisionRow>(DecisionRowSchema),
   },
 })

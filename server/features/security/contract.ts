@@ -7,7 +7,8 @@ import { reviewRows } from './contract-review.ts'
 import type { Preview } from './policy-preview.ts'
 import { NAMED, OrNull, PAGE, SeverityName, StateName, Text, Time } from './schemas.ts'
 
-const ActionName = Type.Unsafe<Action>(Type.Union((['block', 'review', 'warn', 'allow'] as const).map(action => Type.Literal(action)), { enum: ['block', 'review', 'warn', 'allow'] }))
+const ActionName = Type.Unsafe<Action>(Type.Union((['block', 'review', 'warn', 'allow'] as const).map(action => Type.Literal(action)),
+  { enum: ['block', 'review', 'warn', 'allow'] }))
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible'] as const
 const policy = {
   ...Object.fromEntries(SEVERITIES.map(severity => [severity, ActionName])) as Record<typeof SEVERITIES[number], typeof ActionName>,
@@ -29,14 +30,16 @@ const ruleRows = contract({
     access: 'admin', query: Type.Object(pagingQuery(200)), body: PolicyPatch,
     reply: Type.Unsafe<Preview & { readonly policy: Record<string, unknown> }>(Type.Object({
       policy: Policy, checked: Type.Integer(), by_move: Type.Object({ to_review: Type.Integer(), to_published: Type.Integer() }), ...PAGE,
-      items: Type.Array(Type.Object({ ...NAMED, from: StateName, to: StateName, severity: OrNull(SeverityName), action: ActionName, cves: Type.Array(Text) })),
+      items: Type.Array(Type.Object({ ...NAMED, from: StateName, to: StateName, severity: OrNull(SeverityName), action: ActionName,
+        cves: Type.Array(Text) })),
     })),
   },
   'GET /security/clamav/status': {
     summary: 'The antivirus engine and its signatures.', access: 'any',
     reply: Type.Object({
       ok: Type.Boolean(), enabled: Type.Boolean(), engine: Type.String(), version: Type.Union([Type.String(), Type.Null()]),
-      signatures_version: Type.Union([Type.String(), Type.Null()]), signatures_at: Type.Union([Type.String(), Type.Null()]), error: Type.Optional(Type.String()),
+      signatures_version: Type.Union([Type.String(), Type.Null()]), signatures_at: Type.Union([Type.String(), Type.Null()]),
+        error: Type.Optional(Type.String()),
       signatures_age_hours: OrNull(Type.Integer()), databases: SignatureFiles,
     }),
   },

@@ -54,7 +54,8 @@ function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said
 }
 
 /** The decisions that were said, each about one vulnerability by the name its finding has, or one about the package. */
-function decisionsOf(before: Manifest, said: Said, { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined }): Decision[] {
+function decisionsOf(before: Manifest, said: Said,
+  { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined }): Decision[] {
   const base: Decision = {
     decision: said.decision, action: DECISIONS[said.decision] ?? 'reject', justification: said.justification, by, at,
     ...said.expiresAt === undefined ? {} : { expires_at: said.expiresAt }, ...due === undefined ? {} : { due_at: due },
@@ -109,7 +110,8 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
       let made: readonly Decision[] = []
       const changed = await review(found.ref, actor, (before, now) => {
         refuseStale(before, found, said)
-        if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && before.by === actor.name) fail('four_eyes', { name: before.ref.name, version: before.ref.version })
+        if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && before.by === actor.name) fail('four_eyes',
+          { name: before.ref.name, version: before.ref.version })
         made = decisionsOf(before, said, { by: actor.name, at: now, due: dueAt(before, slaDays(cve_policy), now) })
         return judge(before, now, made)
       })
@@ -121,8 +123,10 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
         if (before.state !== 'pending_review') fail('not_possible', { event: 'assign', state: before.state, possible: 'quarantine, rescan' })
         const { assigned_to: _, ...rest } = before.review ?? {}
         return {
-          after: { ...before, changed_at: now, review: { ...rest, held_at: rest.held_at ?? before.changed_at, ...username === undefined ? {} : { assigned_to: username } } },
-          fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail: username === undefined ? 'Assigned to nobody.' : `Assigned to ${username}.` },
+          after: { ...before, changed_at: now, review: { ...rest, held_at: rest.held_at ?? before.changed_at, ...username === undefined ? {}
+            : { assigned_to: username } } },
+          fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail: username === undefined ? 'Assigned to nobody.'
+            : `Assigned to ${username}.` },
         }
       })
     },

@@ -20,8 +20,10 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 
 const settingsOf = (more: Partial<SettingsValue['clamav']> = {}): SettingsValue['clamav'] =>
   ({ mirror_url: '', bundle_folder: join(root, 'bundle'), database_folder: join(root, 'db'), update_timeout_minutes: 1, ...more })
-const updater = (program: string | undefined) => createFreshclam({ exec: runTool, folder: join(root, 'work'), owner: userInfo().username, program: async () => program })
-const whyOf = async (promise: Promise<Updated>): Promise<string> => promise.then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
+const updater = (program: string | undefined) => createFreshclam({ exec: runTool, folder: join(root, 'work'), owner: userInfo().username,
+  program: async () => program })
+const whyOf = async (promise: Promise<Updated>): Promise<string> =>
+  promise.then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
 /** A program in freshclam's place: declared as such, for what the real one does not do on demand. */
 async function standIn(script: string): Promise<string> {
   const path = join(root, 'stand-in')
@@ -48,13 +50,15 @@ describe.skipIf(lacking('clamav-freshclam').length > 0)('the real freshclam', ()
   test('refuses a damaged bundle and leaves what is there', async () => {
     await writeFile(join(root, 'db', 'old.ndb'), 'Old.Pattern:0:*:4142434445464748494a\n')
     await writeFile(join(root, 'bundle', 'main.cvd'), 'this is no container')
-    expect(await whyOf(updater(FRESHCLAM)(settingsOf()))).toMatch(/^signatures_not_updated: .*freshclam ended with \d+: .*Not a CVD|freshclam ended with \d+: .*Broken/)
+    expect(await whyOf(updater(FRESHCLAM)(settingsOf())))
+      .toMatch(/^signatures_not_updated: .*freshclam ended with \d+: .*Not a CVD|freshclam ended with \d+: .*Broken/)
     expect((await readdir(join(root, 'db'))).filter(name => !name.startsWith('freshclam.'))).toEqual(['old.ndb'])
     expect(await readdir(join(root, 'work'))).toEqual([])
   })
 
   test('says that a mirror does not answer', async () => {
-    expect(await whyOf(updater(FRESHCLAM)(settingsOf({ bundle_folder: '', mirror_url: 'http://127.0.0.1:9' })))).toMatch(/^signatures_not_updated: .*127\.0\.0\.1:9/)
+    expect(await whyOf(updater(FRESHCLAM)(settingsOf({ bundle_folder: '', mirror_url: 'http://127.0.0.1:9' }))))
+      .toMatch(/^signatures_not_updated: .*127\.0\.0\.1:9/)
   })
 })
 
@@ -78,5 +82,6 @@ test('a stand-in is given a configuration that names the mirror, and two callers
   expect((await Promise.all([update(settings), update(settings)])).map(({ source }) => source)).toEqual(['private mirror', 'private mirror'])
   expect(await readFile(join(root, 'runs'), 'utf8')).toBe('run\n')
   const lines = (await readFile(join(root, 'seen.conf'), 'utf8')).split('\n')
-  expect(lines).toEqual(expect.arrayContaining([`DatabaseDirectory ${join(root, 'db')}`, 'PrivateMirror https://mirror.example/clamav', 'TestDatabases yes']))
+  expect(lines).toEqual(expect.arrayContaining([`DatabaseDirectory ${join(root, 'db')}`, 'PrivateMirror https://mirror.example/clamav',
+    'TestDatabases yes']))
 })

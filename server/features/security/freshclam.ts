@@ -39,7 +39,8 @@ async function bundleOf(folder: string): Promise<Source> {
   const files = names.filter(name => TAKEN.has(extname(name)) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)).sort()
   if (files.length === 0) fail('signatures_not_updated', { why: `there is no signature file in ${folder}` })
   // freshclam insists on a mirror that it is then not asked for
-  return { kind: 'bundle folder', lines: ['PrivateMirror http://127.0.0.1:9', ...files.map(file => `DatabaseCustomURL file://${encodeURI(join(folder, file))}`)], args: ['--update-db=custom'] }
+  return { kind: 'bundle folder', lines: ['PrivateMirror http://127.0.0.1:9',
+    ...files.map(file => `DatabaseCustomURL file://${encodeURI(join(folder, file))}`)], args: ['--update-db=custom'] }
 }
 
 async function sourceOf({ bundle_folder: folder, mirror_url: mirror }: SettingsValue['clamav']): Promise<Source> {
@@ -67,17 +68,21 @@ export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps)
   let running: Promise<Updated> | undefined
 
   async function update(settings: SettingsValue['clamav']): Promise<Updated> {
-    const file = await program() ?? fail('engine_unavailable', { engine: 'freshclam', why: 'it is not installed. On Debian: apt-get install clamav-freshclam' })
+    const file = await program() ?? fail('engine_unavailable',
+      { engine: 'freshclam', why: 'it is not installed. On Debian: apt-get install clamav-freshclam' })
     const database = settings.database_folder
-    if (/\s/.test(`${database}${settings.bundle_folder}`)) fail('signatures_not_updated', { why: 'freshclam takes no folder with a space in its name' })
+    if (/\s/.test(`${database}${settings.bundle_folder}`)) fail('signatures_not_updated',
+      { why: 'freshclam takes no folder with a space in its name' })
     const source = await sourceOf(settings)
     await mkdir(folder, { recursive: true })
     const work = await mkdtemp(join(folder, 'freshclam-'))
     try {
       const config = join(work, 'freshclam.conf')
-      await writeFile(config, [`DatabaseDirectory ${database}`, `DatabaseOwner ${owner}`, 'MaxAttempts 2', 'ConnectTimeout 20', 'ReceiveTimeout 300', 'TestDatabases yes', ...source.lines, ''].join('\n'), { mode: 0o600 })
+      await writeFile(config, [`DatabaseDirectory ${database}`, `DatabaseOwner ${owner}`, 'MaxAttempts 2', 'ConnectTimeout 20', 'ReceiveTimeout 300',
+        'TestDatabases yes', ...source.lines, ''].join('\n'), { mode: 0o600 })
       const { code, out, err } = await exec(file, [`--config-file=${config}`, '--stdout', '--foreground', ...source.args], {
-        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, deadlineMs: settings.update_timeout_minutes * 60_000, maxOutputBytes: OUTPUT_BYTES,
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, deadlineMs: settings.update_timeout_minutes * 60_000,
+          maxOutputBytes: OUTPUT_BYTES,
       })
       const said = `${out.toString('utf8')}\n${err}`.split(/[\r\n]+/).map(line => line.trim()).filter(line => line !== '')
       if (code !== 0) {
@@ -85,7 +90,8 @@ export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps)
         fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors).join(' ').slice(0, 600)}` })
       }
       await openUp(database)
-      return { status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current', source: source.kind, files: await listSignatures(database), said: said.slice(-SAID_LINES) }
+      return { status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current', source: source.kind, files: await listSignatures(database),
+        said: said.slice(-SAID_LINES) }
     } catch (error) {
       if (error instanceof ToolFailed) return fail('signatures_not_updated', { why: `freshclam did not end well: ${error.message}` }, error)
       throw error

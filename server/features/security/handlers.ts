@@ -28,7 +28,8 @@ interface Paged { readonly page?: number; readonly per_page?: number }
 const pagingOf = (query: Paged) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
 type Place = { readonly distribution?: string; readonly arch?: string }
 const whichOf = (params: { readonly name: string; readonly version: string }, ...places: readonly Place[]): Which =>
-  ({ ...params, distribution: places.find(place => place.distribution !== undefined)?.distribution, arch: places.find(place => place.arch !== undefined)?.arch })
+  ({ ...params, distribution: places.find(place => place.distribution !== undefined)?.distribution,
+    arch: places.find(place => place.arch !== undefined)?.arch })
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
 /** The package that a change is about, if the caller may change it there. */
@@ -41,7 +42,8 @@ async function target({ db }: SecurityDeps, which: Which, who: Principal): Promi
 /** Waits until clients see it; it is decided in any case. */
 async function movedView(changed: Changed, before: string) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
-  return { ...named(changed.manifest), previous_status: before, published: published && changed.manifest.state === 'published', updated_at: changed.manifest.changed_at }
+  return { ...named(changed.manifest), previous_status: before, published: published && changed.manifest.state === 'published',
+    updated_at: changed.manifest.changed_at }
 }
 
 /** Folds the two forms of the specification into one. @throws missing_decision, missing_justification, bad_expiry */
@@ -51,9 +53,11 @@ function saidOf(body: {
 }, now: Date): Said {
   const decision = [body.decision, body.action].find(word => word !== undefined && word in DECISIONS)
     ?? fail('missing_decision', { decisions: Object.keys(DECISIONS).join(', '), field: 'decision' })
-  const justification = [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? fail('missing_justification', { field: 'justification' })
+  const justification = [body.justification, body.comment].map(text => text?.trim() ?? '')
+    .find(text => text !== '') ?? fail('missing_justification', { field: 'justification' })
   const expiresAt = readExpiry(body, now)
-  if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry', { field: 'expires_at', why: 'a refusal does not end; leave it out' })
+  if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry',
+    { field: 'expires_at', why: 'a refusal does not end; leave it out' })
   return {
     decision, justification, cves: [...body.cve === undefined ? [] : [body.cve], ...body.cves ?? []], arrivedAt: now.toISOString(),
     ...expiresAt === undefined ? {} : { expiresAt }, ...body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() },
@@ -70,13 +74,15 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   ...ruleHandlers,
   'GET /security/review-queue': ({ db, settings, clock }, { query }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = query
-    return listReviews(db, { ...filter, assignedTo, states: ['pending_review'] }, { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
+    return listReviews(db, { ...filter, assignedTo, states: ['pending_review'] },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
   },
   'GET /security/packages': ({ db, settings, clock }, { query }) => {
     const { status, sort = 'severity', ...filter } = query
     const states = status === undefined ? ['published', 'pending_review', 'quarantined', 'rejected'] as const : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
-    return listReviews(db, { ...filter, states, withFindings: status === undefined || status === 'published' }, { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
+    return listReviews(db, { ...filter, states, withFindings: status === undefined || status === 'published' },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query }) => {
     const { manifest, others } = await getKnown(deps, whichOf(params, query))
@@ -111,7 +117,8 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
     const found = await target(deps, whichOf(params, query, body), who)
     const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
     return {
-      ...await movedView(changed, before), cve_scan: report.verdict, said: report.said, findings: changed.manifest.findings.length, severity: changed.manifest.worst ?? null, new: [...fresh], gone: [...gone],
+      ...await movedView(changed, before), cve_scan: report.verdict, said: report.said, findings: changed.manifest.findings.length,
+        severity: changed.manifest.worst ?? null, new: [...fresh], gone: [...gone],
     }
   },
   'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...await sla.check() }),
@@ -127,7 +134,8 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   'GET /security/packages-posture': ({ db, settings, clock }) => readPosture(db, settings.now().cve_policy, clock.now()),
   'GET /security/report': async ({ db, settings, clock, engines }, { query, who }) => {
     const now = settings.now()
-    const report = await makeReport(db, { by: who.name, days: query.days ?? REPORT_DAYS, now: clock.now(), settings: now, policy: policyView(now), engines: await engines() })
+    const report = await makeReport(db, { by: who.name, days: query.days ?? REPORT_DAYS, now: clock.now(), settings: now, policy: policyView(now),
+      engines: await engines() })
     if (query.format === 'html') return { body: Buffer.from(renderReport(report)), type: 'text/html; charset=utf-8', csp: REPORT_CSP }
     return { body: Buffer.from(JSON.stringify(report)), type: 'application/json' }
   },

@@ -45,7 +45,8 @@ const SHOWN_CVES = 10
 const SEVERITY_OF_RANK: readonly Severity[] = ['negligible', 'negligible', 'low', 'unknown', 'medium', 'high', 'critical']
 
 /** A finding in a number, without its name: rank, known exploitation, a fix, and whether its probability reaches the threshold. */
-const profileSql = (threshold: string): string => `f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
+const profileSql = (threshold: string): string =>
+  `f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
 
 function findingOf(profile: number, threshold: number): Finding {
   return {
@@ -80,8 +81,10 @@ async function readWaiting(db: Queryable, rows: readonly Row[]): Promise<Readonl
 function stateUnder(policy: CvePolicy, findings: readonly Finding[], waiting: Waiting | undefined): State {
   const reports = waiting === undefined || waiting.approved ? [] : waiting.reports
   const isBlind = reports.some(({ step, outcome }) => step === 'vulnerabilities' && outcome === 'unavailable')
-  const others = reports.filter(({ step }) => step !== 'vulnerabilities').map(({ step, outcome }): Report => ({ step, outcome, verdict: '', said: '' }))
-  return decide([...others, { step: 'vulnerabilities', outcome: isBlind ? 'unavailable' : 'ok', verdict: '', said: '', findings }], policy, 'retro').state
+  const others = reports.filter(({ step }) => step !== 'vulnerabilities')
+    .map(({ step, outcome }): Report => ({ step, outcome, verdict: '', said: '' }))
+  return decide([...others, { step: 'vulnerabilities', outcome: isBlind ? 'unavailable' : 'ok', verdict: '', said: '', findings }], policy,
+    'retro').state
 }
 
 /** The names of what counts in the packages of one page, the worst first. */

@@ -16,16 +16,20 @@ export interface Posture {
   readonly by_severity: Counts<Severity | 'none'>
   /** Findings in served and waiting packages. */
   readonly findings: Counts<Severity | 'total' | 'open' | 'accepted' | 'kev' | 'fixable'>
-  readonly review: { readonly waiting: number; readonly overdue: number; readonly due_within_7_days: number; readonly unassigned: number; readonly oldest_held_at: string | null }
+  readonly review: { readonly waiting: number; readonly overdue: number; readonly due_within_7_days: number; readonly unassigned: number;
+    readonly oldest_held_at: string | null }
   readonly exceptions: { readonly standing: number; readonly ending_within_30_days: number }
-  readonly by_distribution: readonly { readonly distribution: string; readonly packages: number; readonly with_findings: number; readonly waiting: number; readonly worst: Severity | null; readonly kev: number }[]
+  readonly by_distribution: readonly { readonly distribution: string; readonly packages: number; readonly with_findings: number;
+    readonly waiting: number; readonly worst: Severity | null; readonly kev: number }[]
   readonly sla_days: SlaDays
   readonly last_scanned_at: string | null
 }
 
-interface Sums { readonly waiting: number; readonly overdue: number; readonly soon: number; readonly unassigned: number; readonly oldest: Date | null; readonly scanned: Date | null }
+interface Sums { readonly waiting: number; readonly overdue: number; readonly soon: number; readonly unassigned: number; readonly oldest: Date | null;
+  readonly scanned: Date | null }
 
-const record = <Name extends string>(names: readonly Name[], rows: readonly { readonly name: string | null; readonly n: number }[]): Record<Name, number> =>
+const record = <Name extends string>(names: readonly Name[], rows: readonly { readonly name: string | null; readonly n: number }[]): Record<Name,
+  number> =>
   Object.fromEntries(names.map(name => [name, rows.find(row => row.name === name)?.n ?? 0])) as Record<Name, number>
 
 const LIVE = `p.state in ('published', 'pending_review')`
@@ -48,7 +52,8 @@ interface FindingSums { readonly severity: Severity; readonly n: number; readonl
 function findingCounts(rows: readonly FindingSums[]): Posture['findings'] {
   const sum = (read: (row: FindingSums) => number): number => rows.reduce((total, row) => total + read(row), 0)
   const total = sum(({ n }) => n), open = sum(row => row.open)
-  return { ...record(SEVERITIES, rows.map(({ severity, n }) => ({ name: severity, n }))), total, open, accepted: total - open, kev: sum(({ kev }) => kev), fixable: sum(({ fixable }) => fixable) }
+  return { ...record(SEVERITIES, rows.map(({ severity, n }) => ({ name: severity, n }))), total, open, accepted: total - open,
+    kev: sum(({ kev }) => kev), fixable: sum(({ fixable }) => fixable) }
 }
 
 /** Counts in the database; six statements, however many packages there are. */
@@ -72,7 +77,8 @@ export async function readPosture(db: Queryable, policy: SettingsValue['cve_poli
   return {
     generated_at: now.toISOString(), total_packages: STATES.reduce((total, state) => total + byStatus[state], 0), by_status: byStatus,
     by_severity: record([...SEVERITIES, 'none'] as const, severities), findings: findingCounts(findings),
-    review: { waiting: sums.waiting, overdue: sums.overdue, due_within_7_days: sums.soon, unassigned: sums.unassigned, oldest_held_at: sums.oldest?.toISOString() ?? null },
+    review: { waiting: sums.waiting, overdue: sums.overdue, due_within_7_days: sums.soon, unassigned: sums.unassigned,
+      oldest_held_at: sums.oldest?.toISOString() ?? null },
     exceptions: { standing: exceptions?.standing ?? 0, ending_within_30_days: exceptions?.ending ?? 0 },
     by_distribution: distributions.map(({ rank, ...row }) => ({ ...row, worst: SEVERITY_OF_RANK[rank] ?? null })),
     sla_days: days, last_scanned_at: sums.scanned?.toISOString() ?? null,

@@ -66,13 +66,17 @@ export function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'
   const marked = findings.map(finding => ({ ...findingView(finding), accepted: acceptanceOf(manifest, finding, at) !== undefined }))
   const open = marked.filter(({ accepted }) => !accepted)
   const scores = open.flatMap(({ epss }) => epss ?? [])
-  const said = reports.filter(({ outcome, step, findings: found }) => outcome === 'failed' || outcome === 'unavailable' || (step === 'vulnerabilities' && (found ?? []).length > 0))
+  const said = reports.filter(({ outcome, step, findings: found }) => outcome === 'failed' || outcome === 'unavailable'
+    || (step === 'vulnerabilities' && (found ?? []).length > 0))
   return {
-    name: ref.name, package: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, status: manifest.state, cve_status: cveStatus(manifest.state),
+    name: ref.name, package: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, status: manifest.state,
+      cve_status: cveStatus(manifest.state),
     severity: SEVERITIES_BY_RANK.find(severity => open.some(one => one.severity === severity)) ?? null,
     findings: findings.length, open_findings: open.length,
-    counts: Object.fromEntries(SEVERITIES.map(severity => [severity, open.filter(one => one.severity === severity).length])) as Record<Severity, number>,
-    epss: scores.length === 0 ? null : Math.max(...scores), kev: open.some(({ kev }) => kev === true), fixable: open.filter(({ fixed_version }) => fixed_version !== null).length,
+    counts: Object.fromEntries(SEVERITIES.map(severity => [severity, open.filter(one => one.severity === severity).length])) as Record<Severity,
+      number>,
+    epss: scores.length === 0 ? null : Math.max(...scores), kev: open.some(({ kev }) => kev === true),
+      fixable: open.filter(({ fixed_version }) => fixed_version !== null).length,
     cves: [...open, ...marked.filter(({ accepted }) => accepted)].slice(0, TOP),
     reasons: [...review?.held_for === undefined ? [] : [review.held_for], ...said.map(report => report.said)],
     held_at: heldSince(manifest) ?? null, sla: slaView(due_at, now), assigned_to: review?.assigned_to ?? null,
@@ -110,14 +114,16 @@ const ORDERS = {
 } satisfies Orders
 export const REVIEW_ORDERS = orderNames(ORDERS)
 
-export interface ReviewPage { readonly packages: readonly ReviewItem[]; readonly total: number; readonly page: number; readonly per_page: number; readonly pages: number }
+export interface ReviewPage { readonly packages: readonly ReviewItem[]; readonly total: number; readonly page: number; readonly per_page: number;
+  readonly pages: number }
 
 /**
  * A page of packages as a reviewer looks at them, cut and sorted by the database.
  * @param days  the deadlines of the settings as they are now: a change of them moves every deadline
  */
 export async function listReviews(
-  db: Queryable, filter: ReviewFilter, { paging, sort, days, now }: { readonly paging: Paging; readonly sort: string; readonly days: SlaDays; readonly now: Date },
+  db: Queryable, filter: ReviewFilter, { paging, sort, days, now }: { readonly paging: Paging; readonly sort: string; readonly days: SlaDays;
+    readonly now: Date },
 ): Promise<ReviewPage> {
   const is = conditions()
   is.when(filter.states, place => `p.state = any(${place}::text[])`)
@@ -125,7 +131,8 @@ export async function listReviews(
   is.when(filter.format, place => `p.format = ${place}`)
   is.when(filter.severity, place => `exists (select 1 from finding f where f.package_id = p.id and f.severity = ${place})`)
   is.when(filter.kev, place => `p.open_kev = ${place}`)
-  is.when(filter.fixable, place => `exists (select 1 from finding f where f.package_id = p.id and not f.accepted and f.fixed_in is not null) = ${place}`)
+  is.when(filter.fixable, place =>
+    `exists (select 1 from finding f where f.package_id = p.id and not f.accepted and f.fixed_in is not null) = ${place}`)
   is.when(filter.assignedTo, place => `coalesce(p.assignee, 'none') = ${place}`)
   is.when(filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()),
     place => `(lower(p.name) like ${place} or exists (select 1 from finding f where f.package_id = p.id and lower(f.cve) like ${place}))`)

@@ -23,7 +23,8 @@ function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>
   const state = before.state === 'published' && wanted === 'pending_review' ? transition(before.state, 'hold') : before.state
   const ended = (before.review?.history ?? []).filter(({ action, expires_at }) =>
     action === 'approve' && expires_at !== undefined && expires_at <= now && expires_at > (before.review?.lapsed_at ?? ''))
-  const said = ended.map(({ cve, by, expires_at }) => `The acceptance${cve === undefined ? '' : ` of ${cve}`} by ${by} ended at ${expires_at ?? ''}.`).join(' ')
+  const said = ended.map(({ cve, by, expires_at }) => `The acceptance${cve === undefined ? '' : ` of ${cve}`} by ${by} ended at ${expires_at ?? ''}.`)
+    .join(' ')
   const { decision, ...rest } = before
   return {
     after: {

@@ -38,7 +38,8 @@ const more = (shown: number, total: number): string => total > shown ? `<p class
 
 function decisionTable(rows: readonly DecisionRow[], empty: string): string {
   return table(text('Decided', 'By', 'Package', 'About', 'Decision', 'Justification', 'Until'), rows.map(row => [
-    minute(row.decided_at), row.decided_by, `${row.name} ${row.version} (${row.arch}, ${row.distribution})`, row.cve ?? 'the package', row.decision, row.justification,
+    minute(row.decided_at), row.decided_by, `${row.name} ${row.version} (${row.arch}, ${row.distribution})`, row.cve ?? 'the package', row.decision,
+      row.justification,
     row.expires_at === null ? 'no end' : `${day(row.expires_at)}${row.expired ? ' (ended)' : ''}`,
   ]), empty)
 }

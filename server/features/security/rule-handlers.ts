@@ -16,7 +16,8 @@ export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> 
   'GET /security/policy': ({ settings }) => policyView(settings.now()),
   'PATCH /security/policy': async ({ settings, audit }, { body, who, raw }) => {
     const { changed } = await settings.patch({ cve_policy: body })
-    const detail = changed.length === 0 ? 'Nothing changed.' : `${changed.map(key => `${key} = ${String(body[key.slice('cve_policy.'.length) as keyof typeof body])}`).join(', ')}.`
+    const detail = changed.length === 0 ? 'Nothing changed.'
+      : `${changed.map(key => `${key} = ${String(body[key.slice('cve_policy.'.length) as keyof typeof body])}`).join(', ')}.`
     await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, detail, ip: raw.clientIp })
     return policyView(settings.now())
   },
@@ -40,9 +41,11 @@ export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> 
     try {
       const { status, source, files, said } = await signatures.update()
       const reload = await signatures.reload()
-      await audit.record({ ...base, result: reload === 'failed' ? 'WARNING' : 'SUCCESS', detail: `${status} from the ${source}, ${files.length} files; reload ${reload.replace('_', ' ')}.` })
+      await audit.record({ ...base, result: reload === 'failed' ? 'WARNING' : 'SUCCESS',
+        detail: `${status} from the ${source}, ${files.length} files; reload ${reload.replace('_', ' ')}.` })
       const { signatures_version, signatures_at } = await antivirus.status()
-      return { status, source, databases: [...files], said: [...said], reload, signatures_version: signatures_version ?? files[0]?.version ?? null, signatures_at: signatures_at ?? files[0]?.built_at ?? null }
+      return { status, source, databases: [...files], said: [...said], reload, signatures_version: signatures_version ?? files[0]?.version ?? null,
+        signatures_at: signatures_at ?? files[0]?.built_at ?? null }
     } catch (error) {
       if (isRefusal(error)) await audit.record({ ...base, result: 'FAILURE', detail: error.message })
       throw error

@@ -21,25 +21,31 @@ export const Sla = Type.Object({ due_at: OrNull(Time), days_remaining: OrNull(Ty
 const AcceptedFinding = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
 
 export const ReviewItemSchema = Type.Object({
-  ...NAMED, package: Text, status: State, cve_status: Text, severity: OrNull(Severity), findings: Type.Integer(), open_findings: Type.Integer(), counts: counts(SEVERITIES),
-  epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Integer(), cves: Type.Array(AcceptedFinding), reasons: Type.Array(Text), held_at: OrNull(Time), sla: Sla,
+  ...NAMED, package: Text, status: State, cve_status: Text, severity: OrNull(Severity), findings: Type.Integer(), open_findings: Type.Integer(),
+    counts: counts(SEVERITIES),
+  epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Integer(), cves: Type.Array(AcceptedFinding), reasons: Type.Array(Text),
+    held_at: OrNull(Time), sla: Sla,
   assigned_to: OrNull(Text), uploaded_by: Text, source: Text, summary: Text, sha256: Text, size: Type.Integer(), created_at: Time, updated_at: Time,
 })
 
 export const ReviewPageSchema = Type.Object({ packages: Type.Array(ReviewItemSchema), ...PAGE })
 
 const AffectedSchema = Type.Object({
-  ...NAMED, status: State, component: Text, severity: Severity, fixed_version: OrNull(Text), accepted: Type.Boolean(), accepted_until: OrNull(Time), first_seen: Time,
+  ...NAMED, status: State, component: Text, severity: Severity, fixed_version: OrNull(Text), accepted: Type.Boolean(), accepted_until: OrNull(Time),
+    first_seen: Time,
 })
 
 export const VULNERABILITY = {
-  id: Text, cve_id: Text, severity: Severity, epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Boolean(), summary: OrNull(Text), aliases: Type.Array(Text),
-  detected_by: Type.Array(Text), fixed_versions: Type.Array(Text), package_count: Type.Integer(), published_count: Type.Integer(), open_count: Type.Integer(), first_seen: Time,
+  id: Text, cve_id: Text, severity: Severity, epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Boolean(), summary: OrNull(Text),
+    aliases: Type.Array(Text),
+  detected_by: Type.Array(Text), fixed_versions: Type.Array(Text), package_count: Type.Integer(), published_count: Type.Integer(),
+    open_count: Type.Integer(), first_seen: Time,
   packages: Type.Array(AffectedSchema),
 }
 
 export const DECISION = {
-  decision: Text, action: Type.String({ enum: ['approve', 'reject'] }), justification: Text, comment: Text, cve: OrNull(Text), decided_by: Text, decided_at: Time,
+  decision: Text, action: Type.String({ enum: ['approve', 'reject'] }), justification: Text, comment: Text, cve: OrNull(Text), decided_by: Text,
+    decided_at: Time,
   expires_at: OrNull(Time), expired: Type.Boolean(), due_at: OrNull(Time),
 }
 export const DecisionSchema = Type.Object(DECISION)
@@ -48,9 +54,11 @@ export const DecisionRowSchema = Type.Object({ ...NAMED, ...DECISION })
 export const PostureSchema = Type.Object({
   generated_at: Time, total_packages: Type.Integer(), by_status: counts(STATES), by_severity: counts([...SEVERITIES, 'none']),
   findings: counts([...SEVERITIES, 'total', 'open', 'accepted', 'kev', 'fixable']),
-  review: Type.Object({ waiting: Type.Integer(), overdue: Type.Integer(), due_within_7_days: Type.Integer(), unassigned: Type.Integer(), oldest_held_at: OrNull(Time) }),
+  review: Type.Object({ waiting: Type.Integer(), overdue: Type.Integer(), due_within_7_days: Type.Integer(), unassigned: Type.Integer(),
+    oldest_held_at: OrNull(Time) }),
   exceptions: Type.Object({ standing: Type.Integer(), ending_within_30_days: Type.Integer() }),
-  by_distribution: Type.Array(Type.Object({ distribution: Text, packages: Type.Integer(), with_findings: Type.Integer(), waiting: Type.Integer(), worst: OrNull(Severity), kev: Type.Integer() })),
+  by_distribution: Type.Array(Type.Object({ distribution: Text, packages: Type.Integer(), with_findings: Type.Integer(), waiting: Type.Integer(),
+    worst: OrNull(Severity), kev: Type.Integer() })),
   sla_days: Type.Record(Text, Type.Integer()), last_scanned_at: OrNull(Time),
 })
 

@@ -41,7 +41,8 @@ export interface SlaDeps {
   readonly clock: Clock
 }
 
-interface Row { readonly id: number; readonly name: string; readonly version: string; readonly arch: string; readonly distribution: string; readonly severity: Severity; readonly held_at: Date; readonly due_at: Date; readonly assigned_to: string | null }
+interface Row { readonly id: number; readonly name: string; readonly version: string; readonly arch: string; readonly distribution: string;
+  readonly severity: Severity; readonly held_at: Date; readonly due_at: Date; readonly assigned_to: string | null }
 
 // a message names that many packages at most; the rest follow in the next one
 const A_MESSAGE = 100

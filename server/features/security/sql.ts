@@ -40,7 +40,8 @@ export type Orders = Readonly<Record<string, readonly (readonly [column: string,
 /** The order `name`, or with `-name` the other way round; what has no value comes last either way. */
 export function orderOf(orders: Orders, sort: string): string {
   const isReversed = sort.startsWith('-')
-  return (orders[sort.replace(/^-/, '')] ?? []).map(([column, way]) => `${column} ${(way === 'asc') === isReversed ? 'desc' : 'asc'} nulls last`).join(', ')
+  return (orders[sort.replace(/^-/, '')] ?? []).map(([column, way]) => `${column} ${(way === 'asc') === isReversed ? 'desc' : 'asc'} nulls last`)
+    .join(', ')
 }
 
 /** Every word that `orderOf` understands. */

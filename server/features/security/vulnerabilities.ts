@@ -69,12 +69,15 @@ export const VULNERABILITY_ORDERS = orderNames(ORDERS)
 const LISTED = 10
 const SEVERITY_OF_RANK: readonly Severity[] = ['negligible', 'negligible', 'low', 'unknown', 'medium', 'high', 'critical']
 
-interface Head { readonly cve: string; readonly rank: number; readonly epss: number | null; readonly kev: boolean; readonly fixable: boolean; readonly first_seen: Date; readonly total: number }
+interface Head { readonly cve: string; readonly rank: number; readonly epss: number | null; readonly kev: boolean; readonly fixable: boolean;
+  readonly first_seen: Date; readonly total: number }
 interface Counts { readonly cve: string; readonly package_count: number; readonly published_count: number; readonly open_count: number }
-interface AffectedRow extends Omit<Affected, 'accepted_until' | 'first_seen'> { readonly cve: string; readonly accepted_until: Date | null; readonly first_seen: Date; readonly found?: Finding | null }
+interface AffectedRow extends Omit<Affected, 'accepted_until' | 'first_seen'> { readonly cve: string; readonly accepted_until: Date | null;
+  readonly first_seen: Date; readonly found?: Finding | null }
 
 function narrow(is: Conditions, filter: VulnerabilityFilter): void {
-  is.when(filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()), place => `(lower(f.cve) like ${place} or lower(p.name) like ${place})`)
+  is.when(filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()), place =>
+    `(lower(f.cve) like ${place} or lower(p.name) like ${place})`)
   is.when(filter.severity, place => `f.severity = ${place}`)
   is.when(filter.kev, place => `f.kev = ${place}`)
   is.when(filter.fixable, place => `(f.fixed_in is not null) = ${place}`)
@@ -96,7 +99,8 @@ function affectedView({ cve: _, found: __, ...row }: AffectedRow): Affected {
 }
 
 /** The first packages of each of these vulnerabilities; the finding itself comes with the first one. */
-async function listAffected(db: Queryable, cves: readonly string[], filter: VulnerabilityFilter): Promise<ReadonlyMap<string, readonly AffectedRow[]>> {
+async function listAffected(db: Queryable, cves: readonly string[], filter: VulnerabilityFilter): Promise<ReadonlyMap<string,
+  readonly AffectedRow[]>> {
   const is = conditions('f.cve = wanted.cve')
   const wanted = is.add(cves)
   narrow(is, filter)
@@ -119,7 +123,8 @@ function viewOf(row: Head, count: Counts | undefined, affected: readonly Affecte
     id: row.cve, cve_id: row.cve, severity: SEVERITY_OF_RANK[row.rank] ?? 'unknown', epss: row.epss, kev: row.kev, fixable: row.fixable,
     summary: found?.summary ?? null, aliases: found?.aliases ?? [], detected_by: found?.detected_by ?? [],
     fixed_versions: [...new Set(affected.flatMap(({ fixed_version }) => fixed_version ?? []))],
-    package_count: count?.package_count ?? 0, published_count: count?.published_count ?? 0, open_count: count?.open_count ?? 0, first_seen: row.first_seen.toISOString(),
+    package_count: count?.package_count ?? 0, published_count: count?.published_count ?? 0, open_count: count?.open_count ?? 0,
+      first_seen: row.first_seen.toISOString(),
     packages: affected.map(affectedView),
   }
 }
@@ -142,7 +147,8 @@ async function countPackages(db: Queryable, cves: readonly string[], filter: Vul
 const looksAtPackages = ({ q, status, distribution, format, package: name }: VulnerabilityFilter): boolean =>
   (q ?? '').trim() !== '' || [status, distribution, format, name].some(value => value !== undefined)
 
-export interface VulnerabilityPage { readonly vulnerabilities: readonly Vulnerability[]; readonly total: number; readonly page: number; readonly per_page: number; readonly pages: number }
+export interface VulnerabilityPage { readonly vulnerabilities: readonly Vulnerability[]; readonly total: number; readonly page: number;
+  readonly per_page: number; readonly pages: number }
 
 /** A page of vulnerabilities over all packages that the filter lets through, each once. */
 export async function listVulnerabilities(
@@ -156,12 +162,14 @@ export async function listVulnerabilities(
   const cves = rows.map(({ cve }) => cve)
   const [counts, affected] = await Promise.all([countPackages(db, cves, filter), listAffected(db, cves, filter)])
   // a page behind the last one has no row that could say how many there are
-  const total = rows[0]?.total ?? (await db.first<{ total: number }>(`select count(*) as total from (select 1 ${from}) as all_of_them`, plain))?.total ?? 0
+  const total = rows[0]?.total ?? (await db.first<{ total: number }>(`select count(*) as total from (select 1 ${from}) as all_of_them`,
+    plain))?.total ?? 0
   const { items: _, ...numbers } = pageOf([], total, paging)
   return { vulnerabilities: rows.map(row => viewOf(row, counts.get(row.cve), affected.get(row.cve) ?? [])), ...numbers }
 }
 
-export interface VulnerabilityDetail extends Vulnerability { readonly total: number; readonly page: number; readonly per_page: number; readonly pages: number }
+export interface VulnerabilityDetail extends Vulnerability { readonly total: number; readonly page: number; readonly per_page: number;
+  readonly pages: number }
 
 /** One vulnerability with a page of the packages that have it. @throws cve_not_found */
 export async function getVulnerability(db: Queryable, cve: string, paging: Paging): Promise<VulnerabilityDetail> {

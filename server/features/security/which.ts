@@ -14,7 +14,8 @@ export interface Which {
 /** A package as it was when a request looked at it. */
 export interface Found { readonly id: number; readonly ref: PackageRef; readonly state: State; readonly changedAt: string }
 
-interface Row { readonly id: number; readonly format: FormatId; readonly codename: PackageRef['codename']; readonly name: string; readonly version: string; readonly arch: string; readonly state: State; readonly changed_at: Date }
+interface Row { readonly id: number; readonly format: FormatId; readonly codename: PackageRef['codename']; readonly name: string;
+  readonly version: string; readonly arch: string; readonly state: State; readonly changed_at: Date }
 
 // more of one version than this are one too many to be told apart anyway
 const MOST = 50

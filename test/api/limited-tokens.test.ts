@@ -106,4 +106,16 @@ describe('over a restart', () => {
     expect((await enter({ recovery_code: codes[0] })).status).toBe(401)
     expect((await enter({ recovery_code: codes[1] })).status).toBe(200)
   })
+
+  test('a directory that is down keeps strangers out with 503, in the community edition with 401; the local admin gets in', async () => {
+    const [local, stranger] = [{ username: ADMIN.username, password: ADMIN.password }, { username: 'stranger', password: ADMIN.password }]
+    const statuses = async (): Promise<number[]> => Promise.all([stranger, local].map(async body => (await daemon.call('POST', '/auth/token', { body })).status))
+    expect(await statuses()).toEqual([401, 200])
+    const patched = await daemon.call('PATCH', '/settings/', { token: admin, body: { ldap: { enabled: true, host: '127.0.0.1', port: 1, base_dn: 'dc=example' } } })
+    expect(patched.status, patched.text).toBe(200)
+    expect(await statuses()).toEqual([503, 200])
+    await daemon.stop()
+    await daemon.restart({ EDITION: 'community' })
+    expect(await statuses()).toEqual([401, 200])
+  })
 })

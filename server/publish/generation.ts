@@ -74,7 +74,7 @@ async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribut
   const files: ListedFile[] = []
   await mkdir(dirname(join(root, plan.path)), { recursive: true })
   // a name that carries the digest stands for a root that also names what the file unpacks to
-  const plain = plan.addressed !== 'name' ? undefined : await joiner.join({ key: `${codename}/${plan.path}`, parts: await partsOf(cache, plan, { shards, kind: '' }) })
+  const plain = plan.addressed !== 'name' ? undefined : await joiner.join({ key: `${codename}/${plan.path}`, parts: await partsOf(cache, plan, { shards, kind: '' }), sha256Only: true })
   for (const kind of plan.kinds) {
     const asked = `${plan.path}${kind}`
     const joined = await joiner.join({ key: `${codename}/${asked}`, out: join(root, asked), parts: await partsOf(cache, plan, { shards, kind }) })

@@ -87,8 +87,8 @@ export interface Format<Facts = unknown> {
   fileOf?(name: string): string | undefined
   /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
   poolName(identity: PackageIdentity, source: string): RelPath
-  /** @param source  the source package, where its name belongs into the address */
-  purl(identity: PackageIdentity, distribution: Distribution, source?: string): string
+  /** @param about  names the source package, which belongs into the address where advisories are about sources */
+  purl(identity: PackageIdentity, distribution: Distribution, about?: Pick<Description, 'source' | 'source_version'>): string
   /** @param manager which of the format's package managers is asked; its usual one when absent */
   installCommand(identity: PackageIdentity, manager?: string): string
   /**

@@ -38,7 +38,7 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject
-  return { identity, about, facts, distribution, purl: format.purl(identity, distribution, about.source), inner: () => format.inner(file) }
+  return { identity, about, facts, distribution, purl: format.purl(identity, distribution, about), inner: () => format.inner(file) }
 }
 
 /** `hello 2.10-3 (amd64)` */

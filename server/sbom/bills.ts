@@ -39,7 +39,7 @@ const NEVER = '1970-01-01T00:00:00.000Z'
 export function createBills({ db, clock, components, formats, tool }: BillsDeps): Bills {
   async function entryOf({ manifest, carries }: Stored): Promise<Entry> {
     const { ref } = manifest
-    return { manifest, purl: formats(ref.format).purl(ref, getDistribution(ref.codename), manifest.about.source), contents: await components.of(manifest, carries) }
+    return { manifest, purl: formats(ref.format).purl(ref, getDistribution(ref.codename), manifest.about), contents: await components.of(manifest, carries) }
   }
 
   async function* entriesOf(ids: readonly number[]): AsyncGenerator<Entry> {

@@ -32,7 +32,7 @@ test.each([
   [id('hello-doc', '2.10-r3', 'noarch'), 'hello', 'pkg:apk/alpine/hello-doc@2.10-r3?arch=noarch&distro=alpine-3.20&upstream=hello'],
   [id('libstdc++', '13.2.1-r0'), 'gcc', 'pkg:apk/alpine/libstdc%2B%2B@13.2.1-r0?arch=x86_64&distro=alpine-3.20&upstream=gcc'],
 ])('a purl names distribution and origin: %j of %s', (identity, source, purl) => {
-  expect(apk.purl(identity, getDistribution('alpine3.20'), source)).toBe(purl)
+  expect(apk.purl(identity, getDistribution('alpine3.20'), source === undefined ? undefined : { source, source_version: '1-r0' })).toBe(purl)
 })
 
 test.each([[undefined, true], ['all', true], ['apk', true], ['apt', false], ['both', false], ['nonsense', false]])('REPO_FORMAT %s takes apks: %s', (repoFormat, expected) => {

@@ -25,9 +25,9 @@ export const apk: Format<ApkFacts> = {
   satisfies,
   // clients make the address from name and version, so this is how the file must be named
   poolName: ({ name, version, arch }) => relPath(`${arch}/${name}-${version}.apk`),
-  purl({ name, version, arch }, { scanner }, source) {
+  purl({ name, version, arch }, { scanner }, about) {
     const [vendor = '', release = ''] = scanner.split(':')
-    const upstream = source === undefined ? '' : `&upstream=${encode(source)}`
+    const upstream = about === undefined ? '' : `&upstream=${encode(about.source)}`
     return `pkg:apk/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${vendor}-${encode(release)}${upstream}`
   },
   installCommand: ({ name, version }) => `apk add ${name}=${version}`,

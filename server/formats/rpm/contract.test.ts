@@ -43,8 +43,14 @@ test.each([
   expect(rpm.purl(identity, getDistribution(codename))).toBe(purl)
 })
 
+test('a purl names the source package by its file, for advisories that are about sources', () => {
+  expect(rpm.purl(id('libfoo', '2:1.0-1'), getDistribution('rocky9'), { source: 'foo', source_version: '1.0-1' }))
+    .toBe('pkg:rpm/rocky/libfoo@1.0-1?arch=x86_64&distro=rocky-9&epoch=2&upstream=foo-1.0-1.src.rpm')
+})
+
 test('the line that installs a package names exactly this version', () => {
   expect(rpm.installCommand(id('hello', '1:2.10-3'))).toBe('dnf install hello-1:2.10-3')
+  expect(rpm.installCommand(id('hello', '1:2.10-3'), 'zypper')).toBe('zypper install hello=1:2.10-3')
 })
 
 test.each([[undefined, 1], ['all', 1], ['both', 1], ['rpm', 1], ['apt', 0], ['apk', 0], ['nonsense', 0], ['', 0]])('REPO_FORMAT %s takes rpms: %i', (repoFormat, count) => {

@@ -40,14 +40,16 @@ export const rpm: Format<RpmFacts> = {
   // the others are among what a package provides
   fileOf: name => name.startsWith('/') && !isPrimaryFile(name) ? name.slice(1) : undefined,
   poolName,
-  purl({ name, version, arch }, distribution) {
+  purl({ name, version, arch }, distribution, about) {
     const { epoch, version: upstream, release = '' } = parseEvr(version)
     const [family = '', number = ''] = distribution.scanner.split(':')
     const distro = `${OS_IDS[family] ?? family}-${number}`
+    // engines ask for the file name of the source package, and that it ends in .rpm
+    const source = about === undefined ? '' : `&upstream=${encodeURIComponent(`${about.source}-${about.source_version}.src.rpm`)}`
     return `pkg:rpm/${VENDORS[family] ?? family}/${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}`
-      + `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}`
+      + `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
   },
-  installCommand: ({ name, version }) => `dnf install ${name}-${version}`,
+  installCommand: ({ name, version }, manager = 'dnf') => manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
   complain,
   sign: signRpm,
   tree: rpmTree,

@@ -79,12 +79,13 @@ export function composeSecurity(env: Env, base: Foundation, { catalog, scanners,
   const steps = { vulnerabilities: stepOf(all, 'vulnerabilities'), antivirus: stepOf(all, 'antivirus') }
   const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
-  const rematch = createRematch({ db, rescans, clock, log })
+  const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
   const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
   return {
     rematch, rescans,
     deps: {
-      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base), decisions: createDecisions({ db, catalog, settings }),
+      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
+        decisions: createDecisions({ db, catalog, settings }),
       engines: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(scanner => scanner.status())),
     },
     jobs: [
@@ -92,7 +93,8 @@ export function composeSecurity(env: Env, base: Foundation, { catalog, scanners,
       { id: 'reopen', name: 'Reopen what was accepted until now', when: () => '*/5 * * * *', run: async () => { await reopenExpired({ db, catalog, settings, clock }) } },
       {
         id: 'rematch', name: 'Look packages up again with new vulnerability data', run: async () => { await rematch.run() },
-        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute) : undefined,
+        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
+          : undefined,
       },
     ],
   }

@@ -11,6 +11,8 @@ export interface RematchDeps {
   readonly rescans: Pick<Rescans, 'rematch'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Whether the settings want it; asked by `soon` alone. */
+  readonly isOn: () => boolean
   /** How many packages are looked up at once; 2 unless said. */
   readonly parallel?: number
 }
@@ -34,7 +36,7 @@ const BATCH = 100
 // an engine that does not answer for so many in a row will not for the next either
 const GIVE_UP = 25
 
-export function createRematch({ db, rescans, clock, log, parallel = 2 }: RematchDeps): Rematch {
+export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: RematchDeps): Rematch {
   const stopping = new AbortController()
   let running: Promise<RematchCounts> | undefined
   let again = false
@@ -88,6 +90,7 @@ export function createRematch({ db, rescans, clock, log, parallel = 2 }: Rematch
   }
 
   function soon(): void {
+    if (!isOn()) return
     if (running !== undefined) {
       again = true
       return

@@ -165,7 +165,7 @@ describe('looking everything up again', () => {
   })
   const quiet = { info: () => undefined, warn: () => undefined,
     error: (what: unknown) => { throw new Error('nothing may fail here', { cause: what }) } } as unknown as Parameters<typeof createRematch>[0]['log']
-  const rematch = () => createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet })
+  const rematch = () => createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet, isOn: () => true })
 
   test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new',
     async () => {

@@ -98,18 +98,18 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const enrichment = composeEnrichment(createThreatIntel(base))
   const steps = createSteps({ scanners, keyring, db, enrich: enrichment.enrich })
   const gate = createGate({ steps, catalog, settings, signing, clock })
-  const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, notices: outbound.notices, log })
+  const sbom = composeSbom(env, base)
+  const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, sbom, notices: outbound.notices, log })
   const scheduler = composeJobs(base, { publisher, catalog, jobs: [...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler })
-  const { bills } = composeSbom(env, base)
   const inbound = outbound.inbound({})
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills,
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills: sbom.bills,
     auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({

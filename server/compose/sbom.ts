@@ -1,12 +1,24 @@
 import { join } from 'node:path'
+import type { Manifest } from '../core/manifest.ts'
 import type { Env } from '../env.ts'
 import { getFormat } from '../formats/index.ts'
 import { createBills, type Bills } from '../sbom/bills.ts'
-import { createComponents, type Components } from '../sbom/components.ts'
+import { createComponents } from '../sbom/components.ts'
+import { embeddedOf, mayCarry } from '../sbom/embedded.ts'
+import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Foundation } from './foundation.ts'
 
+export interface Sbom {
+  readonly bills: Bills
+  /** The libraries that advisories can be asked about, of a package with or without its list of paths. */
+  carried(known: Pick<Manifest, 'ref' | 'blob' | 'filename'> & Partial<Pick<Manifest, 'files'>>): Promise<readonly EmbeddedPackage[]>
+}
+
 /** What packages carry, and the bills of materials over it. */
-export function composeSbom(env: Env, { layout, pool, db, clock }: Foundation): { readonly components: Components; readonly bills: Bills } {
+export function composeSbom(env: Env, { layout, pool, db, clock }: Foundation): Sbom {
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
-  return { components, bills: createBills({ db, clock, components, formats: getFormat, tool: env.version }) }
+  return {
+    carried: async known => embeddedOf((await components.of(known, known.files ?? await mayCarry(db, known.ref))).components),
+    bills: createBills({ db, clock, components, formats: getFormat, tool: env.version }),
+  }
 }

@@ -13,6 +13,7 @@ import { reopenExpired } from '../features/security/reopen.ts'
 import { createRescans, type Rescans } from '../features/security/rescan.ts'
 import { createSlaWatch } from '../features/security/sla.ts'
 import { getFormat } from '../formats/index.ts'
+import { createDependencyScan } from '../jobs/dependency-scan.ts'
 import type { Job } from '../jobs/scheduler.ts'
 import { runTool } from '../lib/exec.ts'
 import type { Log } from '../lib/log.ts'
@@ -22,7 +23,9 @@ import { askClamd } from '../scanners/clamd-socket.ts'
 import { listSignatures } from '../scanners/clamav-signatures.ts'
 import type { Scanners } from '../scanners/index.ts'
 import type { AntivirusScanner } from '../scanners/scanner.ts'
+import { CANDIDATE_LINES } from '../sbom/lockfiles.ts'
 import type { Foundation } from './foundation.ts'
+import type { Sbom } from './sbom.ts'
 
 /** The review side of the gate. */
 export interface Security {
@@ -63,6 +66,7 @@ export interface SecurityParts {
   /** The gate's own, so that a later look is the same look. */
   readonly steps: readonly Step[]
   readonly antivirus: AntivirusScanner
+  readonly sbom: Sbom
   readonly notices: Notices
   readonly log: Log
 }
@@ -74,27 +78,32 @@ function stepOf(steps: readonly Step[], name: StepName): Step {
 }
 
 /** Builds the review side over the catalogue and the gate's steps. */
-export function composeSecurity(env: Env, base: Foundation, { catalog, scanners, steps: all, antivirus, notices, log }: SecurityParts): Security {
+export function composeSecurity(env: Env, base: Foundation, { catalog, scanners, steps: all, antivirus, sbom, notices, log }: SecurityParts): Security {
   const { db, pool, settings, audit, outbox, clock, metrics } = base
   const steps = { vulnerabilities: stepOf(all, 'vulnerabilities'), antivirus: stepOf(all, 'antivirus') }
-  const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock })
+  const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock, carried: sbom.carried })
+  const dependencies = createDependencyScan({
+    db, log, candidates: CANDIDATE_LINES, look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
+  })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
-  const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
+  const rematch = createRematch({ db, rescans, clock, log })
   const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
   return {
     rematch, rescans,
     deps: {
-      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
-        decisions: createDecisions({ db, catalog, settings }),
+      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base), decisions: createDecisions({ db, catalog, settings }),
       engines: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(scanner => scanner.status())),
     },
     jobs: [
       { id: 'sla', name: 'Tell of deadlines that were missed', when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute), run: async () => { await sla.check() } },
+      {
+        id: 'dependencies', name: 'Look up the libraries inside new packages', run: async () => { await dependencies.run() },
+        when: () => settings.now().validation.grype_scan ? '* * * * *' : undefined,
+      },
       { id: 'reopen', name: 'Reopen what was accepted until now', when: () => '*/5 * * * *', run: async () => { await reopenExpired({ db, catalog, settings, clock }) } },
       {
         id: 'rematch', name: 'Look packages up again with new vulnerability data', run: async () => { await rematch.run() },
-        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
-          : undefined,
+        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute) : undefined,
       },
     ],
   }

@@ -4,7 +4,7 @@ import type { PackageIdentity } from '../core/identity.ts'
 import type { CvePolicy, Report, StepName } from '../core/policy.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Format, Inspection } from '../formats/format.ts'
-import type { ScanSubject } from '../scanners/scanner.ts'
+import type { EmbeddedPackage, ScanSubject } from '../scanners/scanner.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 
 /** What is examined: bytes that have arrived, and what was said about them. Steps only read it. */
@@ -18,6 +18,8 @@ export interface Subject {
   readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
   /** Set for a package that is known already: a scan may only hold it, and these vulnerabilities were accepted. */
   readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
+  /** What it carries inside, for a later look: at upload the libraries inside decide nothing (the specification, "States and transitions"). */
+  readonly embedded?: () => Promise<readonly EmbeddedPackage[]>
   /** What the package is; read from the file at the first call, the same value at the next. @throws bad_package, wrong_arch */
   inspected(signal: AbortSignal): Promise<Inspection>
 }
@@ -38,7 +40,8 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject
-  return { identity, about, facts, distribution, purl: format.purl(identity, distribution, about), inner: () => format.inner(file) }
+  const embedded = await subject.embedded?.() ?? []
+  return { identity, about, facts, distribution, embedded, purl: format.purl(identity, distribution, about), inner: () => format.inner(file) }
 }
 
 /** `hello 2.10-3 (amd64)` */

@@ -5,6 +5,7 @@ import type { Finding } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import type { Decision } from '../core/manifest.ts'
 import type { Contents } from './component.ts'
+import { isMatchedBy } from './embedded.ts'
 
 /** One package of a bill, with what it carries. */
 export interface Entry {
@@ -55,7 +56,8 @@ export function uuidOf(texts: Iterable<string>): string {
 
 /** Which of what a package carries a finding is about, or undefined when it is about the package itself. */
 export function carriedBy({ contents }: Entry, finding: Finding): number | undefined {
-  const n = contents.components.findIndex(({ purl }) => purl === finding.package)
+  const { matched } = finding
+  const n = contents.components.findIndex(component => component.purl === finding.package || (matched !== undefined && isMatchedBy(component, matched)))
   return n === -1 ? undefined : n
 }
 

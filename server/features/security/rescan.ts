@@ -11,6 +11,7 @@ import type { Format } from '../../formats/format.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import { policyOf, type Step, type Subject } from '../../pipeline/subject.ts'
 import type { Metrics } from '../../record/metrics.ts'
+import type { EmbeddedPackage } from '../../scanners/scanner.ts'
 import type { Settings } from '../../settings/store.ts'
 
 /** A known package, with or without its index facts. */
@@ -32,7 +33,7 @@ export interface Rescans {
   /** Looks one package up again, whatever its state, and lets the policy decide anew. @throws version_not_found */
   rescan(ref: PackageRef, actor: Actor, signal: AbortSignal): Promise<Rescanned>
   /** A mechanism's look at a served or waiting package: new ids whose action is block or review send it to review, nothing else moves it. */
-  rematch(known: Known, signal: AbortSignal): Promise<Matched>
+  rematch(known: Known, signal: AbortSignal, by?: string): Promise<Matched>
   /**
    * Findings of a mechanism of its own: a second engine, the dependencies inside. They are added to what is known.
    * @param by  who is named in the audit log: `dependency scan`
@@ -49,21 +50,21 @@ export interface RescanDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
+  /** The libraries that a package carries inside; absent where they are not looked up. */
+  readonly carried?: (known: Known) => Promise<readonly EmbeddedPackage[]>
 }
 
 const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
-/** What would have to be written if it were different. Every score moves a little every day; a hundredth is what people notice. */
+/** What would have to be written if it were different. */
 const printFindings = (findings: readonly Finding[]): string => JSON.stringify([...findings].sort((a, b) => a.id < b.id ? -1 : 1)
-  .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [id, name, severity, detected_by, fixed_in, Math.round((epss ?? -1) * 100), kev]))
+  .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [id, name, severity, detected_by, fixed_in, epss, kev]))
 
 /** The manifest with new reports in the place of those of the same step, and with what they found. */
-function withScan(before: Manifest, reports: readonly Report[], now: Iso): { readonly after: Manifest; readonly fresh: readonly Finding[];
-  readonly lost: readonly string[] } {
+function withScan(before: Manifest, reports: readonly Report[], now: Iso): { readonly after: Manifest; readonly fresh: readonly Finding[]; readonly lost: readonly string[] } {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
   const found = mergeFindings([scan?.findings ?? []])
   // an engine that could not answer says nothing about what was known before
-  const findings = scan === undefined || scan.outcome === 'unavailable' ? mergeFindings([found, before.findings]) : scan.outcome === 'skipped'
-    ? before.findings : found
+  const findings = scan === undefined || scan.outcome === 'unavailable' ? mergeFindings([found, before.findings]) : scan.outcome === 'skipped' ? before.findings : found
   const fresh = newFindings(before, findings)
   const lost = idsOf(before.findings.filter(known => !findings.some(({ id }) => id === known.id)))
   const gone = [...new Set([...before.review?.gone ?? [], ...lost])].filter(id => !findings.some(finding => finding.id === id))
@@ -88,7 +89,7 @@ const moved = (from: State, to: State): string => from === to ? '' : ` ${from} â
 const list = (ids: readonly string[]): string => ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
 /** Looks again at packages that are here already, by what engines know today. */
-export function createRescans({ catalog, pool, formats, steps, settings, metrics, clock }: RescanDeps): Rescans {
+export function createRescans({ catalog, pool, formats, steps, settings, metrics, clock, carried }: RescanDeps): Rescans {
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, blob, filename, about, facts, files } = known
     const { codename, ...identity } = ref
@@ -98,6 +99,7 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
       file: { path: await pool.locate(blob.sha256), filename, blob, head: new Uint8Array(), discard: () => Promise.resolve() },
       format: formats(ref.format), distribution: getDistribution(codename), settings: { validation, cve_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
+      ...carried === undefined ? {} : { embedded: () => carried(known) },
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, files: files ?? [] }),
     }
   }
@@ -122,8 +124,7 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
       matched = state === before.state ? 'changed' : 'held'
       const isQuiet = fresh.length === 0 && scan.lost.length === 0
       const why = `New: ${list(idsOf(fresh))}.`
-      const after = { ...scan.after, state, changed_at: isQuiet ? before.changed_at : now, ...state === before.state ? {}
-        : { review: { ...scan.after.review, held_for: `${by}: ${why}` } } }
+      const after = { ...scan.after, state, changed_at: isQuiet ? before.changed_at : now, ...state === before.state ? {} : { review: { ...scan.after.review, held_for: `${by}: ${why}` } } }
       if (isQuiet) return { after }
       const detail = `${fresh.length === 0 ? '' : why}${scan.lost.length === 0 ? '' : ` No longer found: ${list(scan.lost)}.`}${moved(before.state, state)}`.trim()
       return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', detail } }
@@ -151,25 +152,22 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
         const isInfected = reports.some(({ outcome }) => outcome === 'failed')
         const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
         const state = stateAfter(manifest, isInfected && wanted === 'published' ? 'pending_review' : wanted)
-        const after = { ...scan.after, state, ...state === 'pending_review' && manifest.state === 'published'
-          ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } } : {} }
+        const after = { ...scan.after, state, ...state === 'pending_review' && manifest.state === 'published' ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } } : {} }
         const detail = `${report.said}${fresh.length === 0 ? '' : ` New: ${list(idsOf(fresh))}.`}${lost.length === 0 ? '' : ` No longer found: ${list(lost)}.`}${moved(manifest.state, state)}`
-        return { after, fact: { action: 'RESCAN', result: report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING'
-          : 'SUCCESS', detail } }
+        return { after, fact: { action: 'RESCAN', result: report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING' : 'SUCCESS', detail } }
       } }, actor)
       tellFound(fresh)
       return { changed, before, report, fresh: idsOf(fresh), gone: lost }
     },
-    async rematch(known, signal) {
+    async rematch(known, signal, by = 'new vulnerability data') {
       const report = await steps.vulnerabilities.run(await subjectOf(known), signal)
       if (report.outcome === 'skipped' || (report.outcome === 'unavailable' && (report.findings ?? []).length === 0)) return 'unavailable'
-      return judgeNew(known.ref, (before, now) => withScan(before, [report], now), 'new vulnerability data')
+      return judgeNew(known.ref, (before, now) => withScan(before, [report], now), by)
     },
     report: (ref, findings, by) => judgeNew(ref, (before, now) => {
       const merged = mergeFindings([before.findings, findings])
       const base = before.reports.find(({ step }) => step === 'vulnerabilities')
-      return withScan(before, [{ step: 'vulnerabilities', verdict: 'findings', said: `${merged.length} known vulnerabilities.`, ...base,
-        outcome: 'warned', findings: merged }], now)
+      return withScan(before, [{ step: 'vulnerabilities', verdict: 'findings', said: `${merged.length} known vulnerabilities.`, ...base, outcome: 'warned', findings: merged }], now)
     }, by),
   }
 }

@@ -78,7 +78,8 @@ function stepOf(steps: readonly Step[], name: StepName): Step {
 }
 
 /** Builds the review side over the catalogue and the gate's steps. */
-export function composeSecurity(env: Env, base: Foundation, { catalog, scanners, steps: all, antivirus, sbom, notices, log }: SecurityParts): Security {
+export function composeSecurity(env: Env, base: Foundation,
+  { catalog, scanners, steps: all, antivirus, sbom, notices, log }: SecurityParts): Security {
   const { db, pool, settings, audit, outbox, clock, metrics } = base
   const steps = { vulnerabilities: stepOf(all, 'vulnerabilities'), antivirus: stepOf(all, 'antivirus') }
   const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock, carried: sbom.carried })
@@ -86,24 +87,26 @@ export function composeSecurity(env: Env, base: Foundation, { catalog, scanners,
     db, log, candidates: CANDIDATE_LINES, look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
   })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
-  const rematch = createRematch({ db, rescans, clock, log })
+  const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
   const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
   return {
     rematch, rescans,
     deps: {
-      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base), decisions: createDecisions({ db, catalog, settings }),
+      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
+        decisions: createDecisions({ db, catalog, settings }),
       engines: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(scanner => scanner.status())),
     },
     jobs: [
-      { id: 'sla', name: 'Tell of deadlines that were missed', when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute), run: async () => { await sla.check() } },
-      {
-        id: 'dependencies', name: 'Look up the libraries inside new packages', run: async () => { await dependencies.run() },
-        when: () => settings.now().validation.grype_scan ? '* * * * *' : undefined,
-      },
-      { id: 'reopen', name: 'Reopen what was accepted until now', when: () => '*/5 * * * *', run: async () => { await reopenExpired({ db, catalog, settings, clock }) } },
+      { id: 'sla', name: 'Tell of deadlines that were missed', when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
+        run: async () => { await sla.check() } },
+      { id: 'dependencies', name: 'Look up the libraries inside new packages', when: () => settings.now().validation.grype_scan ? '* * * * *'
+        : undefined, run: async () => { await dependencies.run() } },
+      { id: 'reopen', name: 'Reopen what was accepted until now', when: () => '*/5 * * * *',
+        run: async () => { await reopenExpired({ db, catalog, settings, clock }) } },
       {
         id: 'rematch', name: 'Look packages up again with new vulnerability data', run: async () => { await rematch.run() },
-        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute) : undefined,
+        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
+          : undefined,
       },
     ],
   }

@@ -55,16 +55,18 @@ export interface RescanDeps {
 }
 
 const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
-/** What would have to be written if it were different. */
+/** What would have to be written if it were different. Every score moves a little every day; a hundredth is what people notice. */
 const printFindings = (findings: readonly Finding[]): string => JSON.stringify([...findings].sort((a, b) => a.id < b.id ? -1 : 1)
-  .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [id, name, severity, detected_by, fixed_in, epss, kev]))
+  .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [id, name, severity, detected_by, fixed_in, Math.round((epss ?? -1) * 100), kev]))
 
 /** The manifest with new reports in the place of those of the same step, and with what they found. */
-function withScan(before: Manifest, reports: readonly Report[], now: Iso): { readonly after: Manifest; readonly fresh: readonly Finding[]; readonly lost: readonly string[] } {
+function withScan(before: Manifest, reports: readonly Report[], now: Iso): { readonly after: Manifest; readonly fresh: readonly Finding[];
+  readonly lost: readonly string[] } {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
   const found = mergeFindings([scan?.findings ?? []])
   // an engine that could not answer says nothing about what was known before
-  const findings = scan === undefined || scan.outcome === 'unavailable' ? mergeFindings([found, before.findings]) : scan.outcome === 'skipped' ? before.findings : found
+  const findings = scan === undefined || scan.outcome === 'unavailable' ? mergeFindings([found, before.findings]) : scan.outcome === 'skipped'
+    ? before.findings : found
   const fresh = newFindings(before, findings)
   const lost = idsOf(before.findings.filter(known => !findings.some(({ id }) => id === known.id)))
   const gone = [...new Set([...before.review?.gone ?? [], ...lost])].filter(id => !findings.some(finding => finding.id === id))
@@ -124,7 +126,8 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
       matched = state === before.state ? 'changed' : 'held'
       const isQuiet = fresh.length === 0 && scan.lost.length === 0
       const why = `New: ${list(idsOf(fresh))}.`
-      const after = { ...scan.after, state, changed_at: isQuiet ? before.changed_at : now, ...state === before.state ? {} : { review: { ...scan.after.review, held_for: `${by}: ${why}` } } }
+      const after = { ...scan.after, state, changed_at: isQuiet ? before.changed_at : now, ...state === before.state ? {}
+        : { review: { ...scan.after.review, held_for: `${by}: ${why}` } } }
       if (isQuiet) return { after }
       const detail = `${fresh.length === 0 ? '' : why}${scan.lost.length === 0 ? '' : ` No longer found: ${list(scan.lost)}.`}${moved(before.state, state)}`.trim()
       return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', detail } }
@@ -152,9 +155,11 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
         const isInfected = reports.some(({ outcome }) => outcome === 'failed')
         const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
         const state = stateAfter(manifest, isInfected && wanted === 'published' ? 'pending_review' : wanted)
-        const after = { ...scan.after, state, ...state === 'pending_review' && manifest.state === 'published' ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } } : {} }
+        const after = { ...scan.after, state, ...state === 'pending_review' && manifest.state === 'published'
+          ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } } : {} }
         const detail = `${report.said}${fresh.length === 0 ? '' : ` New: ${list(idsOf(fresh))}.`}${lost.length === 0 ? '' : ` No longer found: ${list(lost)}.`}${moved(manifest.state, state)}`
-        return { after, fact: { action: 'RESCAN', result: report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING' : 'SUCCESS', detail } }
+        return { after, fact: { action: 'RESCAN', result: report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING'
+          : 'SUCCESS', detail } }
       } }, actor)
       tellFound(fresh)
       return { changed, before, report, fresh: idsOf(fresh), gone: lost }
@@ -167,7 +172,8 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
     report: (ref, findings, by) => judgeNew(ref, (before, now) => {
       const merged = mergeFindings([before.findings, findings])
       const base = before.reports.find(({ step }) => step === 'vulnerabilities')
-      return withScan(before, [{ step: 'vulnerabilities', verdict: 'findings', said: `${merged.length} known vulnerabilities.`, ...base, outcome: 'warned', findings: merged }], now)
+      return withScan(before, [{ step: 'vulnerabilities', verdict: 'findings', said: `${merged.length} known vulnerabilities.`, ...base,
+        outcome: 'warned', findings: merged }], now)
     }, by),
   }
 }

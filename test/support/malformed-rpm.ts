@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { CpioSpec, RpmCompression, RpmParts, RpmSpec, RpmTag } from './packages-rpm.ts'
 import {
-  CPIO_END, binTag, buildRpm, compressPayload, cpioEntry, encodeHeader, headerIntro, i18nTag, indexEntry, int16Tag, int32Tag, int64Tag, packRpm, rpmParts, signatureHeader,
+  CPIO_END, RPM_COMPRESSIONS, binTag, buildRpm, compressPayload, cpioEntry, encodeHeader, headerIntro, i18nTag, indexEntry, int16Tag, int32Tag, int64Tag, packRpm, rpmParts, signatureHeader,
   stringTag, stringsTag,
 } from './packages-rpm.ts'
 
@@ -327,7 +327,7 @@ async function payloads(): Promise<Row[]> {
 async function compression(): Promise<Row[]> {
   const rows: Row[] = []
   const bomb = Buffer.concat([cpioEntry({ name: './usr/share/odd/a', raw: { 6: 'fffffff0' } }), Buffer.alloc(4 * 2 ** 20)])
-  for (const how of ['gz', 'xz', 'zst', 'bz2'] as const) {
+  for (const how of RPM_COMPRESSIONS.filter(one => one !== 'none')) {
     const packed = await compressPayload(cpio, how)
     const row = async (name: string, body: Buffer, why: RegExp): Promise<void> => {
       const { tags } = await packedAs(body, how)
@@ -381,10 +381,7 @@ export async function oddRpms(): Promise<OddRpm[]> {
     cpioEntry({ name: `${prefix}usr/share/odd/b`, body: 'a', mode: 0o120777 }),
   ])
   const rows: readonly (readonly [string, Buffer, readonly string[]])[] = [
-    ['xz', await buildRpm({ ...SPEC, compression: 'xz' }), files],
-    ['zstd', await buildRpm({ ...SPEC, compression: 'zst' }), files],
-    ['bzip2', await buildRpm({ ...SPEC, compression: 'bz2' }), files],
-    ['uncompressed', await buildRpm({ ...SPEC, compression: 'none' }), files],
+    ...await Promise.all(RPM_COMPRESSIONS.map(async compression => [`a payload of the kind ${compression}`, await buildRpm({ ...SPEC, compression }), files] as const)),
     ['the form for large files', await buildRpm({ ...SPEC, large: true }), files],
     ['no files at all', await buildRpm({ ...SPEC, files: {} }), []],
     ['folders and ghosts alone', await buildRpm({ ...SPEC, files: { 'usr/lib/odd': { dir: true }, 'var/log/odd': { ghost: true } } }), []],

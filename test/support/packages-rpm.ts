@@ -3,8 +3,11 @@ import { createHash } from 'node:crypto'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { spawnSync } from 'node:child_process'
 import type { FileSpec } from './packages.ts'
+import { findProgram } from './tools.ts'
 
 export type RpmCompression = 'gz' | 'xz' | 'zst' | 'bz2' | 'none'
+/** Those that can be made here: bzip2 needs its program, which `.ci/packages` names. */
+export const RPM_COMPRESSIONS: readonly RpmCompression[] = findProgram('bzip2') === undefined ? ['gz', 'xz', 'zst', 'none'] : ['gz', 'xz', 'zst', 'bz2', 'none']
 /** As for a .deb, and what only an rpm has: a folder it owns, a file it owns and does not bring. */
 export type RpmFileSpec = FileSpec | { readonly dir: true } | { readonly ghost: true }
 export type RpmScript = 'pre' | 'post' | 'preun' | 'postun' | 'pretrans' | 'posttrans' | 'verify'

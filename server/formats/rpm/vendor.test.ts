@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
-import { buildRpm, binTag, encodeHeader, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
+import { RPM_COMPRESSIONS, binTag, buildRpm, encodeHeader, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
 import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
 import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
@@ -168,7 +168,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     recommends: ['rec'], suggests: ['sug >= 3'], supplements: ['sup'], enhances: ['enh'], scripts: { pre: 'echo pre\n', post: 'echo post\n' },
     changelog: [{ author: 'B <b@example.test> - 1-2', at: 1_763_380_800, text: '- second' }, { author: 'A', at: 1_763_300_000, text: '- first' }],
   }
-  test.each(['gz', 'xz', 'zst', 'bz2', 'none'] as const)('a package that we made with the payload %s', async compression => {
+  test.each(RPM_COMPRESSIONS)('a package that we made with the payload %s', async compression => {
     const file = await spoolBytes(folder, `ours-${compression}.rpm`, await buildRpm({ ...OURS, compression }))
     await agreeOn(file.path)
     expect(await mustRun('rpm', ['-K', '--nosignature', file.path])).toContain('digests OK')
@@ -318,7 +318,7 @@ describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real Clam
     return infected
   }
 
-  test.each(['gz', 'xz', 'zst', 'bz2', 'none'] as const)('finds a file in a payload of the kind %s', async compression => {
+  test.each(RPM_COMPRESSIONS)('finds a file in a payload of the kind %s', async compression => {
     const files = { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR }
     expect(await wholeFiles({ compression, files })).toEqual(['payload.cpio'])
     expect(await byClamd({ compression, files })).toMatchObject({ kind: 'infected', where: 'payload.cpio' })

@@ -5,6 +5,7 @@ import { mfa } from './features/auth/mfa-contract.ts'
 import { sessions } from './features/auth/session-contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
+import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { license } from './features/license/contract.ts'
 import { retention } from './features/retention/contract.ts'
@@ -18,5 +19,5 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
+export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...engines, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
 export type Api = typeof api

@@ -13,6 +13,7 @@ import { composeSso } from './compose/sso.ts'
 import { composeSbom } from './compose/sbom.ts'
 import { composeSecurity } from './compose/security.ts'
 import { createLdapDirectory } from './directory/ldap.ts'
+import { composeVulnDb } from './compose/vulndb.ts'
 import type { Env } from './env.ts'
 import { hashPassword } from './features/auth/passwords.ts'
 import { cleanAll } from './features/retention/retention.ts'
@@ -84,11 +85,12 @@ export interface ComposeOptions {
 export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel), engines = {} }: ComposeOptions): Promise<Service> {
   const base = await layFoundation(env, log)
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
+  const outbound = await composeOutbound(env, base, log)
+  const vulndb = composeVulnDb(base, { fetch: outbound.fetch, log })
   const scanners: Scanners = { ...createScanners({
-    clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) }, programs: composePrograms(env, base),
+    osv: vulndb.scanner, clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) }, programs: composePrograms(env, base),
   }), ...engines }
   const antivirus = firstOf(scanners.antivirus)
-  const outbound = await composeOutbound(env, base, log)
 
   const catalog = createCatalog({ db, outbox, pool, audit, events, clock, notices: outbound.notices })
   const rebuild = createRebuild({ db, outbox, manifests })
@@ -100,16 +102,16 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const gate = createGate({ steps, catalog, settings, signing, clock })
   const sbom = composeSbom(env, base)
   const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, sbom, notices: outbound.notices, log })
-  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...security.jobs, enrichment.job(base, { catalog, log })] }, log)
+  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
-  const health = composeHealth(env, base, { antivirus, scheduler })
-  const inbound = outbound.inbound({})
+  const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt })
+  const inbound = outbound.inbound({ onKev: vulndb.refreshKev })
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, firstAdmin, outbound, inbound, bills: sbom.bills,
+    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, engines: { ...vulndb.deps, scanners }, firstAdmin, outbound, inbound, bills: sbom.bills,
     auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
@@ -140,6 +142,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
       outbox.start()
       scheduler.start()
       settings.subscribe(() => scheduler.reschedule())
+      vulndb.onChanged(() => security.rematch.soon())
       keyring.onChange(() => void oweEveryTree(db, outbox).catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')))
       const url = await listener.open()
       void health.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start'))
@@ -148,6 +151,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
     async stop() {
       clearInterval(sweeping)
       await listener.close()
+      await vulndb.stop()
       await security.rematch.stop()
       await scheduler.stop()
       await health.stop()

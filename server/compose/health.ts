@@ -20,11 +20,18 @@ async function runTool(file: string, args: readonly string[]): Promise<string> {
 // where Debian's packages put tools; the service's own PATH may be anything
 const TOOL_PATH = '/usr/local/bin:/usr/bin:/bin'
 
+export interface HealthParts {
+  readonly antivirus: AntivirusScanner
+  readonly scheduler: Scheduler
+  /** Of when the vulnerability data are. */
+  readonly dataAt: () => Promise<Date | undefined>
+}
+
 /** The health report over its probes, and the gauges beside it. */
-export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler }: { readonly antivirus: AntivirusScanner; readonly scheduler: Scheduler }): Health {
+export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler, dataAt }: HealthParts): Health {
   const { clock, db, layout, keyring, outbox, settings, metrics, licensing } = base
   registerGauges({
-    metrics, db, clock, vulnerabilityDataAt: async () => undefined,
+    metrics, db, clock, vulnerabilityDataAt: dataAt,
     signaturesAt: async () => {
       const { signatures_at } = await antivirus.status()
       return signatures_at === undefined ? undefined : new Date(signatures_at)

@@ -17,6 +17,8 @@ import { dashboardHandlers } from '../features/dashboard/handlers.ts'
 import { distributions } from '../features/distributions/contract.ts'
 import { createInit } from '../features/distributions/init.ts'
 import { distributionHandlers } from '../features/distributions/handlers.ts'
+import { engines } from '../features/engines/contract.ts'
+import { engineHandlers, type EngineDeps } from '../features/engines/handlers.ts'
 import { health as healthRows } from '../features/health/contract.ts'
 import { healthHandlers } from '../features/health/handlers.ts'
 import type { Health } from '../features/health/health.ts'
@@ -79,6 +81,7 @@ export interface RouteParts {
   readonly health: Health
   readonly bills: Bills
   readonly security: Security
+  readonly engines: Pick<EngineDeps, 'scanners' | 'database' | 'importer' | 'feeds' | 'security'>
   readonly firstAdmin: FirstAdmin
   readonly outbound: Outbound
   readonly inbound: Inbound
@@ -114,6 +117,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
     ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, parts.security.deps),
+    ...bind(engines, engineHandlers, { ...parts.engines, spool: parts.spool, settings, audit, clock }),
     ...bind(sbom, sbomHandlers, { db, bills: parts.bills }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
     ...bind(notifications, notificationHandlers, parts.outbound),

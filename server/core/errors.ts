@@ -109,6 +109,9 @@ export const ERRORS = {
   signatures_not_updated: [502, 'The antivirus signatures were not updated: {why}.'],
   // engines
   engine_unavailable: [503, '{engine} does not answer: {why}.'],
+  bad_database: [422, 'The vulnerability data are refused: {why}. What was loaded before is still there.'],
+  older_database: [409, 'The vulnerability data are older than what is loaded: {why}. Send force=true to load them nevertheless.'],
+  import_running: [409, 'Vulnerability data are being imported already. Wait until that is done.'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof ERRORS

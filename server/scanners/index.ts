@@ -1,7 +1,6 @@
 import { createClamd, type ClamdDeps } from './clamd.ts'
 import type { ExternalDeps } from './external.ts'
 import { createGrype } from './grype.ts'
-import { noDataScanner } from './no-data.ts'
 import { createTrivy } from './trivy.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from './scanner.ts'
 
@@ -13,11 +12,13 @@ export interface Scanners {
 
 export interface ScannerDeps {
   readonly clamd: ClamdDeps
+  /** The embedded one, built with its data. */
+  readonly osv: VulnerabilityScanner
   /** Engines that are programs of their own; asked where they are installed. */
   readonly programs: { readonly grype: ExternalDeps; readonly trivy: ExternalDeps }
 }
 
 /** The list of engines. A new one is a file beside this and an entry here. */
-export function createScanners({ clamd, programs }: ScannerDeps): Scanners {
-  return { antivirus: [createClamd(clamd)], vulnerability: [noDataScanner, createGrype(programs.grype), createTrivy(programs.trivy)] }
+export function createScanners({ clamd, osv, programs }: ScannerDeps): Scanners {
+  return { antivirus: [createClamd(clamd)], vulnerability: [osv, createGrype(programs.grype), createTrivy(programs.trivy)] }
 }

@@ -29,6 +29,8 @@ const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 const HOUR = [0, 23] as const
 const MINUTE = [0, 59] as const
 const SHA256_OR_EMPTY = '^$|^[0-9a-fA-F]{64}$'
+const PUBLIC_KEY_OR_EMPTY = '^$|^-----BEGIN PGP PUBLIC KEY BLOCK-----[\\t\\r\\n -~]*-----END PGP PUBLIC KEY BLOCK-----\\s*$'
+const UPDATEINFO_URLS = '^$|^ *[a-z0-9.-]+=https?://[^\\s]+( +[a-z0-9.-]+=https?://[^\\s]+)* *$'
 const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
 const HOSTS = '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$'
 const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
@@ -124,6 +126,7 @@ export const SETTINGS = Type.Object({
     grype_scan: bool(true, 'Look for known vulnerabilities.'),
     grype_fail_on: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'critical', 'Severity from which a scan by grype alone fails.'),
     max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
+    vuln_data_max_age_days: int(14, [1, 3_650], 'From this age on advisories of the embedded engine are too old to be believed, and its silence is no answer.', 'd'),
     on_scanner_unavailable: choice(['hold', 'warn'], 'hold', 'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.'),
   }),
   cve_policy: section('What happens to a package with findings, by its worst severity.', {
@@ -155,6 +158,21 @@ export const SETTINGS = Type.Object({
     trivy: bool(true, 'Ask trivy.'),
     trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
     max_age_days: int(14, [1, 3_650], 'Older data of theirs are not believed.', 'd'),
+  }),
+  security: section('Vulnerability data of the embedded engine.', {
+    bundle_key: text('', 'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.', { pattern: PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 }),
+    max_database_mb: int(8_192, [1, 1_048_576], 'Largest file of vulnerability data that is taken by hand.', 'MB'),
+    feeds: section('Where vulnerability data are fetched from every day; an empty address is not asked.', {
+      hour: int(2, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
+      minute: int(20, MINUTE, 'Minute of that hour.', 'min'),
+      osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { pattern: URL_OR_EMPTY }),
+      osv_ecosystems: text('Debian, Ubuntu, Alpine, AlmaLinux, Rocky Linux, Red Hat, openSUSE, npm, PyPI, Maven', 'Ecosystems that are fetched from there, separated by commas.'),
+      debian_tracker_url: text('', 'JSON of the Debian security tracker.', { pattern: URL_OR_EMPTY }),
+      alpine_secdb_url: text('', 'Folder of Alpine\'s secdb: v3.20/main.json and its kin lie below it.', { pattern: URL_OR_EMPTY }),
+      updateinfo_urls: text('', 'updateinfo.xml of RPM repositories: codename=address, separated by blanks.', { pattern: UPDATEINFO_URLS, maxLength: 20_000 }),
+      kev_url: text('', 'JSON of CISA\'s known exploited vulnerabilities.', { pattern: URL_OR_EMPTY }),
+      epss_url: text('', 'Current EPSS scores, epss_scores-current.csv.gz.', { pattern: URL_OR_EMPTY }),
+    }),
   }),
   clamav: section('Where antivirus signatures come from.', {
     mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { pattern: URL_OR_EMPTY }),

@@ -29,7 +29,6 @@ import { createSteps } from '../../pipeline/steps.ts'
 import { createAudit } from '../../record/audit.ts'
 import { createEvents } from '../../record/events.ts'
 import { createClamd } from '../../scanners/clamd.ts'
-import { noDataScanner } from '../../scanners/no-data.ts'
 import { EngineUnavailable, type AntivirusScanner, type VulnerabilityScanner } from '../../scanners/scanner.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -70,6 +69,10 @@ const policy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow'
 const settingsWith = (validation: Partial<SettingsValue['validation']> = {}): SettingsValue => ({
   validation: { max_upload_size_mb: 3, clamav_scan: true, sha256_check: true, grype_scan: true, on_scanner_unavailable: 'warn', ...validation }, cve_policy: policy,
 } as SettingsValue) // the other sections are nothing to an upload
+const noDataScanner: VulnerabilityScanner = {
+  id: 'test', kind: 'vulnerability', status: async () => ({ id: 'test', ok: false, error: 'No vulnerability data is loaded.' }),
+  scan: async ({ distribution }) => ({ coverage: 'no_data', findings: [], said: `No vulnerability data is loaded for ${distribution.label}, so nothing was looked up.` }),
+}
 const cleanScanner: AntivirusScanner = { id: 'test', kind: 'antivirus', status: async () => ({ id: 'test', ok: true }), scan: async () => ({ kind: 'clean' }) }
 
 beforeEach(async () => {

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import type { EngineDeps } from '../features/engines/handlers.ts'
+import { getFormat } from '../formats/index.ts'
+import type { Job } from '../jobs/scheduler.ts'
+import type { Log } from '../lib/log.ts'
+import type { GuardedFetch } from '../outbound/fetch.ts'
+import { createDatabase } from '../scanners/osv/database.ts'
+import { createFeeds } from '../scanners/osv/feeds.ts'
+import type { ImportResult } from '../scanners/osv/import.ts'
+import { createImporter } from '../scanners/osv/importer.ts'
+import { createOrders } from '../scanners/osv/orders.ts'
+import { createOsvScanner, type OsvScanner } from '../scanners/osv/scanner.ts'
+import { createThreatIntel, type ThreatIntel } from '../scanners/osv/threat-intel.ts'
+import type { Foundation } from './foundation.ts'
+
+/** The embedded engine over its data, before anything else is there that could use it. */
+export interface VulnDb {
+  readonly scanner: OsvScanner
+  readonly intel: ThreatIntel
+  readonly deps: Pick<EngineDeps, 'database' | 'importer' | 'feeds' | 'security'>
+  readonly jobs: readonly Job[]
+  /** Of when the newest of what is loaded is. */
+  dataAt(): Promise<Date | undefined>
+  /** Asks for the catalogue of known exploited vulnerabilities, in the background. */
+  refreshKev(): Promise<void>
+  /** Called after an import that changed what is known. */
+  onChanged(listener: (result: ImportResult) => void): void
+  stop(): Promise<void>
+}
+
+// beside the bundle's main program; in the sources below cli/
+const WORKER = import.meta.filename.endsWith('.ts') ? join(import.meta.dirname, '..', 'cli', 'vulndb-worker.ts') : join(import.meta.dirname, 'vulndb-worker.mjs')
+
+export function composeVulnDb({ layout, settings, clock, events }: Foundation, { fetch, log }: { readonly fetch: GuardedFetch; readonly log: Log }): VulnDb {
+  const { security } = layout
+  const listeners: ((result: ImportResult) => void)[] = []
+  const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
+  const database = createDatabase({ security })
+  const importer = createImporter({
+    security, worker: WORKER, clock, key: () => settings.now().security.bundle_key,
+    onChanged: result => {
+      log.info({ generation: result.generation, sources: result.sources.length, ms: Math.round(result.took_ms) }, 'vulnerability data were imported')
+      events.emit({ type: 'engine', at: clock.now().toISOString(), data: { engine: 'osv', generation: result.generation } })
+      for (const listener of listeners) listener(result)
+    },
+  })
+  const feeds = createFeeds({
+    security, importer, fetch, clock, addresses: () => settings.now().security.feeds, limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
+    warn: (facts, message) => log.warn(facts, message),
+  })
+  const scanner = createOsvScanner({ security, database, orders, clock, maxAgeDays: () => settings.now().validation.vuln_data_max_age_days })
+  return {
+    scanner,
+    async dataAt() {
+      const { data_at: at } = await scanner.status()
+      return at === undefined ? undefined : new Date(at)
+    },
+    intel: createThreatIntel({ layout }),
+    deps: { database, importer, feeds, security },
+    jobs: [{
+      id: 'vulndb', name: 'Fetch vulnerability data from the feeds', run: async () => { await feeds.run() },
+      when: () => feeds.isConfigured() ? `${settings.now().security.feeds.minute} ${settings.now().security.feeds.hour} * * *` : undefined,
+    }],
+    refreshKev: async () => {
+      void feeds.run(feed => feed.source === 'kev').catch((error: unknown) => log.error({ err: error }, 'the KEV catalogue could not be fetched'))
+    },
+    onChanged: listener => { listeners.push(listener) },
+    stop: async () => {
+      feeds.stop()
+      await importer.stop()
+    },
+  }
+}

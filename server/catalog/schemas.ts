@@ -62,6 +62,7 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(Type.Object({
 export const PackageDetailSchema = Type.Unsafe<PackageDetail>(Type.Object({
   name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), manifest_status: Text,
   cve_status: CveStatus, severity: OrNull(Text), filename: Text, size: Type.Integer(), sha256: Text, sha512: Text, sha1: Text, md5: Text,
+  signed: OrNull(Type.Object({ key: Text, at: Time, received_sha256: Text })),
   summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text),
     section: OrNull(Text),
   license: OrNull(Text), installed_size: OrNull(Type.Integer()), depends: Names, provides: Names, conflicts: Names,

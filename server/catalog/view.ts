@@ -110,6 +110,7 @@ export function packageDetail(manifest: IndexedManifest) {
     status: manifest.state, manifest_status: MANIFEST_STATUS[manifest.state], cve_status: CVE_STATUS[manifest.state], severity: manifest.worst
       ?? null,
     filename: manifest.filename, size: blob.size, sha256: blob.sha256, sha512: blob.sha512, sha1: blob.sha1, md5: blob.md5,
+    signed: manifest.signed === undefined ? null : { key: manifest.signed.key, at: manifest.signed.at, received_sha256: manifest.signed.received.sha256 },
     summary: about.summary, description: about.description, source_package: about.source, source_version: about.source_version,
     homepage: about.homepage ?? null, maintainer: about.maintainer ?? null, section: about.section ?? null, license: about.license ?? null,
     installed_size: about.installed_size ?? null,

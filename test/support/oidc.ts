@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
 
 export const CLIENT = { id: 'gatehouse', secret: 'a client secret of the tests, long enough' } as const
@@ -25,6 +25,14 @@ function close(server: Server): Promise<void> {
   return new Promise(resolve => { server.close(() => resolve()) })
 }
 
+interface GrantContext {
+  readonly oidc: {
+    readonly client: { readonly clientId: string }
+    readonly session: { readonly accountId: string }
+    readonly provider: { readonly Grant: new (of: object) => { addOIDCScope(scope: string): void; save(): Promise<string> } }
+  }
+}
+
 /** @param redirectUri  of the one client @param authMethod  how it shows its secret; `none` is a public client */
 export async function startProvider(redirectUri: string, authMethod: 'client_secret_basic' | 'client_secret_post' | 'none' = 'client_secret_basic'): Promise<TestProvider> {
   let handle: (req: IncomingMessage, res: ServerResponse) => void = (_, res) => res.end()
@@ -44,7 +52,7 @@ export async function startProvider(redirectUri: string, authMethod: 'client_sec
     ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     interactions: { url: (_: unknown, interaction: { uid: string }) => `/interaction/${interaction.uid}` },
     findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => people.get(sub) ?? { sub } }),
-    loadExistingGrant: async (ctx: { oidc: { client: { clientId: string }; session: { accountId: string }; provider: { Grant: new (of: object) => { addOIDCScope(scope: string): void; save(): Promise<string> } } } }) => {
+    loadExistingGrant: async (ctx: GrantContext) => {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId })
       grant.addOIDCScope('openid profile email groups')
       await grant.save()
@@ -62,7 +70,12 @@ export async function startProvider(redirectUri: string, authMethod: 'client_sec
 }
 
 /** What a forger puts into the answer of the token endpoint. */
-export type Forge = (tools: { readonly nonce: string; readonly issuer: string; sign(claims: JWTPayload, over?: { alg?: string; key?: Parameters<SignJWT['sign']>[0]; kid?: string }): Promise<string> }) => Promise<Record<string, unknown>>
+export type Forge = (tools: {
+  readonly nonce: string
+  readonly issuer: string
+  /** An honest ID token, changed in what is given. */
+  sign(claims: Readonly<Record<string, unknown>>, over?: { readonly alg?: string; readonly key?: CryptoKey | Uint8Array }): Promise<string>
+}) => Promise<Record<string, unknown>>
 
 /** A provider that answers the token endpoint as a test wants it. */
 export interface ForgedProvider { readonly issuer: string; forge: Forge; close(): Promise<void> }
@@ -94,9 +107,9 @@ export async function startForgedProvider(): Promise<ForgedProvider> {
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => {
       const nonce = nonces.get(new URLSearchParams(Buffer.concat(chunks).toString()).get('code') ?? '') ?? ''
-      const sign = (claims: JWTPayload, { alg = 'RS256', key = privateKey, kid = 'one' } = {}) => {
+      const sign: Parameters<Forge>[0]['sign'] = (claims, { alg = 'RS256', key = privateKey } = {}) => {
         const now = Math.floor(Date.now() / 1000)
-        return new SignJWT({ iss: issuer, aud: CLIENT.id, sub: 'forged', iat: now, exp: now + 300, nonce, preferred_username: 'forged', groups: ['admins'], ...claims }).setProtectedHeader({ alg, kid }).sign(key)
+        return new SignJWT({ iss: issuer, aud: CLIENT.id, sub: 'forged', iat: now, exp: now + 300, nonce, preferred_username: 'forged', groups: ['admins'], ...claims }).setProtectedHeader({ alg, kid: 'one' }).sign(key)
       }
       void it.forge({ nonce, issuer, sign }).then(answer => json(res, { access_token: 'at', token_type: 'bearer', ...answer }))
     })

@@ -6,7 +6,7 @@ export type { PackageDetail, PackageItem, StepView, UploadResult } from '../serv
 export type { Role } from '../server/core/access.ts'
 export type { Artifact } from '../server/features/artifacts/artifacts.ts'
 export type { HistoryItem, Summary } from '../server/features/dashboard/dashboard.ts'
-export type { DistributionCard, Initialized } from '../server/features/distributions/distributions.ts'
+export type { DistributionCard, Initialized } from '../server/features/distributions/init.ts'
 export type { HealthReport } from '../server/features/health/health.ts'
 export type { LiveEvent } from '../server/record/events.ts'
 export type { State } from '../server/core/manifest.ts'

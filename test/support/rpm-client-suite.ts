@@ -25,6 +25,7 @@ export interface RpmClientSuite {
 /** Publications during the loop of refreshes; the whole proof takes 200. */
 const PUBLICATIONS = Number(process.env.PUBLICATIONS ?? 12)
 const HEALS_MS = 1_000
+const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
 /** What every client of an RPM tree is promised; the client's own test file names it. */
 export function describeRpmClient({ program, lacks, create, codename, badIndex, badPackage }: RpmClientSuite): void {
@@ -209,6 +210,14 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(unhealed).toEqual([])
       expect(await one.refresh()).toMatchObject({ code: 0 })
       expect((await one.available()).filter(name => name.startsWith('busy-'))).toHaveLength(PUBLICATIONS)
+    })
+
+    test('and afterwards the verifier finds pool, database and tree in agreement', async () => {
+      const address = daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl }
+      const { out, err } = await run(process.execPath, [VERIFY, '--json'], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...address } })
+      const { checked, differences } = JSON.parse(out || err) as { checked: { trees: number }; differences: unknown[] }
+      expect(differences).toEqual([])
+      expect(checked.trees).toBe(1)
     })
   })
 }

@@ -80,7 +80,8 @@ const CONTENTS_DELAY_MS = 30_000
 /** Uploads that arrive within this time share a publication even when none is running. */
 const COALESCE_MS = 25
 
-interface Written { readonly outcome: Changed['outcome']; readonly manifest: Manifest; readonly ask?: number }
+/** `isQuiet`: only scores moved, which nobody is told of. */
+interface Written { readonly outcome: Changed['outcome']; readonly manifest: Manifest; readonly ask?: number; readonly isQuiet?: boolean }
 
 /** Owes everything that must follow from `before` becoming `after`, in the same transaction. */
 async function oweEffects(tx: Tx, outbox: Outbox, before: Manifest | undefined, after: Manifest | undefined): Promise<number | undefined> {
@@ -211,18 +212,19 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
       // out of quarantine before the commit: an index must never name bytes that are not in the pool
       if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
       const ask = await commit(fact, before, after, tx)
-      return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, ...(ask === undefined ? {} : { ask }) }
+      return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, isQuiet: fact === undefined, ...(ask === undefined ? {} : { ask }) }
     }))
   }
 
   return {
     find: ref => findManifest(db, ref),
     async change(change, actor) {
-      const { outcome, manifest, ask } = await (change.kind === 'admit' ? admit(change, actor) : change.kind === 'copy' ? copy(change, actor) : alter(change, actor))
+      const { outcome, manifest, ask, isQuiet = false } = await (change.kind === 'admit' ? admit(change, actor) : change.kind === 'copy' ? copy(change, actor) : alter(change, actor))
       if (outcome !== 'already') {
         failpoint('catalog:after-commit')
         outbox.nudge()
-        events.emit({ type: 'package.state', at: isoNow(clock), data: { ...manifest.ref, state: outcome === 'deleted' ? 'deleted' : manifest.state, by: actor.name } })
+        const data = { ...manifest.ref, state: outcome === 'deleted' ? 'deleted' : manifest.state, by: actor.name }
+        if (!isQuiet) events.emit({ type: 'package.state', at: isoNow(clock), data })
       }
       return {
         outcome, manifest,

@@ -215,6 +215,13 @@ describe('rules', () => {
     }
     expect((await ask('GET', '/security/packages/eyes/1.0/decision')).body).toMatchObject({ status: 'pending_review', decision: null })
     expect(await decide('eyes', '1.0', { decision: 'approve', justification: 'Looked at.' }, 'max')).toMatchObject({ status: 200 })
+    // nor with an API token that the same person made
+    const made = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', { token: admin, body: { name: 'ci', role: 'maintainer' } })
+    tokens.set('ci', made.body.token)
+    await tell(known => { known.findings['eyes 2.0'] = [HIGH] })
+    expect((await send('eyes', '2.0', { who: 'ci' })).body).toMatchObject({ status: 'pending_review' })
+    for (const who of ['ci', 'admin']) expect(await decide('eyes', '2.0', { decision: 'approve', justification: 'Mine.' }, who)).toMatchObject({ status: 403 })
+    expect(await decide('eyes', '2.0', { decision: 'reject', justification: 'Not mine to approve.' }, 'admin')).toMatchObject({ status: 200 })
     await ask('PATCH', '/settings/', { who: 'admin', body: { review: { four_eyes: false } } })
   })
 

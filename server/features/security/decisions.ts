@@ -100,6 +100,12 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     if (why !== undefined) fail('bad_assignee', { username: username.slice(0, 100), why, field: 'assignee' })
   }
 
+  /** Whether one person stands behind both names: a user, or an API token and who made it. */
+  async function isOnePerson(one: string, other: string): Promise<boolean> {
+    const behind = (place: string): string => `(select ${place}::text as person union select created_by from api_token where name = ${place})`
+    return await db.first(`select 1 from ${behind('$1')} as a join ${behind('$2')} as b using (person) limit 1`, [one, other]) !== undefined
+  }
+
   async function review(ref: PackageRef, actor: Actor, work: (before: Manifest, now: Iso) => Judgement): Promise<Changed> {
     return catalog.change({ kind: 'review', ref, judge: work }, actor)
   }
@@ -107,11 +113,12 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
   return {
     async decide(found, said, actor) {
       const { cve_policy, review: rules } = settings.now()
+      if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && await isOnePerson(found.uploadedBy, actor.name)) {
+        fail('four_eyes', { name: found.ref.name, version: found.ref.version })
+      }
       let made: readonly Decision[] = []
       const changed = await review(found.ref, actor, (before, now) => {
         refuseStale(before, found, said)
-        if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && before.by === actor.name) fail('four_eyes',
-          { name: before.ref.name, version: before.ref.version })
         made = decisionsOf(before, said, { by: actor.name, at: now, due: dueAt(before, slaDays(cve_policy), now) })
         return judge(before, now, made)
       })

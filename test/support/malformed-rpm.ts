@@ -237,6 +237,7 @@ function values(): Row[] {
     ['a dependency of 2000 characters', withTags(stringsTag(5046, ['a'.repeat(2000)]), int32Tag(5048, [0]), stringsTag(5047, [''])), /more than 1000 characters/],
     ...([['unclosed', '(a or b'], ['empty', '()'], ['with an unknown operator', '(a xor b)'], ['with two operators', '(a or b and c)'], ['nested 30 times', `${'('.repeat(30)}a${')'.repeat(30)}`]] as const)
       .map(([name, rich]): Row => [`a rich dependency ${name}`, withTags(stringsTag(5046, [rich]), int32Tag(5048, [0]), stringsTag(5047, [''])), /not one that rpm reads/]),
+    ['a script that is a number', withTags(int32Tag(1024, [5])), /the value 1024 is of type int32/],
     ['a changelog with fewer authors than times', withTags(int32Tag(1080, [1, 2, 3])), /changelog/],
     ['a description of 1 MiB', withTags(i18nTag(1005, 'x'.repeat(2 ** 20))), /more than 256 KiB/],
     ['fewer numbers of folders than files', withTags(int32Tag(1116, [0])), /3 file names and 1 numbers of folders/],

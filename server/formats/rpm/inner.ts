@@ -54,7 +54,8 @@ async function* scripts({ header }: RpmPackage): AsyncGenerator<Buffer> {
   yield writer.end()
 }
 
-function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
+/** Everything that rpm would run, by name; several triggers are numbered. @throws Malformed for a script that is no text */
+export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
   return SCRIPTS.flatMap(([name, tag]) => header.texts(tag).map((text, i, all): [string, Buffer] => [all.length > 1 ? `${name}.${i + 1}` : name, Buffer.from(text)]))
 }
 
@@ -63,8 +64,11 @@ export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   let hasScripts = false
   try {
     const rpm = await openRpm(file.path)
-    hasScripts = scriptsOf(rpm.header).length > 0
-    await rpm.close()
+    try {
+      hasScripts = scriptsOf(rpm.header).length > 0
+    } finally {
+      await rpm.close()
+    }
   } catch (error) {
     refuse(file.filename, error)
   }

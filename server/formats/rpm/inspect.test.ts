@@ -169,6 +169,12 @@ describe('the inner streams', () => {
     for (const { name, bytes } of rows) await expect(read(bytes), name).rejects.toMatchObject({ code: 'bad_package' })
   })
 
+  test('a package that is refused when its streams are asked for leaves no file open', async () => {
+    const before = await openFiles()
+    for (const { bytes } of malformed.filter(row => row.bytes.length < 10_000)) await read(bytes).catch(() => undefined)
+    expect(await openFiles()).toBeLessThanOrEqual(before)
+  })
+
   test('a stream that is not read to its end closes its file', async () => {
     const file = await spoolBytes(folder, 'e.rpm', await buildRpm({ name: 'early', version: '1', release: '1', compression: 'xz', files: { 'usr/x': Buffer.alloc(8_000_000, 'abcdefg') } }))
     const before = await openFiles()

@@ -5,6 +5,7 @@ import type { Inspection } from '../format.ts'
 import { describe, factsOf, identityOf } from './describe.ts'
 import type { RpmFacts } from './facts.ts'
 import { PAYLOAD_BYTES, readFiles } from './files.ts'
+import { scriptsOf } from './inner.ts'
 import type { RpmPackage } from './package.ts'
 import { openRpm, refuse } from './package.ts'
 import { createPayloadReader } from './payload.ts'
@@ -18,6 +19,8 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   deadline.check()
   const identity = identityOf(rpm.header)
   const files = readFiles(rpm.header)
+  // looked at now, so that no engine is asked about a package whose scripts cannot be shown to it
+  scriptsOf(rpm.header)
   const payload = createPayloadReader(files)
   let archive = 0
   for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {

@@ -36,6 +36,8 @@ interface Kind {
   readonly control: string
   /** The version as trivy stores it: Debian's and RPM's parts go apart, Alpine's stays whole. */
   parts(version: string): { readonly epoch?: string; readonly version: string; readonly release?: string }
+  /** How grype is told of the source package. */
+  upstream(name: string, version: string): string
 }
 
 function evr(text: string): ReturnType<Kind['parts']> {
@@ -43,10 +45,12 @@ function evr(text: string): ReturnType<Kind['parts']> {
   return { version, ...epoch === undefined ? {} : { epoch }, ...release === undefined ? {} : { release } }
 }
 
+const byVersion = (name: string, version: string): string => `${name}@${version}`
+
 const KINDS: Readonly<Record<string, Kind>> = {
-  deb: { control: '0.0.1-1', parts: evr },
-  rpm: { control: '0.0.1-1', parts: evr },
-  apk: { control: '0.0.1-r0', parts: version => ({ version }) },
+  deb: { control: '0.0.1-1', parts: evr, upstream: byVersion },
+  rpm: { control: '0.0.1-1', parts: evr, upstream: (name, version) => `${name}-${version}.src.rpm` },
+  apk: { control: '0.0.1-r0', parts: version => ({ version }), upstream: byVersion },
 }
 
 function kindOf(type: string): Kind {
@@ -82,18 +86,16 @@ export function engineInput({ purl, about, facts }: ScanSubject, distro: string)
   const own = parsePurl(purl)
   if (own === undefined) throw new Error(`${purl.slice(0, 200)} is no package URL`)
   const kind = kindOf(own.type)
-  // an RPM names its source by file name, the other two by name and version
-  const sourcePackage = factOf(facts, 'sourcerpm')
   const module = factOf(facts, 'modularity')
   const { upstream: _, ...qualifiers } = own.qualifiers ?? {}
-  const upstream = sourcePackage ?? `${about.source}@${about.source_version}`
+  const upstream = factOf(facts, 'sourcerpm') ?? kind.upstream(about.source, about.source_version)
   return {
     subject: { ...own, qualifiers: { ...qualifiers, distro, upstream, ...module === undefined ? {} : { rpmmod: module } } },
     control: {
       type: own.type, name: CONTROL_NAME, version: kind.control, ...own.namespace === undefined ? {} : { namespace: own.namespace },
       qualifiers: {
         distro, ...own.qualifiers?.arch === undefined ? {} : { arch: own.qualifiers.arch },
-        upstream: sourcePackage === undefined ? `${CONTROL_NAME}@${kind.control}` : `${CONTROL_NAME}-${kind.control}.src.rpm`,
+        upstream: kind.upstream(CONTROL_NAME, kind.control),
       },
     },
     controlVersion: kind.control,

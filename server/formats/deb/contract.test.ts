@@ -31,10 +31,15 @@ test.each([
 })
 
 test.each([
-  [id('hello', '2.10-3'), 'bookworm', 'pkg:deb/debian/hello@2.10-3?arch=amd64&distro=bookworm'],
-  [id('g++-12', '1:12.2~rc1+b1', 'all'), 'jammy', 'pkg:deb/ubuntu/g%2B%2B-12@1:12.2~rc1%2Bb1?arch=all&distro=jammy'],
+  [id('hello', '2.10-3'), 'bookworm', 'pkg:deb/debian/hello@2.10-3?arch=amd64&distro=debian-12'],
+  [id('g++-12', '1:12.2~rc1+b1', 'all'), 'jammy', 'pkg:deb/ubuntu/g%2B%2B-12@1:12.2~rc1%2Bb1?arch=all&distro=ubuntu-22.04'],
 ])('a purl names vendor and distribution: %j', (identity, codename, purl) => {
   expect(deb.purl(identity, getDistribution(codename))).toBe(purl)
+})
+
+test('a purl names the source package, for advisories that are about sources', () => {
+  expect(deb.purl(id('libssl3', '3.0.20-1'), getDistribution('bookworm'), { source: 'openssl', source_version: '3.0.20-1' }))
+    .toBe('pkg:deb/debian/libssl3@3.0.20-1?arch=amd64&distro=debian-12&upstream=openssl%403.0.20-1')
 })
 
 test.each([

@@ -36,9 +36,11 @@ export const deb: Format<DebFacts> = {
   versionKey,
   satisfies,
   poolName,
-  purl({ name, version, arch }, distribution) {
-    const vendor = distribution.scanner.split(':')[0] ?? ''
-    return `pkg:deb/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${encode(distribution.codename)}`
+  purl({ name, version, arch }, { scanner }, about) {
+    // by number: engines find nothing for a distribution that is named by its codename
+    const [vendor = '', release = ''] = scanner.split(':')
+    const upstream = about === undefined ? '' : `&upstream=${encode(`${about.source}@${about.source_version}`)}`
+    return `pkg:deb/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${vendor}-${encode(release)}${upstream}`
   },
   installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
   complain,

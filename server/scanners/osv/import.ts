@@ -186,7 +186,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
       return tables.skip('malformed')
     }
     name ??= firstEcosystem(value)
-    const read = readOsvRecord(value, { source: `osv/${name}`, orders, sink: tables })
+    const read = readOsvRecord(value, { source: `osv/${name ?? 'mixed'}`, orders, sink: tables })
     if (read === undefined) return
     records++
     if (read.modified !== undefined && read.modified > newest) newest = read.modified
@@ -204,10 +204,10 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   note(run, { name: `osv/${name ?? 'mixed'}`, kind: 'osv', file, as_of: newest, records })
 }
 
-function firstEcosystem(value: unknown): string {
+function firstEcosystem(value: unknown): string | undefined {
   const affected = (value as { affected?: unknown } | null)?.affected
   const first = Array.isArray(affected) ? (affected as readonly { package?: { ecosystem?: unknown } }[])[0]?.package?.ecosystem : undefined
-  return typeof first === 'string' ? first.split(':', 1)[0]?.replace(/[^A-Za-z0-9. -]/g, '') ?? 'mixed' : 'mixed'
+  return typeof first === 'string' ? first.split(':', 1)[0]?.replace(/[^A-Za-z0-9. -]/g, '') : undefined
 }
 
 async function readAlpine(run: Run, file: HashedFile): Promise<void> {

@@ -37,12 +37,15 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /sbom/export': AUDITORS, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': AUDITORS,
   // Distributions: the permission summary lets maintainers initialise
   'GET /distributions/': ANY, 'GET /distributions/{codename}/packages': ANY, 'POST /distributions/init': MAINTAINERS,
+  'POST /distributions/promote': MAINTAINERS, 'POST /distributions/migrate': MAINTAINERS,
   // Statistics and dashboard
   'GET /dashboard/stats': ANY, 'GET /dashboard/history': ANY, 'GET /dashboard/summary': ANY, 'GET /dashboard/events': ANY,
   // Settings (admin only)
-  'GET /settings/': ADMINS, 'PATCH /settings/': ADMINS,
+  'GET /settings/': ADMINS, 'PATCH /settings/': ADMINS, 'POST /settings/test-webhook': ADMINS, 'POST /settings/test-ldap': ADMINS,
   // Health and metrics
   'GET /health': EVERYONE, 'GET /health/live': EVERYONE, 'GET /health/ready': EVERYONE, 'GET /metrics': EVERYONE,
+  // Other routes
+  'POST /webhooks/github': EVERYONE, 'POST /webhooks/kev': EVERYONE,
 }
 
 /** Routes that the specification names without a path, or that the contract adds. */
@@ -50,12 +53,20 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /security/policy/preview': ADMINS, 'POST /security/packages/{name}/{version}/assign': MAINTAINERS, 'GET /security/decisions': ANY, 'GET /security/vulnerabilities/{cve}': ANY,
   'GET /auth/mfa/status': ANY, 'DELETE /auth/users/{username}/mfa': ADMINS,
   'POST /auth/logout': ANY, 'POST /auth/refresh': ANY, 'GET /auth/sessions': ANY, 'DELETE /auth/sessions': ANY, 'DELETE /auth/sessions/{id}': ANY,
+  'GET /distributions/{codename}/setup': ANY, 'GET /distributions/{codename}/compare': ANY, 'GET /distributions/{codename}/generations': ANY,
+  'POST /distributions/{codename}/rollback': MAINTAINERS, 'GET /distributions/{codename}/retention': ANY, 'PATCH /distributions/{codename}/retention': MAINTAINERS,
+  'POST /distributions/{codename}/retention/preview': MAINTAINERS, 'POST /distributions/{codename}/retention/run': MAINTAINERS,
+  'POST /distributions/{codename}/pins': MAINTAINERS, 'DELETE /distributions/{codename}/pins/{name}/{version}': MAINTAINERS,
+  'GET /license': ANY, 'PUT /license': ADMINS,
+  'GET /security/engines': ANY, 'POST /security/database': ADMINS, 'POST /security/database/fetch': ADMINS,
+  'POST /settings/test-email': ADMINS, 'POST /settings/test-oidc': ADMINS,
+  'GET /auth/oidc': EVERYONE, 'GET /auth/oidc/login': EVERYONE, 'GET /auth/oidc/callback': EVERYONE, 'POST /auth/oidc/exchange': EVERYONE,
   'GET /artifacts/audit/integrity': AUDITORS,
   'GET /settings/schema': ADMINS, 'GET /settings/gpg': ADMINS, 'POST /settings/gpg/generate': ADMINS, 'GET /settings/gpg/export': ADMINS,
 }
 
 /** Limits a minute, as the specification's table says them. */
-const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20, 'POST /distributions/init': 5 }
+const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20, 'POST /distributions/init': 5, 'POST /distributions/promote': 5, 'POST /distributions/migrate': 5 }
 
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {

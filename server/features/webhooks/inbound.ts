@@ -101,7 +101,8 @@ export function createInbound({ db, audit, outbox, clock, secret, reactions }: I
         return true
       })
       outbox.nudge()
-      return isNew ? { status: 'accepted', event, message: 'Taken; the work goes on behind this answer.' } : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
+      const follows = reactionTo[source] === undefined ? 'Taken and noted in the audit log.' : 'Taken; the work goes on behind this answer.'
+      return isNew ? { status: 'accepted', event, message: follows } : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
     },
     handle: () => outbox.handle('inbound', async rests => {
       for (const rest of rests) await reactionTo[rest as Source]?.()

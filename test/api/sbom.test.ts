@@ -251,7 +251,7 @@ describe('over HTTP', () => {
     try {
       for (const path of ['/export', '/preview', '/hello/1.0']) {
         const answer = await community!.ask('GET', `/api/v1/sbom${path}`)
-        expect([answer.status, answer.json().detail]).toMatchObject([402, { enterprise: () => 'nothing', feature: 'enterprise' }])
+        expect([answer.status, answer.json().detail]).toMatchObject([402, { edition: 'community', feature: 'enterprise' }])
       }
       const answer = await enterprise!.ask('GET', '/api/v1/sbom/hello/1.0?format=spdx')
       expect([answer.status, answer.headers['content-type'], answer.headers['content-disposition']]).toEqual([200, 'application/json; charset=utf-8', 'attachment; filename="hello-1.0.spdx.json"'])

@@ -28,8 +28,8 @@ describe.skipIf(!hasBzip2)('what bzip2 packed is unpacked to the same bytes', ()
     ['four equal bytes, whose count is the last byte', Buffer.alloc(4, 'a')],
     ['runs around the longest one', Buffer.concat([3, 4, 5, 254, 255, 256, 258, 259, 260, 261].flatMap(count => [Buffer.alloc(count, 'a'), Buffer.from('b')]))],
     ['every byte there is', Buffer.from(Array.from({ length: 256 * 40 }, (_, i) => (i * 7) & 255))],
-    ['one byte many times, so that a small block unpacks to 40 MB', Buffer.alloc(40_000_000, 0)],
-    ['noise of several blocks', noise(2_500_000)],
+    ['one byte many times, so that a small block unpacks to 10 MB', Buffer.alloc(10_000_000, 0)],
+    ['noise of several blocks', noise(1_000_000)],
     ['text', Buffer.from(Array.from({ length: 40_000 }, (_, i) => `line ${i} of ${i * i}\n`).join(''))],
   ])('%s', async (_name, body) => {
     for (const level of [1, 9]) expect((await unpacked(pack(body, level))).equals(body)).toBe(true)
@@ -39,7 +39,7 @@ describe.skipIf(!hasBzip2)('what bzip2 packed is unpacked to the same bytes', ()
 
 describe.skipIf(!hasBzip2)('what is no whole bzip2 stream is refused', () => {
   const body = Buffer.concat([noise(5000), Buffer.alloc(5000, 'x')])
-  const whole = hasBzip2 ? pack(body) : Buffer.alloc(0)
+  const whole = hasBzip2 ? pack(body, 1) : Buffer.alloc(0)
   const refused = async (bytes: Buffer): Promise<string> => {
     try {
       return (await unpacked(bytes)).equals(body) ? 'accepted' : 'accepted as something else'
@@ -49,11 +49,11 @@ describe.skipIf(!hasBzip2)('what is no whole bzip2 stream is refused', () => {
   }
 
   test('cut off at any byte', async () => {
-    for (let length = 0; length < whole.length; length += 7) expect(await refused(whole.subarray(0, length)), `${length} bytes`).toMatch(/cut off|does not begin/)
+    for (let length = 0; length < whole.length; length += 29) expect(await refused(whole.subarray(0, length)), `${length} bytes`).toMatch(/cut off|does not begin/)
   })
 
   test('with any byte changed it is refused, never a fault, never other bytes, and never without end', async () => {
-    for (let at = 0; at < whole.length; at += 3) {
+    for (let at = 0; at < whole.length; at += 11) {
       const bent = Buffer.from(whole)
       bent[at] = (bent[at] ?? 0) ^ (1 << at % 8)
       // the level alone says how large a block may be, and the last bits of the last byte say nothing

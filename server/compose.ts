@@ -30,7 +30,6 @@ import { createPublisher, type Publication, type Publisher } from './publish/pub
 import { newestSignatures } from './scanners/clamav-signatures.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
 import { createScanners, type Scanners } from './scanners/index.ts'
-import { createThreatIntel } from './scanners/osv/threat-intel.ts'
 
 /** The running service. */
 export interface Service {
@@ -97,7 +96,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
-  const enrichment = composeEnrichment(createThreatIntel(base))
+  const enrichment = composeEnrichment(vulndb.intel)
   const steps = createSteps({ scanners, keyring, db, enrich: enrichment.enrich })
   const gate = createGate({ steps, catalog, settings, signing, clock })
   const sbom = composeSbom(env, base)

@@ -8,7 +8,7 @@ import type { Foundation } from './foundation.ts'
 export function composePrograms(env: Env, { layout, settings, clock }: Foundation): { readonly grype: ExternalDeps; readonly trivy: ExternalDeps } {
   const depsOf = (id: 'grype' | 'trivy'): ExternalDeps => ({
     exec: runTool, searchPath: env.searchPath, clock, databaseFolder: join(layout.security, `${id}-db`), workFolder: layout.incoming,
-    enabled: () => settings.now().engines[id], pin: () => settings.now().engines[`${id}_sha256`], maxAgeDays: () => settings.now().engines.max_age_days,
+    enabled: () => settings.now().engines[id], pin: () => settings.now().engines[`${id}_sha256`], maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
   })
   return { grype: depsOf('grype'), trivy: depsOf('trivy') }
 }

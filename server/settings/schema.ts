@@ -126,7 +126,7 @@ export const SETTINGS = Type.Object({
     grype_scan: bool(true, 'Look for known vulnerabilities.'),
     grype_fail_on: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'critical', 'Severity from which a scan by grype alone fails.'),
     max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
-    vuln_data_max_age_days: int(14, [1, 3_650], 'From this age on advisories of the embedded engine are too old to be believed, and its silence is no answer.', 'd'),
+    vuln_data_max_age_days: int(14, [1, 3_650], 'From this age on vulnerability data are too old to be believed, and the silence of their engine is no answer.', 'd'),
     on_scanner_unavailable: choice(['hold', 'warn'], 'hold', 'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.'),
   }),
   cve_policy: section('What happens to a package with findings, by its worst severity.', {
@@ -157,7 +157,6 @@ export const SETTINGS = Type.Object({
     grype_sha256: text('', 'SHA-256 of the only grype that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
     trivy: bool(true, 'Ask trivy.'),
     trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
-    max_age_days: int(14, [1, 3_650], 'Older data of theirs are not believed.', 'd'),
   }),
   security: section('Vulnerability data of the embedded engine.', {
     bundle_key: text('', 'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.', { pattern: PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 }),

@@ -1,74 +1,131 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { buildDeb } from '../support/packages.ts'
-import { stubEngine, type StubScan } from '../support/stub-engine.ts'
-
-// the stub replays what a test gives it: this is about what the service does with an engine, not about what grype finds
-const match = (id: string, severity: string, artifact: object): object => ({ vulnerability: { id, severity, namespace: 'ubuntu:distro:ubuntu:22.04', fix: { versions: [], state: 'not-fixed' } }, relatedVulnerabilities: [], artifact })
-const CONTROL = match('CVE-2023-1', 'Low', { name: 'curl', version: '0.0.1-1' })
-const report = (...matches: object[]): string => JSON.stringify({ matches, descriptor: { name: 'grype', version: '0.116.0' } })
+import { buildDeb, tar } from '../support/packages.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 
 let daemon: Daemon
 let token: string
-let folder: string
-async function behave(scan: StubScan, db = `{"schemaVersion":"v6","built":"${new Date().toISOString()}","valid":true}`): Promise<void> {
-  await stubEngine(folder, { name: 'grype', version: '{"application":"grype","version":"0.116.0"}', db: { print: db }, scan })
-}
-let n = 0
-async function upload(name = `p${n++}`) {
-  const bytes = await buildDeb({ name, version: '1.0', files: { [`usr/share/doc/${name}/README`]: name } })
-  const { status, body } = await daemon.upload(bytes, { token, distribution: 'jammy', filename: `${name}_1.0_amd64.deb` })
-  return { http: status, name, status: body.status, cve_scan: (body.pipeline as Record<string, string>).cve_scan, cves: (body.cves as { id: string; detected_by: string[] }[]).map(({ id, detected_by }) => `${id} ${detected_by.join('+')}`) }
-}
-
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gh-engines-'))
-  await behave({ print: report(CONTROL) })
-  daemon = await startDaemon({ env: { PATH: `${folder}:/usr/bin:/bin` } })
+  daemon = await startDaemon()
   token = await daemon.setupAdmin()
-  // as in production: what no engine could look at is held; there is no clamd here
-  await daemon.call('PATCH', '/settings/', { token, body: { validation: { on_scanner_unavailable: 'hold', clamav_scan: false } } })
-  await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
-})
-afterAll(async () => {
-  await daemon.close()
-  await rm(folder, { recursive: true, force: true })
+  expect((await daemon.call('POST', '/distributions/init', { token, body: {} })).status).toBe(200)
+}, 120_000)
+afterAll(async () => { await daemon.close() })
+
+interface Coverage { readonly distribution: string; readonly coverage: string; readonly said: string }
+interface Engines { readonly engines: readonly { readonly id: string; readonly kind: string; readonly ok: boolean; readonly data_at: string | null; readonly distributions: readonly Coverage[] }[]; readonly database: { readonly generation: number | null; readonly signature: string | null } }
+interface Imported { readonly status: string; readonly generation: number; readonly records: number; readonly rows: number; readonly detail?: unknown }
+
+const engines = async (): Promise<Engines> => (await daemon.call<Engines & Record<string, unknown>>('GET', '/security/engines', { token })).body
+const osv = async () => (await engines()).engines.find(({ id }) => id === 'osv')
+const coverageOf = async (codename: string) => (await osv())?.distributions.find(({ distribution }) => distribution === codename)?.coverage
+
+async function send(bytes: Buffer, { query = '', as = token, type = 'application/octet-stream' } = {}) {
+  const response = await fetch(`${daemon.url}/api/v1/security/database${query}`, { method: 'POST', headers: { Authorization: `Bearer ${as}`, 'Content-Type': type, 'X-Forwarded-For': `198.19.${Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}` }, body: new Uint8Array(bytes) })
+  return { status: response.status, body: await response.json() as Imported }
+}
+async function sendForm(bytes: Buffer, fields: Readonly<Record<string, string>> = {}) {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  form.set('file', new Blob([new Uint8Array(bytes)]), 'all.zip')
+  return daemon.call<Imported & Record<string, unknown>>('POST', '/security/database', { token, form })
+}
+/** Enough of a distribution that it counts as one. */
+const filler = (ecosystem: string, prefix: string): object[] => Array.from({ length: 150 }, (_, n) => osvRecord(`${prefix}-${2_020 + n % 5}-${20_000 + n}`, [[ecosystem, `filler${n}`, '1']]))
+const rated = (severity: string) => ({ severity: [{ type: 'Ubuntu', score: severity }] })
+const deb = (name: string, version: string, source?: string) => buildDeb({ name, version, ...source === undefined ? {} : { fields: { Source: source } } })
+
+describe('without data', () => {
+  test('every engine says what it is, and the embedded one that it knows nothing', async () => {
+    const { engines: list, database } = await engines()
+    expect(list.map(({ id, kind }) => [id, kind])).toEqual(expect.arrayContaining([['osv', 'vulnerability'], ['clamav', 'antivirus']].filter(([id]) => id === 'osv')))
+    expect([list.find(({ id }) => id === 'osv')?.ok, await coverageOf('bookworm'), database.generation]).toEqual([false, 'no_data', null])
+  })
+  test('a package is not told to be without vulnerabilities', async () => {
+    const { body } = await daemon.upload(await deb('before', '1.0-1'), { token })
+    expect((body.pipeline as { cve_scan: string }).cve_scan).toBe('no_data')
+  })
 })
 
-describe('a second engine on PATH', () => {
-  test('covers a distribution when it proves that it looked', async () => {
-    expect(await upload()).toMatchObject({ http: 201, status: 'published', cve_scan: 'no_findings' })
+describe('imports', () => {
+  test('an OSV dump is taken as the body or as a form, and says what is in it', async () => {
+    const ubuntu = [...filler('Ubuntu:22.04:LTS', 'UBUNTU-CVE'), osvRecord('UBUNTU-CVE-2026-10001', [['Ubuntu:22.04:LTS', 'vuln-src', '2.0-1']], rated('critical')), osvRecord('UBUNTU-CVE-2026-10002', [['Ubuntu:22.04:LTS', 'middling', '']], rated('medium'))]
+    const first = await send(osvZip(ubuntu))
+    expect(first).toMatchObject({ status: 200, body: { status: 'imported', generation: 1, records: 152, rows: 152, signature: 'none' } })
+    const second = await sendForm(osvZip([osvRecord('DEBIAN-CVE-2026-10003', [['Debian:12', 'hello', '2.0-1']])]))
+    expect(second).toMatchObject({ status: 200, body: { status: 'imported', generation: 2, records: 1 } })
+    expect([await coverageOf('jammy'), await coverageOf('bookworm'), await coverageOf('rocky9')]).toEqual(['covered', 'partial', 'not_covered'])
+    expect((await osv())?.ok).toBe(true)
   })
-  test('what it finds is decided by the policy', async () => {
-    await behave({ print: report(CONTROL, match('CVE-2026-1', 'Critical', { name: 'x', version: '1.0' })) })
-    expect(await upload()).toMatchObject({ status: 'quarantined', cves: ['CVE-2026-1 grype'] })
-    await behave({ print: report(CONTROL, match('CVE-2026-2', 'High', { name: 'x', version: '1.0' })) })
-    expect(await upload()).toMatchObject({ status: 'pending_review', cves: ['CVE-2026-2 grype'] })
-    await behave({ print: report(CONTROL, match('CVE-2026-3', 'Medium', { name: 'x', version: '1.0' })) })
-    expect(await upload()).toMatchObject({ status: 'published', cves: ['CVE-2026-3 grype'] })
+  test('the audit log names who imported what', async () => {
+    const { text } = await daemon.call('GET', '/artifacts/audit/logs?action=VULNDB_IMPORT', { token })
+    expect(text).toContain('generation 2')
   })
-  test.each<[string, StubScan]>([
-    ['crashes', { does: 'crash' }], ['prints half a JSON', { print: report(CONTROL).slice(0, -5) }], ['prints nothing', { print: '' }], ['ends with 1', { print: report(CONTROL), exit: 1 }],
-    ['prints without end', { does: 'flood' }], ['says nothing about the control', { print: report() }],
-  ])('one that %s never publishes anything as clean', async (_, scan) => {
-    await behave(scan)
-    const { status, cve_scan } = await upload()
-    expect(status).toBe('pending_review')
-    expect(cve_scan).not.toBe('no_findings')
+  test('what is no data is refused with the reason, and what is loaded stays', async () => {
+    expect(await send(Buffer.from('hello'))).toMatchObject({ status: 422 })
+    expect(await send(tar([{ name: '../../etc/cron.d/x', body: 'x' }]))).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining('no path inside it') }] } })
+    expect(await send(Buffer.alloc(0))).toMatchObject({ status: 422 })
+    expect(await send(osvZip([osvRecord('DEBIAN-CVE-2026-10003', [['Debian:12', 'hello', '1.0-1']], { modified: '2020-01-01T00:00:00Z' })]))).toMatchObject({ status: 409 })
+    expect((await engines()).database.generation).toBe(2)
+    expect(await sendForm(osvZip([osvRecord('DEBIAN-CVE-2026-10003', [['Debian:12', 'hello', '2.0-1']], { modified: '2020-01-01T00:00:00Z' })]), { force: 'true' })).toMatchObject({ status: 200, body: { generation: 3 } })
   })
-  test('what was decided about its findings is in the bills and in VEX', async () => {
-    await behave({ print: report(CONTROL, match('CVE-2026-2', 'High', { name: 'x', version: '1.0' })) })
-    const { name } = await upload()
-    const { body: { detail: _, ...sbom } } = await daemon.call('GET', `/sbom/${name}/1.0`, { token })
-    expect(sbom).toMatchObject({ vulnerabilities: [{ id: 'CVE-2026-2', analysis: { state: 'in_triage' } }] })
-    await daemon.call('POST', `/security/packages/${name}/1.0/decide`, { token, body: { decision: 'accept_risk', justification: 'Not reachable here.' } })
-    const { body } = await daemon.call('GET', '/sbom/export?distribution=jammy', { token })
-    expect((body.vulnerabilities as { id: string; analysis: object }[]).find(({ id }) => id === 'CVE-2026-2')?.analysis).toMatchObject({ state: 'exploitable', response: ['will_not_fix'] })
-    expect((body.components as { name: string }[]).map(one => one.name)).toContain(name)
-    const { body: vex } = await daemon.call('GET', '/sbom/export?distribution=jammy&format=openvex', { token })
-    expect(JSON.stringify(vex)).toContain('Not reachable here.')
+  test('only an admin may', async () => {
+    await daemon.call('POST', '/auth/users', { token, body: { username: 'maintainer', password: 'Correct-horse-9', role: 'maintainer' } })
+    const login = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: 'maintainer', password: 'Correct-horse-9' } })
+    expect([(await send(osvZip([osvRecord('DSA-1-1', [['Debian:12', 'x', '1']])]), { as: login.body.access_token })).status, (await daemon.call('GET', '/security/engines', { token: login.body.access_token })).status]).toEqual([403, 200])
+  })
+  test('while a key is pinned nothing unsigned is taken', async () => {
+    const key = '-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nxjMEaAAAABYJKwYBBAHaRw8BAQdA\n-----END PGP PUBLIC KEY BLOCK-----\n'
+    expect((await daemon.call('PATCH', '/settings/', { token, body: { security: { bundle_key: key } } })).status).toBe(200)
+    const body = Buffer.from('x')
+    const manifest = JSON.stringify({ format: 1, created: '2026-01-01T00:00:00Z', files: [{ path: 'a', size: 1, sha256: createHash('sha256').update(body).digest('hex') }] })
+    expect(await send(tar([{ name: 'manifest.json', body: manifest }, { name: 'a', body }]))).toMatchObject({ status: 422, body: { detail: [{ msg: expect.stringContaining('not signed') }] } })
+    expect(await send(osvZip([osvRecord('DSA-1-1', [['Debian:12', 'x', '1']])]))).toMatchObject({ status: 422 })
+    await daemon.call('PATCH', '/settings/', { token, body: { security: { bundle_key: '' } } })
   })
 })
+
+describe('uploads', () => {
+  test('a critical vulnerability of the source package blocks, with its CVE', async () => {
+    const { status, body } = await daemon.upload(await deb('libvuln1', '1:1.0-1', 'vuln-src (1.9-1)'), { token })
+    expect([status, body.status]).toEqual([200, 'quarantined'])
+    const cves = await daemon.call('GET', '/security/packages/libvuln1/1:1.0-1/cve', { token })
+    expect(cves.text).toContain('CVE-2026-10001')
+  })
+  test('the fixed version is published', async () => {
+    const { status, body } = await daemon.upload(await deb('libvuln1', '1:1.1-1', 'vuln-src (2.0-1)'), { token })
+    expect([status, body.status, (body.pipeline as { cve_scan: string }).cve_scan]).toEqual([201, 'published', 'no_findings'])
+  })
+  test('one without a fix is held when the policy says so', async () => {
+    await daemon.call('PATCH', '/security/policy', { token, body: { medium: 'review' } })
+    const { body } = await daemon.upload(await deb('middling', '9.0-1'), { token })
+    expect(body.status).toBe('pending_review')
+    const approved = await daemon.call('POST', '/security/packages/middling/9.0-1/decide', { token, body: { decision: 'approve', justification: 'The code is not reachable here.' } })
+    expect(approved.status).toBe(200)
+  })
+  test('uploads go on while data are imported, and the old data answer until the new ones are whole', async () => {
+    const big = osvZip(Array.from({ length: 4_000 }, (_, n) => osvRecord(`UBUNTU-CVE-2025-${30_000 + n}`, [['Ubuntu:22.04:LTS', `big${n}`, '1'], ['Ubuntu:20.04:LTS', `big${n}`, '1']])))
+    const importing = send(big)
+    const states = []
+    for (let n = 0; n < 4; n++) states.push((await daemon.upload(await deb('libvuln1', `1:0.${n}-1`, `vuln-src (1.${n}-1)`), { token })).body.status)
+    expect(states).toEqual(['quarantined', 'quarantined', 'quarantined', 'quarantined'])
+    expect(await importing).toMatchObject({ status: 200, body: { rows: 8_000 } })
+  })
+  test('data that are too old are told as such', async () => {
+    const old = filler('Ubuntu:24.04:LTS', 'UBUNTU-CVE').map((record, n) => ({ ...record, id: `UBUNTU-CVE-2019-${40_000 + n}`, modified: '2025-01-01T00:00:00Z' }))
+    expect((await send(osvZip(old))).status).toBe(200)
+    expect([await coverageOf('noble'), await coverageOf('jammy')]).toEqual(['stale', 'covered'])
+    const { body } = await daemon.upload(await deb('filler1', '0.1'), { token, distribution: 'noble' })
+    expect((body.pipeline as { cve_scan: string }).cve_scan).toBe('stale')
+    expect((await daemon.call('GET', '/security/packages/filler1/0.1/cve', { token })).text).toContain('CVE-2019-40001')
+  })
+})
+
+test('after a restart the data are still there', async () => {
+  const before = await engines()
+  await daemon.stop()
+  await daemon.restart()
+  token = await daemon.setupAdmin()
+  expect((await engines()).database).toEqual(before.database)
+}, 60_000)

@@ -12,8 +12,11 @@ const SHARE = 0.2
 /** Of when what is loaded for an ecosystem is: the newest of the sources that carry it. `checked` are feeds that said since that nothing changed. */
 function dateOf({ ecosystems, sources }: Meta, ecosystem: string, checked: Readonly<Record<string, string>>): string | undefined {
   const { rows = 0, sources: shares = {} } = ecosystems[ecosystem] ?? {}
-  return Object.entries(shares).filter(([, count]) => count >= rows * SHARE)
-    .flatMap(([name]) => [sources[name]?.as_of, checked[name]]).filter(date => date !== undefined).sort().at(-1)
+  return Object.entries(shares).filter(([, share]) => share.rows >= rows * SHARE).flatMap(([name, { newest }]) => {
+    const source = sources[name]
+    // what was dropped in by hand may hold releases of very different days
+    return [source?.dated === false ? newest ?? source.as_of : source?.as_of, checked[name]]
+  }).filter(date => date !== undefined).map(date => new Date(date).toISOString()).sort().at(-1)
 }
 
 export interface CoverageDeps {

@@ -118,6 +118,7 @@ interface Loaded {
   readonly name: string
   readonly kind: SourceFacts['kind']
   readonly whole: boolean
+  readonly dated: boolean
   as_of: string
   records: number
   rows: number
@@ -160,7 +161,7 @@ function note(run: Run, { name, kind, file, as_of, records }: { readonly name: s
   const known = run.loaded.get(name)
   const asOf = clamp(file.as_of ?? as_of, run.job.now) || run.job.now
   if (known === undefined) {
-    run.loaded.set(name, { name, kind, whole: file.whole === true, as_of: asOf, records, rows, skipped, files: [file.sha256] })
+    run.loaded.set(name, { name, kind, whole: file.whole === true, dated: file.as_of !== undefined, as_of: asOf, records, rows, skipped, files: [file.sha256] })
     return
   }
   known.as_of = later(known.as_of, asOf)
@@ -289,10 +290,10 @@ function carryIntel({ folder, before }: Run, previous: string | undefined): void
 
 function factsOf({ loaded, before, job }: Run): Record<string, SourceFacts> {
   const sources: Record<string, SourceFacts> = { ...before?.sources }
-  for (const { name, kind, whole, as_of, records, rows, skipped, files } of loaded.values()) {
+  for (const { name, kind, whole, dated, as_of, records, rows, skipped, files } of loaded.values()) {
     const known = whole ? undefined : before?.sources[name]
     sources[name] = {
-      kind, as_of: known === undefined ? as_of : later(known.as_of, as_of), imported_at: job.now,
+      kind, dated, as_of: known === undefined ? as_of : later(known.as_of, as_of), imported_at: job.now,
       records: records + (known?.records ?? 0), rows: rows + (known?.rows ?? 0), skipped, files: [...new Set([...known?.files ?? [], ...files])].slice(-100),
     }
   }
@@ -391,7 +392,8 @@ export async function importData(job: ImportJob, orders: Orders): Promise<Import
       await rename(folder, place.generation(generation))
       await swapLink(String(generation), place.link)
       await sweepGenerations(place)
-      const sources = [...run.loaded.values()].map(({ name }) => ({ name, ...meta.sources[name] as SourceFacts }))
+      // what this import brought, not what is there by now
+      const sources = [...run.loaded.values()].map(({ name, records, rows }) => ({ name, ...meta.sources[name] as SourceFacts, records, rows }))
       return { status: 'imported', generation, took_ms: performance.now() - started, signature, sources, notes: run.notes, others: moved }
     } finally {
       await rm(folder, { recursive: true, force: true })

@@ -11,6 +11,8 @@ export interface SourceFacts {
   readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss'
   /** Of when the data are: the upstream's own date, the bundle's, or when they were fetched. */
   readonly as_of: string
+  /** Somebody said of when they are: the bundle, or the feed they were fetched from. Else it is what their own dates say. */
+  readonly dated: boolean
   readonly imported_at: string
   readonly records: number
   readonly rows: number

@@ -7,13 +7,15 @@ import type { Ecosystem } from './ecosystems.ts'
 import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
 import { openShard, packShard, type StoredRow } from './shards.ts'
 
+/** What one source brought for an ecosystem; `newest` is when the last of its advisories was changed, ISO 8601, where they say so. */
+export interface SourceShare { readonly rows: number; readonly newest?: string }
+
 /** What one ecosystem's table holds. */
 export interface EcosystemFacts {
   readonly rows: number
   /** Advisories by rank, each counted once per piece it is in. */
   readonly ranks: Readonly<Record<'1' | '2' | '3', number>>
-  /** Rows by the source they came with. */
-  readonly sources: Readonly<Record<string, number>>
+  readonly sources: Readonly<Record<string, SourceShare>>
   readonly digits: Digits
   /** The pieces there are: `00`, `1f`, … */
   readonly pieces: readonly string[]
@@ -111,7 +113,7 @@ export function createTables(folder: string): Tables {
     const known = before?.ecosystems[ecosystem]
     if (before !== undefined && known !== undefined && countOf(ecosystem) === 0 && !before.mayDrop(Object.keys(known.sources))) return linkEcosystem(ecosystem, before, known)
     const digits = digitsFor(countOf(ecosystem) + (known?.rows ?? 0))
-    const facts = { rows: 0, ranks: { 1: 0, 2: 0, 3: 0 }, sources: {} as Record<string, number>, digits, pieces: [] as string[] }
+    const facts = { rows: 0, ranks: { 1: 0, 2: 0, 3: 0 }, sources: {} as Record<string, SourceShare>, digits, pieces: [] as string[] }
     for (const piece of new Set(HASHES.map(hash => pieceOf(hash, digits)))) {
       const isIn = (hash: string): boolean => pieceOf(hash, digits) === piece
       const rowsOfPiece = [...before === undefined ? [] : keptRows(before, ecosystem, isIn), ...pending(ecosystem, isIn)]
@@ -122,7 +124,7 @@ export function createTables(folder: string): Tables {
       const seen = new Set<unknown>()
       for (const { advisory } of rowsOfPiece) {
         facts.rows++
-        facts.sources[advisory.source] = (facts.sources[advisory.source] ?? 0) + 1
+        facts.sources[advisory.source] = addTo(facts.sources[advisory.source], advisory.modified)
         if (!seen.has(advisory)) facts.ranks[advisory.rank]++
         seen.add(advisory)
       }
@@ -158,6 +160,11 @@ export function createTables(folder: string): Tables {
       return { ecosystems: Object.fromEntries(written.filter((pair): pair is [string, EcosystemFacts] => pair[1] !== undefined)), vectorDigits }
     },
   }
+}
+
+function addTo(share: SourceShare | undefined, modified: string | undefined): SourceShare {
+  const newest = [share?.newest, modified].filter(date => date !== undefined).sort().at(-1)
+  return { rows: (share?.rows ?? 0) + 1, ...newest === undefined ? {} : { newest } }
 }
 
 /** Every hash there is: `00` to `ff`. */

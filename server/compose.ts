@@ -8,6 +8,7 @@ import { createListener } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
 import { composeEnrichment } from './compose/enrichment.ts'
 import { composePrograms } from './compose/programs.ts'
+import { composeReprepro } from './compose/reprepro.ts'
 import { bindRoutes } from './compose/routes.ts'
 import { composeSso } from './compose/sso.ts'
 import { composeSbom } from './compose/sbom.ts'
@@ -93,7 +94,8 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
 
   const catalog = createCatalog({ db, outbox, pool, audit, events, clock, notices: outbound.notices })
   const rebuild = createRebuild({ db, outbox, manifests })
-  const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log) })
+  const foreign = composeReprepro(env, layout)
+  const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log), ...foreign === undefined ? {} : { foreign } })
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
   const enrichment = composeEnrichment(vulndb.intel)

@@ -27,6 +27,8 @@ export interface HealthParts {
   readonly dataAt: () => Promise<Date | undefined>
 }
 
+const REPREPRO_LIMITS = 'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
+
 /** The health report over its probes, and the gauges beside it. */
 export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler, dataAt }: HealthParts): Health {
   const { clock, db, layout, keyring, outbox, settings, metrics, licensing } = base
@@ -46,6 +48,6 @@ export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
     license: () => licensing.card(),
     instance: { id: randomUUID(), shared: base.shared.backend === 'redis' ? 'redis' : 'local', trouble: base.shared.trouble },
-    warnings: () => [...env.warnings, ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
+    warnings: () => [...env.warnings, ...env.aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : [], ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
   })
 }

@@ -16,6 +16,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── trees/<codename>/by-hash/…               indexes by their digest, shared by the generations, kept for an hour more
  *     ├── apt/dists/<codename> ─▶ ../../trees/<codename>/<n>     the commit point: one rename of a link
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
+ *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro: its own pool; its database in trees/.reprepro
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/<arch>/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
@@ -40,6 +41,10 @@ export interface Layout {
   readonly database: string
   readonly settingsFile: string
   readonly publicKey: string
+  /** reprepro's database, where it writes the APT indexes. */
+  readonly reprepro: string
+  /** Everything below `/repos/pool/`. */
+  readonly aptPool: string
   /** Public keys of APK indexes, by the name that the indexes give them. */
   readonly apkKeys: string
   blob(digest: Sha256): string
@@ -90,6 +95,8 @@ export function createLayout(root: string): Layout {
     database: at('.pg'),
     settingsFile: at('settings.json'),
     publicKey: at('gpg.key'),
+    reprepro: at('trees', '.reprepro'),
+    aptPool: at('apt', 'pool'),
     apkKeys: at('apk', 'keys'),
     blob: digest => at('pool', digest.slice(0, 2), digest.slice(2, 4), digest),
     quarantined: digest => at('quarantine', digest),

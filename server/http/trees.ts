@@ -7,7 +7,7 @@ import { createPairs, type Half } from './pairs.ts'
 import { sendFile } from './send-file.ts'
 
 export interface TreeDeps {
-  readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'apkKeys' | 'publicKey'>
+  readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'>
   /** The public keys in binary form, for `/repos/dists/gatehouse.gpg`; undefined while there is none. */
   readonly binaryKey: () => Promise<Buffer | undefined>
 }
@@ -52,6 +52,8 @@ function treeFolder(layout: TreeDeps['layout'], { distribution: { codename }, n 
 
 /** `dists/<codename>/…` and `pool/<codename>/main/…` */
 function aptPlace(layout: TreeDeps['layout'], [top, first, ...rest]: readonly string[]): Place | undefined {
+  // reprepro's own pool, where it writes the indexes; nothing else lies under that name
+  if (top === 'pool' && first === 'main' && rest.length > 0) return { paths: [join(layout.aptPool, first, ...rest)], forEver: true }
   const at = named(first, 'apt')
   if (at === undefined || rest.length === 0) return undefined
   if (top === 'dists') return { paths: [join(treeFolder(layout, at), ...rest)], forEver: rest.includes('by-hash') }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -13,6 +14,7 @@ import type { Signer } from '../signing/signer.ts'
 import { contentsFile } from './contents.ts'
 import type { Pieces } from './indexes.ts'
 import type { Joiner, Part } from './joiner.ts'
+import type { ForeignIndexes } from './reprepro.ts'
 import type { ShardCache } from './shard-cache.ts'
 
 export interface GenerationDeps {
@@ -20,6 +22,8 @@ export interface GenerationDeps {
   readonly cache: ShardCache
   readonly joiner: Joiner
   readonly writer: TreeWriter
+  /** Writes the indexes below `root` in place of our own writer. */
+  readonly foreign?: ((root: string) => ReturnType<ForeignIndexes>) | undefined
 }
 
 /** What a generation is made of: the pieces of its indexes, and the file lists it carries. */
@@ -87,6 +91,18 @@ async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribut
   return files
 }
 
+/** Takes in what another program wrote: its digests, and who holds an older root finds it too. */
+async function adopt({ layout, joiner }: GenerationDeps, { distribution: { codename } }: Plan, { root, made }: { readonly root: string; readonly made: readonly Pick<ListedFile, 'path'>[] }): Promise<ListedFile[]> {
+  const files: ListedFile[] = []
+  for (const { path } of made) {
+    const { size } = await stat(join(root, path))
+    const file = { path, ...await joiner.join({ key: `foreign ${codename}/${path}`, parts: [{ id: randomUUID(), path: join(root, path), size }] }) }
+    files.push(file)
+    await share(layout, codename, { root, file })
+  }
+  return files
+}
+
 /** Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys. */
 async function verify({ writer }: GenerationDeps, { signer, distribution }: Plan, { root, files }: { readonly root: string; readonly files: readonly ListedFile[] }): Promise<void> {
   for (const file of files) {
@@ -110,7 +126,8 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
   const files: ListedFile[] = []
-  for (const index of writer.indexes(distribution)) files.push(...await writeIndex(deps, plan, { plan: index, root }))
+  if (deps.foreign === undefined) for (const index of writer.indexes(distribution)) files.push(...await writeIndex(deps, plan, { plan: index, root }))
+  else files.push(...await adopt(deps, plan, { root, made: await deps.foreign(root) }))
   for (const file of contents) {
     await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
     await share(layout, distribution.codename, { root, file })

@@ -12,6 +12,7 @@ import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
 import { bury, KEEP, liveGeneration, prune, type Keep } from './prune.ts'
+import type { ForeignIndexes } from './reprepro.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
 import { readState, writeState, type GenerationState, type Grave } from './state.ts'
 import { lastGeneration, readFrozen, recordGeneration, whichAreWithheld, type PoolFile } from './store.ts'
@@ -23,6 +24,8 @@ export interface MakerDeps {
   readonly clock: Clock
   readonly formats: (id: FormatId) => Format
   readonly keep?: () => Keep
+  /** Who writes the indexes of a distribution, where it is not we. */
+  readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
 
 /** What a new generation is made from. */
@@ -60,7 +63,7 @@ export interface Maker {
   close(): Promise<void>
 }
 
-export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP }: MakerDeps): Maker {
+export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP, foreign }: MakerDeps): Maker {
   const cache = createShardCache(layout)
   const joiner = createJoiner()
   const states = new Map<Codename, GenerationState>()
@@ -101,7 +104,10 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const signer = await keyring.signer()
     const at = clock.now()
     const n = Math.max(live?.n ?? 0, await lastGeneration(db, codename), await liveGeneration(layout, codename) ?? 0) + 1
-    const files = await buildGeneration({ layout, cache, joiner, writer: writerOf(distribution) }, { distribution, n, at, pieces, contents, signer })
+    const indexes = foreign?.(distribution)
+    const packages = indexes === undefined ? [] : await filesOf(distribution, pieces)
+    const by = indexes === undefined ? undefined : (root: string) => indexes(distribution, { root, packages })
+    const files = await buildGeneration({ layout, cache, joiner, writer: writerOf(distribution), foreign: by }, { distribution, n, at, pieces, contents, signer })
     const named = new Set(gone.map(file => file.path))
     const entries = carriers(distribution, pieces).flatMap(([, shards]) => shards).reduce((sum, shard) => sum + shard.entries, 0)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)

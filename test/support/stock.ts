@@ -33,7 +33,7 @@ export interface Item {
   readonly depends?: readonly Alternatives[]
   readonly provides?: readonly Provided[]
   readonly by?: string
-  readonly bytes?: string
+  readonly bytes?: string | Buffer
 }
 
 /** The real catalogue, database and files, without gate and trees; publications are noted instead. */

@@ -79,7 +79,7 @@ export async function withLdap<T>(address: LdapAddress, timeoutMs: number, work:
   })
   let upgraded = false
 
-  /** The library connects anew when a connection was cut; after StartTLS that would be in the clear, with the password to follow. */
+  /** The library connects anew where it notices that a connection was cut; after StartTLS that would be in the clear, with the password to follow. */
   async function say<R>(call: () => Promise<R>): Promise<R> {
     if (upgraded && !client.isConnected) throw new DirectoryFault('the encrypted connection was cut')
     return call()

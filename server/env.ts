@@ -49,7 +49,7 @@ export const ENV_TABLE: readonly Variable[] = [
   { name: 'REDIS_URL', description: 'Shared limits and revocations for several replicas; unset, in memory.', secret: true },
   { name: 'JWT_SECRET_KEY', description: 'Signs access tokens.', secret: true, required: 'production' },
   { name: 'JWT_EXPIRE_MINUTES', description: 'How long an access token is good.', default: '60', check: wholeNumber(1, 43_200) },
-  { name: 'WEBHOOK_SECRET', description: 'Verifies inbound webhooks.', secret: true, required: 'production' },
+  { name: 'WEBHOOK_SECRET', description: 'Signs outbound webhooks and verifies inbound ones.', secret: true, required: 'production' },
   { name: 'LICENSE_VENDOR_SECRET', description: 'Verifies licence keys.', secret: true, required: 'production' },
   { name: 'SETTINGS_ENCRYPTION_KEY', description: 'Encrypts secrets in the settings and the signing keys at rest; unset, one is made under `.secrets/`.', secret: true },
   { name: 'ADMIN_USERNAME', description: 'With ADMIN_PASSWORD_HASH: the first admin, made at start when there is none.' },

@@ -2,6 +2,7 @@
 type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
+  match: () => import('./match.ts'),
   publish: () => import('./publish.ts'),
   'publish-apk': () => import('./publish-apk.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),

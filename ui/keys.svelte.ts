@@ -6,9 +6,13 @@ const SEQUENCE_MS = 1500
 
 export const GO_KEYS: readonly { readonly key: string; readonly screen: ScreenName; readonly word: string }[] = [
   { key: 'd', screen: 'dashboard', word: 'Dashboard' },
+  { key: 'r', screen: 'review', word: 'Review queue' },
   { key: 'u', screen: 'upload', word: 'Upload' },
   { key: 'p', screen: 'packages', word: 'Packages' },
   { key: 't', screen: 'distributions', word: 'Distributions' },
+  { key: 'v', screen: 'vulnerabilities', word: 'Vulnerabilities' },
+  { key: 'o', screen: 'policy', word: 'Policy' },
+  { key: 'e', screen: 'engines', word: 'Engines' },
   { key: 'h', screen: 'health', word: 'Health' },
   { key: 'n', screen: 'users', word: 'Users and tokens' },
 ]
@@ -18,9 +22,11 @@ export interface ScreenKeys {
   readonly next?: () => void
   readonly previous?: () => void
   readonly close?: () => void
+  /** More keys of this screen, by `event.key` in lower case, with what the help calls them. */
+  readonly more?: Readonly<Record<string, { readonly word: string; readonly act: () => void }>>
 }
 
-let screenKeys: ScreenKeys = {}
+let screenKeys = $state.raw<ScreenKeys>({})
 let single = $state(read())
 let after: { readonly key: 'g'; readonly at: number } | undefined
 
@@ -42,6 +48,11 @@ export function setSingleKeys(on: boolean): void {
 export function useKeys(keys: ScreenKeys): () => void {
   screenKeys = keys
   return () => { if (screenKeys === keys) screenKeys = {} }
+}
+
+/** What the help lists for the screen that is shown. */
+export function moreKeys(): readonly { readonly key: string; readonly word: string }[] {
+  return Object.entries(screenKeys.more ?? {}).map(([key, { word }]) => ({ key, word }))
 }
 
 function inField(target: EventTarget | null): boolean {
@@ -68,7 +79,12 @@ export function onKey(event: KeyboardEvent, openHelp: () => void): void {
   else if (event.key === '?') openHelp()
   else if (key === 'j') screenKeys.next?.()
   else if (key === 'k') screenKeys.previous?.()
-  else if (event.key === '/') {
+  else if (screenKeys.more?.[key] !== undefined) {
+    // Enter on a link or a button is theirs
+    if (key === 'enter' && event.target instanceof Element && event.target.closest('a, button, summary') !== null) return
+    event.preventDefault()
+    screenKeys.more[key]?.act()
+  } else if (event.key === '/') {
     const search = document.querySelector<HTMLInputElement>('[data-search]')
     if (search === null) return
     event.preventDefault()

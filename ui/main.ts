@@ -6,6 +6,8 @@ import './styles/parts.css'
 import './styles/shell.css'
 import './styles/screens.css'
 import './styles/console.css'
+import './styles/identity.css'
+import './styles/security.css'
 import { mount } from 'svelte'
 import App from './App.svelte'
 

@@ -1,5 +1,5 @@
-/** The screens that have an address. `setup` is also what a fresh instance shows under any address. */
-export const SCREENS = ['dashboard', 'upload', 'packages', 'distributions', 'users', 'health', 'profile', 'setup'] as const
+/** The screens that have an address. `login` is where a single sign-on comes back to, `reset-password` where a mailed link leads; `setup` is also what a fresh instance shows under any address. */
+export const SCREENS = ['dashboard', 'review', 'upload', 'packages', 'distributions', 'vulnerabilities', 'policy', 'engines', 'users', 'settings', 'health', 'profile', 'setup', 'login', 'reset-password'] as const
 export type ScreenName = typeof SCREENS[number]
 export type Query = Readonly<Record<string, string>>
 export interface Address { readonly screen: ScreenName; readonly query: Query }
@@ -31,8 +31,8 @@ export function go(screen: ScreenName, query: Readonly<Record<string, string | u
 }
 
 /** Goes there at once, without a step for Back. */
-export function replaceAddress(screen: ScreenName): void {
-  history.replaceState(null, '', href(screen))
+export function replaceAddress(screen: ScreenName, query: Query = {}): void {
+  history.replaceState(null, '', href(screen, query))
   current = parseAddress(location.hash)
 }
 

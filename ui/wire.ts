@@ -8,6 +8,13 @@ export type { Artifact } from '../server/features/artifacts/artifacts.ts'
 export type { HistoryItem, Summary } from '../server/features/dashboard/dashboard.ts'
 export type { DistributionCard, Initialized } from '../server/features/distributions/init.ts'
 export type { HealthReport } from '../server/features/health/health.ts'
+export type { DecideReply } from '../server/features/security/contract-review.ts'
+export type { VersionCves, VersionDecision } from '../server/features/security/cves.ts'
+export type { DecisionView } from '../server/features/security/history.ts'
+export type { Move } from '../server/features/security/policy-preview.ts'
+export type { Posture } from '../server/features/security/posture.ts'
+export type { ReviewItem } from '../server/features/security/queue.ts'
+export type { Vulnerability } from '../server/features/security/vulnerabilities.ts'
 export type { LiveEvent } from '../server/record/events.ts'
 export type { State } from '../server/core/manifest.ts'
 
@@ -27,3 +34,4 @@ export type ApiToken = Reply<'GET /auth/api-tokens'>['tokens'][number]
 export type RoleCards = Reply<'GET /auth/roles'>['roles']
 export type SetupStatus = Reply<'GET /setup/status'>
 export type KeyInfo = Reply<'GET /settings/gpg'>
+export type Engines = Reply<'GET /security/engines'>

@@ -35,3 +35,16 @@ export type RoleCards = Reply<'GET /auth/roles'>['roles']
 export type SetupStatus = Reply<'GET /setup/status'>
 export type KeyInfo = Reply<'GET /settings/gpg'>
 export type Engines = Reply<'GET /security/engines'>
+
+/** What the antivirus engine says of itself, with the values that its row leaves open. */
+export interface ClamavStatus {
+  readonly ok: boolean
+  readonly enabled: boolean
+  readonly engine: string
+  readonly version: string | null
+  readonly signatures_version: string | null
+  readonly signatures_at: string | null
+  readonly signatures_age_hours: number | null
+  readonly error?: string
+  readonly databases: readonly { readonly file: string; readonly version: string | null; readonly signatures: number | null; readonly built_at: string }[]
+}

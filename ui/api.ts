@@ -86,13 +86,16 @@ export function tellRefused(headers: Readonly<Record<string, string>>): void {
   if (headers.authorization !== undefined) lender.refused(headers.authorization.slice('Bearer '.length))
 }
 
+/** The one request that is tied to the browser by a cookie; all others carry a token and nothing else. */
+const WITH_COOKIE = new Set(['POST /auth/oidc/exchange'])
+
 async function send(key: string, ask: Plain): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json', ...credentialHeaders(), ...ask.headers }
   if (ask.body !== undefined) headers['content-type'] = 'application/json'
   let response: Response
   try {
     response = await fetch(addressOf(key, ask.params, ask.query), {
-      method: key.slice(0, key.indexOf(' ')), headers, cache: 'no-store', credentials: 'omit',
+      method: key.slice(0, key.indexOf(' ')), headers, cache: 'no-store', credentials: WITH_COOKIE.has(key) ? 'same-origin' : 'omit',
       ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }), ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     })
   } catch (error) {

@@ -15,6 +15,7 @@ export const GO_KEYS: readonly { readonly key: string; readonly screen: ScreenNa
   { key: 'e', screen: 'engines', word: 'Engines' },
   { key: 'h', screen: 'health', word: 'Health' },
   { key: 'n', screen: 'users', word: 'Users and tokens' },
+  { key: 's', screen: 'settings', word: 'Settings' },
 ]
 
 /** What a screen offers to the keyboard while it is shown. */

@@ -1,8 +1,14 @@
 import { ApiProblem, call, lendCredential } from './api.ts'
-import type { Me, Role } from './wire.ts'
+import type { Me, Reply, Role } from './wire.ts'
 
 /** Session storage: the token ends with the tab, and no other tab or later user of this computer finds it. */
 const KEY = 'gatehouse.token'
+/** A token is renewed when this much of its life is left, while the tab is open. */
+const RENEW_BEFORE_MS = 10 * 60_000
+/** Who has not touched this tab for so long is taken to be away, and the session of someone who is away is not prolonged. */
+const AWAY_MS = 30 * 60_000
+/** Longer waits overflow a timer. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1
 
 interface Session {
   /** Undefined while nobody is signed in. */
@@ -13,15 +19,52 @@ interface Session {
   readonly lastName: string
 }
 
+/** What a password, or a single sign-on, leads to. `until` is when that step is over. */
+export type Step =
+  | { readonly kind: 'in' }
+  | { readonly kind: 'code'; readonly token: string; readonly until: Date }
+  | { readonly kind: 'enroll'; readonly token: string; readonly until: Date }
+/** A finished login that has not been taken up yet. */
+export interface Access { readonly access_token: string }
+
 let session = $state.raw<Session>({ me: undefined, state: 'starting', lastName: '' })
 let token: string | undefined
+let renewal: ReturnType<typeof setTimeout> | undefined
+let lastInput = Date.now()
+for (const type of ['pointerdown', 'keydown']) globalThis.addEventListener?.(type, () => { lastInput = Date.now() }, { passive: true })
+
+/** When a token ends, as it says itself; nothing is trusted to this, it only times the renewal. */
+function endOf(jwt: string): number | undefined {
+  try {
+    const { exp } = JSON.parse(atob((jwt.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))) as { exp?: unknown }
+    return typeof exp === 'number' ? exp * 1000 : undefined
+  } catch {
+    return undefined
+  }
+}
 
 function keep(value: string | undefined): void {
+  const before = token === undefined ? 0 : endOf(token) ?? 0
   token = value
+  clearTimeout(renewal)
   try {
     if (value === undefined) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, value)
   } catch { /* storage may be forbidden; the session then lives in memory alone */ }
+  const end = value === undefined ? undefined : endOf(value)
+  // a renewal that brings no more time is the last one: the server ends a session some hours after its login
+  if (end === undefined || end - before < 60_000) return
+  renewal = setTimeout(() => { void renew() }, Math.min(Math.max(end - Date.now() - RENEW_BEFORE_MS, 30_000), LONGEST_WAIT_MS))
+}
+
+async function renew(): Promise<void> {
+  if (Date.now() - lastInput > AWAY_MS) {
+    renewal = setTimeout(() => { void renew() }, 60_000)
+    return
+  }
+  try {
+    keep((await call('POST /auth/refresh')).access_token)
+  } catch { /* a 401 has ended the session already; without an answer the token goes on until its end */ }
 }
 
 lendCredential({
@@ -44,7 +87,7 @@ async function enter(): Promise<void> {
 
 /** Takes up a kept token, if there is one. */
 export async function resume(): Promise<void> {
-  try { token = sessionStorage.getItem(KEY) ?? undefined } catch { token = undefined }
+  try { keep(sessionStorage.getItem(KEY) ?? undefined) } catch { token = undefined }
   if (token === undefined) {
     session = { ...session, state: 'out' }
     return
@@ -57,15 +100,38 @@ export async function resume(): Promise<void> {
   }
 }
 
-/** @throws ApiProblem */
-export async function signIn(username: string, password: string): Promise<void> {
-  const reply = await call('POST /auth/token', { body: { username, password } })
-  if (!('access_token' in reply)) throw new Error('This account has a second factor, and this page cannot ask for it yet.')
-  keep(reply.access_token)
+/** Takes up a finished login. @throws ApiProblem */
+export async function takeUp(access: Access): Promise<Step> {
+  keep(access.access_token)
   await enter()
+  return { kind: 'in' }
 }
 
+async function follow(reply: Reply<'POST /auth/token'>): Promise<Step> {
+  const until = new Date(Date.now() + reply.expires_in * 1000)
+  if ('mfa_token' in reply) return { kind: 'code', token: reply.mfa_token, until }
+  if ('mfa_setup_token' in reply) return { kind: 'enroll', token: reply.mfa_setup_token, until }
+  return takeUp(reply)
+}
+
+/** The first step. @throws ApiProblem */
+export async function signIn(username: string, password: string): Promise<Step> {
+  return follow(await call('POST /auth/token', { body: { username, password } }))
+}
+
+/** Takes up what a single sign-on brought back. @throws ApiProblem */
+export async function arrive(code: string): Promise<Step> {
+  return follow(await call('POST /auth/oidc/exchange', { body: { code } }))
+}
+
+/** The second step, with six digits or a recovery code. @throws ApiProblem */
+export async function answerChallenge(challenge: string, answer: { readonly totp_code: string } | { readonly recovery_code: string }): Promise<Step> {
+  return takeUp(await call('POST /auth/mfa/authenticate', { body: { mfa_token: challenge, ...answer } }))
+}
+
+/** Ends the session here and, where it answers, on the server: a copied token is then worth nothing. */
 export function signOut(): void {
+  if (token !== undefined) void call('POST /auth/logout').catch(() => {}) // it ends by itself otherwise; nobody waits for that
   keep(undefined)
   session = { me: undefined, state: 'out', lastName: '' }
 }

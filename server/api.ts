@@ -1,3 +1,4 @@
+import { access } from './features/access/contract.ts'
 import { artifacts } from './features/artifacts/contract.ts'
 import { audit } from './features/audit/contract.ts'
 import { auth } from './features/auth/contract.ts'
@@ -19,5 +20,5 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...dashboard, ...security, ...engines, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
+export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...access, ...dashboard, ...security, ...engines, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
 export type Api = typeof api

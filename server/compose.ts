@@ -16,6 +16,7 @@ import { composeSecurity } from './compose/security.ts'
 import { createLdapDirectory } from './directory/ldap.ts'
 import { composeVulnDb } from './compose/vulndb.ts'
 import type { Env } from './env.ts'
+import { createAccessRules } from './features/access/rules.ts'
 import { hashPassword } from './features/auth/passwords.ts'
 import { cleanAll } from './features/retention/retention.ts'
 import { createFirstAdmin } from './features/setup/first-admin.ts'
@@ -111,12 +112,13 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
+  const rules = createAccessRules({ db, clock })
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, engines: { ...vulndb.deps, scanners }, firstAdmin, outbound, inbound, bills: sbom.bills,
+    env, db, clock, audit, outbox, rules, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, engines: { ...vulndb.deps, scanners }, firstAdmin, outbound, inbound, bills: sbom.bills,
     auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({
-    ...env, enterprise: base.licensing.allowed, routes, authenticate, limits, layout, uiFolder, metrics, log,
+    ...env, enterprise: base.licensing.allowed, hiddenFrom: rules.hiddenFrom, privateTrees: rules.privateTrees, routes, authenticate, limits, layout, uiFolder, metrics, log,
     binaryKey: async () => (await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary'),
   })
   const listener = createListener(app.callback(), env)

@@ -4,8 +4,12 @@ import { bind, type BoundRoute, type RawRequest } from '../core/contract.ts'
 import type { ClientFacts } from '../core/client-setup.ts'
 import type { Distribution } from '../core/distributions.ts'
 import type { Db } from '../db/db.ts'
+import { createSeenDb } from '../db/seen.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Env } from '../env.ts'
+import { access } from '../features/access/contract.ts'
+import { accessHandlers } from '../features/access/handlers.ts'
+import type { AccessRules } from '../features/access/rules.ts'
 import { artifacts } from '../features/artifacts/contract.ts'
 import { artifactHandlers } from '../features/artifacts/handlers.ts'
 import { audit as auditRows } from '../features/audit/contract.ts'
@@ -70,6 +74,7 @@ export interface RouteParts {
   readonly catalog: Catalog
   readonly publisher: Publisher
   readonly licensing: Licensing
+  readonly rules: AccessRules
   readonly layout: Layout
   readonly rebuild: () => Promise<Rebuilt>
   readonly settings: Settings
@@ -93,6 +98,8 @@ export interface RouteParts {
 /** Gives every row its handler and every handler its parts. */
 export function bindRoutes(parts: RouteParts): { readonly routes: readonly BoundRoute[]; readonly authenticate: Authenticate } {
   const { env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, events, metrics } = parts
+  // what features read, their callers may see
+  const seen = createSeenDb(db)
   const active = new Set(parts.activeFormats.map(format => format.id))
   const isActive = (distribution: Distribution): boolean => active.has(distribution.format) || !FORMATS.some(format => format.id === distribution.format)
   const isPublishable = (distribution: Distribution): boolean => FORMATS.some(format => format.id === distribution.format && format.tree !== undefined)
@@ -110,15 +117,16 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
     ...parts.auth.routes,
     ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, switchesFor, settings, events, metrics, clock }),
-    ...bind(artifacts, artifactHandlers, { db, catalog, audit, formats: getFormat, rebuild, clientFacts }),
+    ...bind(artifacts, artifactHandlers, { db: seen, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
-    ...bind(distributions, distributionHandlers, { db, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
+    ...bind(distributions, distributionHandlers, { db: seen, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
+    ...bind(access, accessHandlers, { db, audit, rules: parts.rules }),
     ...bind(license, licenseHandlers, { licensing: parts.licensing, settings, audit }),
-    ...bind(retention, retentionHandlers, { db, catalog, audit, clock }),
-    ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db, audit, clock }), events, clock }),
+    ...bind(retention, retentionHandlers, { db: seen, catalog, audit, clock }),
+    ...bind(dashboard, dashboardHandlers, { dashboard: createDashboard({ db: seen, audit, clock }), events, clock }),
     ...bind(security, securityHandlers, parts.security.deps),
     ...bind(engines, engineHandlers, { ...parts.engines, spool: parts.spool, settings, audit, clock }),
-    ...bind(sbom, sbomHandlers, { db, bills: parts.bills }),
+    ...bind(sbom, sbomHandlers, { db: seen, bills: parts.bills }),
     ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
     ...bind(notifications, notificationHandlers, parts.outbound),
     ...parts.sso,

@@ -1,3 +1,4 @@
+import { createSeenDb } from '../db/seen.ts'
 import { join } from 'node:path'
 import type { Manifest } from '../core/manifest.ts'
 import type { Env } from '../env.ts'
@@ -19,6 +20,6 @@ export function composeSbom(env: Env, { layout, pool, db, clock }: Foundation): 
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
   return {
     carried: async known => embeddedOf((await components.of(known, known.files ?? await mayCarry(db, known.ref))).components),
-    bills: createBills({ db, clock, components, formats: getFormat, tool: env.version }),
+    bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, tool: env.version }),
   }
 }

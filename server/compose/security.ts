@@ -1,3 +1,4 @@
+import { createSeenDb } from '../db/seen.ts'
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -92,8 +93,9 @@ export function composeSecurity(env: Env, base: Foundation,
   return {
     rematch, rescans,
     deps: {
-      db, catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
-        decisions: createDecisions({ db, catalog, settings }),
+      // what reviewers ask, they may see
+      db: createSeenDb(db), catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
+        decisions: createDecisions({ db: createSeenDb(db), catalog, settings }),
       engines: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(scanner => scanner.status())),
     },
     jobs: [

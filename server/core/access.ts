@@ -1,3 +1,4 @@
+import { hiddenNow } from '../lib/caller.ts'
 import { fail } from './errors.ts'
 
 /** The five roles of the specification, weakest first; `auditor` is lateral: it reads more and writes nothing. */
@@ -72,8 +73,14 @@ export function needRoute({ scope }: Principal, route: { readonly scoped: Scoped
   if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
 }
 
+/** What is hidden from the caller looks absent. @throws distribution_not_found */
+export function needSeen(codename: string): void {
+  if (hiddenNow().includes(codename)) fail('distribution_not_found', { codename })
+}
+
 /** Refuses a limited API token a distribution that is not one of its own. Every handler that changes one asks this. @throws outside_distribution */
 export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: string): void {
+  needSeen(codename)
   if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }

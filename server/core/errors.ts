@@ -26,6 +26,8 @@ export const ERRORS = {
   // editions
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],
   bad_license: [422, 'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.'],
+  group_not_found: [404, 'There is no group {name}.'],
+  group_in_use: [409, 'The group {name} is named by the rule of {codename}. Change that first.'],
   // accounts
   admin_exists: [409, 'An admin exists already, so the setup is closed. Log in as that admin to create more users.'],
   user_exists: [409, 'The user {username} exists already.'],

@@ -10,12 +10,13 @@ import { notifications } from './migrations/0008-notifications.ts'
 import { rollback } from './migrations/0009-rollback.ts'
 import { directory } from './migrations/0010-directory.ts'
 import { retention } from './migrations/0012-retention.ts'
+import { access } from './migrations/0013-access.ts'
 
 /** One step forward. `up` is plain SQL; a step that is released is never changed. */
 export interface Migration { readonly name: string; readonly up: string }
 
 /** In order. A new step goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention]
+export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention, access]
 
 const source: Knex.MigrationSource<Migration> = {
   getMigrations: async () => [...MIGRATIONS],

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import Koa, { type Context, type Middleware } from 'koa'
+import type { Principal } from '../core/access.ts'
 import type { BoundRoute } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -18,6 +19,8 @@ export interface AppDeps {
   readonly authenticate: Authenticate
   readonly limits: RateLimits
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
+  readonly privateTrees: () => Promise<ReadonlySet<string>>
+  readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
   readonly production: boolean
   readonly version: string
   readonly trustedProxies: readonly string[]
@@ -116,7 +119,7 @@ const nothingHere = (ctx: Context): never => fail('not_found', { path: ctx.path.
 
 /** The HTTP face of the service. The order of the middleware is the order of this list. */
 export function createApp(deps: AppDeps): Koa {
-  const { log, metrics, production, trustedProxies, corsOrigins, layout, binaryKey, uiFolder } = deps
+  const { log, metrics, production, trustedProxies, corsOrigins, uiFolder } = deps
   const app = new Koa()
   const order: readonly Middleware[] = [
     requestId,
@@ -127,7 +130,7 @@ export function createApp(deps: AppDeps): Koa {
     boundLeftover,
     cors(corsOrigins),
     wellFormed,
-    createTrees({ layout, binaryKey }),
+    createTrees(deps),
     createRoutes(deps),
     documentation(deps),
     createConsole(uiFolder),

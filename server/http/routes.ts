@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import type { Context, Middleware, Next } from 'koa'
-import { allows, needDistribution, needRoute, type Principal, type Role } from '../core/access.ts'
+import { seeingAllBut } from '../lib/caller.ts'
+import { allows, needDistribution, needRoute, needSeen, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -16,6 +17,8 @@ export interface RouteDeps {
   readonly routes: readonly BoundRoute[]
   readonly authenticate: Authenticate
   readonly limits: RateLimits
+  /** Codenames that somebody may not see. */
+  readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
   /** What rows of the enterprise edition may do now: by edition and licence. */
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly log: Log
@@ -50,6 +53,15 @@ function limitToken(who: Principal, { key, row }: Pick<BoundRoute, 'key' | 'row'
   if (codename !== undefined && !isRead) needDistribution(who, codename)
 }
 
+/** Where a request names distributions, beside the path. */
+const NAMED_IN_BODY = ['codename', 'distribution', 'from_dist', 'to_dist', 'from_distribution', 'to_distribution'] as const
+
+/** Whoever names what is hidden from them is told that it is not there. @throws distribution_not_found */
+function needAllSeen({ params, body }: Pick<Input<string, Row>, 'params' | 'body'>): void {
+  const named = [(params as { readonly codename?: unknown }).codename, ...NAMED_IN_BODY.map(key => (body as Record<string, unknown> | undefined)?.[key])]
+  for (const codename of named) if (typeof codename === 'string') needSeen(codename)
+}
+
 async function identify(ctx: Context, { key, row }: BoundRoute, authenticate: Authenticate): Promise<Principal | undefined> {
   if (row.access === 'public') return undefined
   const who = await authenticate(ctx.get('authorization') || undefined, row.also)
@@ -73,7 +85,7 @@ async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Prom
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, log }: RouteDeps): Middleware[] {
+function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, hiddenFrom, log }: RouteDeps): Middleware[] {
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -84,7 +96,13 @@ function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, log
     const who = await identify(ctx, route, authenticate)
     const allowed = row.edition === undefined ? 'all' : enterprise()
     if (allowed === 'nothing' || (allowed === 'reads' && !key.startsWith('GET '))) fail('enterprise_only', { feature: row.edition ?? '' })
-    await sendReply(ctx, row, await handle(await inputOf(ctx, row, who)), log)
+    const input = await inputOf(ctx, row, who)
+    const hidden = who === undefined ? [] : await hiddenFrom(who)
+    // the answer too: a stream is made while it is sent
+    await seeingAllBut(hidden, async () => {
+      needAllSeen(input)
+      await sendReply(ctx, row, await handle(input), log)
+    })
   }
   return [name, ...row.limit === undefined ? [] : [limits.middleware(row.limit)], answer] as Middleware[]
 }

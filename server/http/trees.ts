@@ -5,8 +5,9 @@ import { relPath } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import { createPairs, type Half } from './pairs.ts'
 import { sendFile } from './send-file.ts'
+import { createTreeGuard, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 
-export interface TreeDeps {
+export interface TreeDeps extends TreeGuardDeps {
   readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'>
   /** The public keys in binary form, for `/repos/dists/gatehouse.gpg`; undefined while there is none. */
   readonly binaryKey: () => Promise<Buffer | undefined>
@@ -15,6 +16,13 @@ export interface TreeDeps {
 const REPOS = '/repos/'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_AGAIN = 'no-cache'
+
+const PRIVATE = 'This repository is private. Send an API token that may read it as the password of HTTP Basic.'
+
+function cacheControl(isForEver: boolean, admission: Admission): string {
+  if (!isForEver) return ASK_AGAIN
+  return admission === 'allowed' ? FOR_EVER.replace('public', 'private') : FOR_EVER
+}
 
 const TYPES: readonly [RegExp, string][] = [
   [/\.deb$/, 'application/vnd.debian.binary-package'], [/\.rpm$/, 'application/x-rpm'], [/\.apk$/, 'application/vnd.alpine.apk'],
@@ -91,7 +99,8 @@ function apkPlace(layout: TreeDeps['layout'], segments: readonly string[]): Plac
 }
 
 /** Serves what is published, and nothing else of `/repos`. The addresses are those of the contract. */
-export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
+export function createTrees({ layout, binaryKey, ...guarding }: TreeDeps): Middleware {
+  const guard = createTreeGuard(guarding)
   function placeOf(root: string, path: string): Place | undefined {
     const segments = treeSegments(path)
     if (segments === undefined) return undefined
@@ -119,9 +128,17 @@ export function createTrees({ layout, binaryKey }: TreeDeps): Middleware {
       ctx.body = key
       return
     }
+    const admission = await guard(ctx, treeSegments(path) ?? [])
+    if (admission === 'ask') {
+      ctx.set('WWW-Authenticate', 'Basic realm="Gatehouse", charset="UTF-8"')
+      ctx.status = 401
+      ctx.body = { detail: PRIVATE }
+      return
+    }
+    if (admission === 'absent') return next()
     const place = placeOf(root, path)
     const type = path === 'gpg.key' ? 'application/pgp-keys' : typeOf(path)
-    for (const file of place === undefined ? [] : await pathsOf(place, ctx)) if (await sendFile(ctx, file, { type, cacheControl: place?.forEver === true ? FOR_EVER : ASK_AGAIN })) return
+    for (const file of place === undefined ? [] : await pathsOf(place, ctx)) if (await sendFile(ctx, file, { type, cacheControl: cacheControl(place?.forEver === true, admission) })) return
     return next()
   }
 }

@@ -1,3 +1,4 @@
+import { hiddenNow } from './caller.ts'
 import type { Clock } from './clock.ts'
 
 /** How long an answer stays fresh, in milliseconds; perhaps by what it cost to get. */
@@ -13,6 +14,8 @@ export const tenthOfTheTime: Freshness = costMs => Math.max(200, 10 * costMs)
 export function cached<T>({ clock, ms, read }: { readonly clock: Clock; readonly ms: Freshness; readonly read: () => Promise<T> }): () => Promise<T> {
   let kept: { readonly answer: Promise<T>; readonly from: number; until: number } | undefined
   return () => {
+    // what one caller may see is not for another
+    if (hiddenNow().length > 0) return read()
     const now = clock.now().getTime()
     // a clock that was set back must not keep an answer for ever
     if (kept !== undefined && now >= kept.from && now < kept.until) return kept.answer

@@ -1,6 +1,9 @@
 import { StringDecoder } from 'node:string_decoder'
 import { malformed } from './limited.ts'
 
+/** What messages call the document, and the most one member may have. */
+export interface MemberLimits { readonly what: string; readonly maxMemberBytes: number }
+
 const QUOTE = 34
 const BACKSLASH = 92
 const OPEN = new Set([123, 91])
@@ -11,7 +14,7 @@ const CLOSE = new Set([125, 93])
  * member. Only the outer object is read by hand; what is in it goes through JSON.parse.
  * @throws Malformed when it is no object, is cut off, or a member is longer than `maxMemberBytes`
  */
-export async function* jsonMembers(chunks: AsyncIterable<Uint8Array>, { what, maxMemberBytes }: { readonly what: string; readonly maxMemberBytes: number }): AsyncGenerator<readonly [key: string, value: unknown]> {
+export async function* jsonMembers(chunks: AsyncIterable<Uint8Array>, { what, maxMemberBytes }: MemberLimits): AsyncGenerator<readonly [key: string, value: unknown]> {
   const decoder = new StringDecoder('utf8')
   let text = ''
   let at = 0

@@ -2,7 +2,7 @@
 export const AUDIT_ACTIONS = [
   'LOGIN', 'USER_CREATE', 'USER_UPDATE', 'USER_DELETE', 'USER_ROLE_CHANGE', 'PASSWORD_CHANGE', 'PASSWORD_RESET', 'UPLOAD', 'DELETE', 'IMPORT',
   'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN', 'CLAMAV_UPDATE', 'SETTINGS_CHANGE', 'GPG_GENERATE', 'INIT_DISTS', 'IMPORT_GROUP_DELETE',
-  'BACKUP_CREATE', 'TOKEN_CREATE', 'TOKEN_REVOKE', 'PROMOTE', 'ROLLBACK', 'RETENTION', 'PIN', 'MFA_ENABLE', 'MFA_DISABLE', 'MFA_RESET', 'MFA_RECOVERY_CODES', 'SESSION_END', 'SYNC_INDEX', 'VULNDB_IMPORT',
+  'BACKUP_CREATE', 'TOKEN_CREATE', 'TOKEN_REVOKE', 'PROMOTE', 'ROLLBACK', 'RETENTION', 'PIN', 'ACCESS_CHANGE', 'MFA_ENABLE', 'MFA_DISABLE', 'MFA_RESET', 'MFA_RECOVERY_CODES', 'SESSION_END', 'SYNC_INDEX', 'VULNDB_IMPORT',
 ] as const
 export type AuditAction = typeof AUDIT_ACTIONS[number]
 export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
@@ -39,4 +39,6 @@ export interface AuditQuery {
   readonly q?: string
   readonly from?: string
   readonly to?: string
+  /** Lines that tell of these distributions are left out, of the count too. */
+  readonly without?: readonly string[]
 }

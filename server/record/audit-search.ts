@@ -25,6 +25,9 @@ interface Plan {
   readonly check: ((entry: AuditEntry) => boolean) | undefined
 }
 
+const isFound = (entry: AuditEntry, q: string | undefined): boolean => q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
+const tellsOf = (entry: AuditEntry, codenames: readonly string[]): boolean => codenames.some(codename => entry.distribution === codename || entry.detail.includes(codename))
+
 function plan(query: AuditQuery): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
     query[field] === undefined ? [] : [asBytes(`"${field}":${JSON.stringify(query[field])}`)]
@@ -37,7 +40,7 @@ function plan(query: AuditQuery): Plan {
     lowered: plain,
     from: query.from,
     to: query.to,
-    check: q === undefined ? undefined : entry => [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true),
+    check: q === undefined && query.without === undefined ? undefined : entry => isFound(entry, q) && !tellsOf(entry, query.without ?? []),
   }
 }
 
@@ -108,7 +111,7 @@ const REMEMBERED = 2_000
 
 export interface AuditSearch {
   search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  recent(actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+  recent(actions: readonly AuditAction[], limit: number, without?: readonly string[]): Promise<readonly AuditEntry[]>
 }
 
 /**
@@ -160,8 +163,8 @@ export function createAuditSearch(folder: string): AuditSearch {
       }
       return { items: page.items, total: page.total }
     },
-    recent: async (actions, limit) => {
-      const p = plan({ page: 1, perPage: limit, actions })
+    recent: async (actions, limit, without) => {
+      const p = plan({ page: 1, perPage: limit, actions, ...(without === undefined ? {} : { without }) })
       const page: Collected = { items: [], total: 0, skip: 0 }
       for (const file of (await auditFiles(folder)).reverse()) {
         const handle = await open(join(folder, file), 'r')

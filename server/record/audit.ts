@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Layout } from '../files/layout.ts'
+import { hiddenNow } from '../lib/caller.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { walkChain, type ChainReport } from './audit-chain.ts'
@@ -146,11 +147,13 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     search: async query => {
       // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is there
       await deliver().catch(() => undefined)
-      return files.search(query)
+      const without = hiddenNow()
+      return files.search(without.length === 0 ? query : { ...query, without })
     },
     recent: async (actions, limit) => {
       await deliver().catch(() => undefined) // as above
-      return files.recent(actions, limit)
+      const without = hiddenNow()
+      return files.recent(actions, limit, without.length === 0 ? undefined : without)
     },
     integrity: async () => {
       // what is written while we walk is not part of this walk

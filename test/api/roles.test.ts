@@ -57,6 +57,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /distributions/{codename}/rollback': MAINTAINERS, 'GET /distributions/{codename}/retention': ANY, 'PATCH /distributions/{codename}/retention': MAINTAINERS,
   'POST /distributions/{codename}/retention/preview': MAINTAINERS, 'POST /distributions/{codename}/retention/run': MAINTAINERS,
   'POST /distributions/{codename}/pins': MAINTAINERS, 'DELETE /distributions/{codename}/pins/{name}/{version}': MAINTAINERS,
+  'GET /access/distributions': ADMINS, 'PUT /access/distributions/{codename}': ADMINS, 'GET /access/groups': ADMINS, 'PUT /access/groups/{name}': ADMINS, 'DELETE /access/groups/{name}': ADMINS,
   'GET /license': ANY, 'PUT /license': ADMINS,
   'GET /security/engines': ANY, 'POST /security/database': ADMINS, 'POST /security/database/fetch': ADMINS,
   'POST /settings/test-email': ADMINS, 'POST /settings/test-oidc': ADMINS,

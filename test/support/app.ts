@@ -60,7 +60,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
   const logged: Record<string, unknown>[] = []
   const counted: string[] = []
   const app = createApp({
-    routes: [], authenticate: () => Promise.reject(new Error('nobody is expected here')), limits: createRateLimits(Date.now), enterprise: () => 'all',
+    routes: [], authenticate: () => Promise.reject(new Error('nobody is expected here')), limits: createRateLimits(Date.now), enterprise: () => 'all', hiddenFrom: async () => [], privateTrees: async () => new Set(),
     production: false, version: 'test', trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'], corsOrigins: [], layout, binaryKey: async () => undefined,
     uiFolder: join(root, 'ui-dist'), metrics: { request: (method, path, status) => { counted.push(`${method} ${path} ${status}`) } }, log: memoryLog(logged), ...over,
   })

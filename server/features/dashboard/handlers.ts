@@ -1,5 +1,6 @@
 import { pageOf } from '../../catalog/search.ts'
 import type { Handlers, StreamEvent } from '../../core/contract.ts'
+import { hiddenNow } from '../../lib/caller.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Events } from '../../record/events.ts'
 import type { dashboard } from './contract.ts'
@@ -14,8 +15,10 @@ export interface DashboardRouteDeps {
 /** `hello` carries no id, so that a client which is cut off right after it still resumes from what it saw last. */
 async function* live({ events, clock }: DashboardRouteDeps, lastId: string | undefined, signal: AbortSignal): AsyncGenerator<StreamEvent> {
   const following = events.follow(lastId, signal) // from here on nothing is missed
+  const hidden = hiddenNow()
+  const isHidden = ({ codename, distribution }: { readonly codename?: unknown; readonly distribution?: unknown }): boolean => hidden.includes(String(codename ?? distribution))
   yield { event: 'hello', data: { at: isoNow(clock), resumed: lastId !== undefined } }
-  for await (const { id, event } of following) yield { id, event: event.type, data: event }
+  for await (const { id, event } of following) if (!isHidden(event.data)) yield { id, event: event.type, data: event }
 }
 
 export const dashboardHandlers: Handlers<typeof dashboard, DashboardRouteDeps> = {

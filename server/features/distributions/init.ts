@@ -5,6 +5,7 @@ import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
+import { hiddenNow } from '../../lib/caller.ts'
 import { listDistributionRows, markWhollyDirty, saveDistribution } from './store.ts'
 
 /** A distribution as the list shows it. */
@@ -63,7 +64,8 @@ export async function listDistributions(
   { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, facts: ClientFacts,
 ): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
-  return DISTRIBUTIONS.map(distribution => {
+  const hidden = hiddenNow()
+  return DISTRIBUTIONS.filter(one => !hidden.includes(one.codename)).map(distribution => {
     const { codename, format, label, component, archs } = distribution
     const row = rows.get(codename)
     const { line, setup } = clientSetup(distribution, facts)

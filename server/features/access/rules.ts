@@ -1,0 +1,59 @@
+import type { Principal } from '../../core/access.ts'
+import type { Db, Queryable } from '../../db/db.ts'
+import { cached } from '../../lib/cached.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/** Who may see one distribution. Three empty lists: everybody who is signed in. */
+export interface Rule {
+  readonly codename: string
+  /** Its published tree asks for a credential, too. */
+  readonly private: boolean
+  readonly roles: readonly string[]
+  readonly users: readonly string[]
+  readonly groups: readonly string[]
+}
+
+export interface Group { readonly name: string; readonly members: readonly string[] }
+
+/** What decides who sees what. */
+export interface AccessRules {
+  /** Codenames that are hidden from somebody. An admin sees everything. */
+  hiddenFrom(who: Principal): Promise<readonly string[]>
+  /** Distributions whose trees ask for a credential. */
+  privateTrees(): Promise<ReadonlySet<string>>
+  /** To be called after a change: the next question is answered anew. */
+  changed(): void
+}
+
+const FRESH_MS = 1_000
+const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users.length + groups.length === 0
+
+/** A token's own list of distributions is a permission that an admin gave: it opens what it names. */
+function maySee(who: Principal, rule: Rule, groups: readonly Group[]): boolean {
+  if (isOpen(rule) || rule.roles.includes(who.role)) return true
+  if (who.kind === 'token') return who.scope?.distributions?.includes(rule.codename) === true
+  return rule.users.includes(who.name) || groups.some(({ name, members }) => rule.groups.includes(name) && members.includes(who.name))
+}
+
+export function listRules(db: Queryable): Promise<Rule[]> {
+  return db.query<Rule>('select codename, private, roles, users, groups from distribution_access order by codename')
+}
+
+export function listGroups(db: Queryable): Promise<Group[]> {
+  return db.query<Group>('select name, members from access_group order by name')
+}
+
+/** The rules, read at most once a second, or at once after a change in this process. */
+export function createAccessRules({ db, clock }: { readonly db: Db; readonly clock: Clock }): AccessRules {
+  const read = () => cached({ clock, ms: FRESH_MS, read: async () => ({ rules: await listRules(db), groups: await listGroups(db) }) })
+  let known = read()
+  return {
+    async hiddenFrom(who) {
+      if (who.role === 'admin') return []
+      const { rules, groups } = await known()
+      return rules.filter(rule => !maySee(who, rule, groups)).map(rule => rule.codename)
+    },
+    privateTrees: async () => new Set((await known()).rules.filter(rule => rule.private).map(rule => rule.codename)),
+    changed: () => { known = read() },
+  }
+}

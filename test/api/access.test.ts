@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb } from '../support/packages.ts'
+
+const PASSWORD = 'Correct-horse-9'
+let it: Daemon
+let admin: string
+const tokens = new Map<string, string>()
+const tokenOf = (name: string): string => tokens.get(name) ?? ''
+
+async function login(username: string): Promise<string> {
+  return (await it.call<{ access_token: string }>('POST', '/auth/token', { body: { username, password: PASSWORD } })).body.access_token
+}
+const basic = (token: string): Record<string, string> => ({ Authorization: `Basic ${Buffer.from(`apt:${token}`).toString('base64')}` })
+const fetchTree = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, it.url), { headers })
+
+beforeAll(async () => {
+  it = await startDaemon()
+  admin = await it.setupAdmin()
+  for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader'], ['mona', 'maintainer'], ['otto', 'auditor'], ['gast', 'reader']] as const) {
+    await it.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
+    tokens.set(username, await login(username))
+  }
+  await it.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
+  await it.call('POST', '/distributions/init', { token: admin, body: { codename: 'noble' } })
+  await it.upload(await buildDeb({ name: 'open', version: '1.0' }), { token: admin, distribution: 'jammy' })
+  await it.upload(await buildDeb({ name: 'secretpkg', version: '1.0' }), { token: admin, distribution: 'noble' })
+  await it.call('PUT', '/access/groups/desk', { token: admin, body: { members: ['rita'] } })
+  const rule = await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: true, roles: ['maintainer'], groups: ['desk'] } })
+  expect(rule.body).toEqual({ codename: 'noble', private: true, roles: ['maintainer'], users: [], groups: ['desk'] })
+}, 120_000)
+afterAll(() => it.close())
+
+/** Every GET of the service that may tell of packages, as one caller gets it, in one text. */
+async function everything(token: string): Promise<string> {
+  const paths = [
+    '/packages/', '/packages/?distribution=noble', '/artifacts/', '/artifacts/?search=secretpkg', '/distributions/noble/packages', '/distributions/noble/generations', '/distributions/noble/setup',
+    '/artifacts/secretpkg', '/artifacts/secretpkg/1.0', '/artifacts/secretpkg/install', '/artifacts/secretpkg/dependencies', '/dashboard/summary', '/dashboard/stats', '/dashboard/history',
+    '/security/vulnerabilities', '/security/packages-posture', '/security/packages', '/security/review-queue', '/security/report', '/security/packages/secretpkg/1.0/cve', '/security/packages/secretpkg/1.0/decision',
+    '/sbom/preview', '/sbom/export', '/sbom/export?distribution=noble', '/sbom/secretpkg/1.0', '/artifacts/audit/logs', '/artifacts/audit/logs?q=secretpkg',
+  ]
+  const answers = await Promise.all(paths.map(path => it.call('GET', path, { token })))
+  // a refusal repeats what was asked, as it does for a name that never was
+  return answers.flatMap((answer, n) => answer.status === 200 ? [`${paths[n]} ${answer.text}`] : []).join('\n')
+}
+
+describe('a distribution that not everybody may see', () => {
+  test.each(['gast', 'ulf', 'otto'])('is nowhere in what %s gets: lists, counts, details, audit, reports, bills', async name => {
+    const text = await everything(tokenOf(name))
+    for (const line of text.split('\n')) expect(line.slice(line.indexOf(' ')), line.slice(0, 60)).not.toContain('secretpkg')
+    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(404)
+    expect((await it.call('GET', '/distributions/noble/packages', { token: tokenOf(name) })).status).toBe(404)
+    expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(1)
+    expect((await it.call<{ total: number }>('GET', '/artifacts/', { token: tokenOf(name) })).body.total).toBe(1)
+    expect((await it.call<{ distributions: { codename: string }[] }>('GET', '/distributions/', { token: tokenOf(name) })).body.distributions.map(one => one.codename)).not.toContain('noble')
+  })
+
+  test.each(['mona', 'rita'])('is there for %s, by role or by group', async name => {
+    expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(2)
+    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(200)
+  })
+
+  test('takes no upload from who may not see it, and looks absent to them', async () => {
+    const refused = await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), { token: tokenOf('ulf'), distribution: 'noble' })
+    expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('There is no distribution noble')])
+    expect((await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), { token: tokenOf('ulf'), distribution: 'jammy' })).status).toBe(201)
+  })
+
+  test('serves its tree to who may see it, and to nobody else', async () => {
+    const path = '/repos/dists/noble/InRelease'
+    const asked = await fetchTree(path)
+    expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="Gatehouse", charset="UTF-8"'])
+    const make = async (body: object) => (await it.call<{ token: string }>('POST', '/auth/api-tokens', { token: admin, body })).body.token
+    const scoped = await make({ name: 'machine', role: 'reader', scopes: { distributions: ['noble'] } })
+    const other = await make({ name: 'other', role: 'reader', scopes: { distributions: ['jammy'] } })
+    const plain = await make({ name: 'plain', role: 'reader' })
+    expect((await fetchTree(path, basic(scoped))).status).toBe(200)
+    for (const token of [other, plain]) expect((await fetchTree(path, basic(token))).status).toBe(404)
+    for (const wrong of ['svc_wrong', '']) expect((await fetchTree(path, basic(wrong))).status).toBe(401)
+    const [, deb = ''] = /Filename: (.*)/.exec(await (await fetchTree('/repos/dists/noble/main/binary-amd64/Packages', basic(scoped))).text()) ?? []
+    expect((await fetchTree(`/repos/${deb}`)).status).toBe(401)
+    expect((await fetchTree(`/repos/${deb}`, basic(scoped))).headers.get('cache-control')).toContain('private')
+    for (const clever of ['/repos/dists/noble@1/InRelease', '/repos/dists/%6eoble/InRelease', `/repos/pool/noble/main/s/secretpkg/secretpkg_1.0_amd64.deb`]) expect([401, 404]).toContain((await fetchTree(clever)).status)
+    expect((await fetchTree('/repos/dists/jammy/InRelease')).status).toBe(200)
+  })
+
+  test('is open again when its rule is emptied, and every change is in the audit log', async () => {
+    await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: false, roles: [], groups: [] } })
+    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(200)
+    expect((await fetchTree('/repos/dists/noble/InRelease')).status).toBe(200)
+    const log = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', { token: admin })
+    expect(log.body.items).toHaveLength(3)
+  })
+})

@@ -77,7 +77,8 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       max_age_days: settings.now().validation.vuln_data_max_age_days,
       database: {
         generation: meta?.generation ?? null, created: meta?.created ?? null, signature: meta?.bundle?.signature ?? null,
-        ecosystems: Object.entries(meta?.ecosystems ?? {}).map(([name, { rows, sources }]) => ({ name, rows, sources: Object.fromEntries(Object.entries(sources).map(([source, share]) => [source, share.rows])) })),
+        ecosystems: Object.entries(meta?.ecosystems ?? {})
+          .map(([name, { rows, sources }]) => ({ name, rows, sources: Object.fromEntries(Object.entries(sources).map(([source, share]) => [source, share.rows])) })),
         sources: Object.entries(meta?.sources ?? {}).map(([name, facts]) => printSource(name, facts)),
       },
       intel: { epss: meta?.intel.epss ?? null, kev: meta?.intel.kev ?? null },

@@ -166,6 +166,8 @@ export async function unpackBundle(chunks: AsyncIterable<Buffer>, folder: string
 /** A file to put into a bundle. */
 export interface BundleInput { readonly from: string; readonly path: string; readonly source?: string; readonly source_date?: string; readonly licence?: string }
 
+export interface PackOptions { readonly created: string; readonly sign?: (manifest: Buffer) => Promise<string> }
+
 async function digest(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
@@ -176,7 +178,7 @@ async function digest(path: string): Promise<string> {
  * Writes a bundle to `to`, the manifest first.
  * @param sign gives the armoured detached signature over the manifest; without it the bundle is not signed
  */
-export async function packBundle(to: string, inputs: readonly BundleInput[], { created, sign }: { readonly created: string; readonly sign?: (manifest: Buffer) => Promise<string> }): Promise<BundleManifest> {
+export async function packBundle(to: string, inputs: readonly BundleInput[], { created, sign }: PackOptions): Promise<BundleManifest> {
   const files: BundleFile[] = []
   for (const { from, path, ...about } of [...inputs].sort((a, b) => a.path < b.path ? -1 : 1)) {
     files.push({ path: checkPath(path), sha256: await digest(from), size: (await stat(from)).size, ...about })

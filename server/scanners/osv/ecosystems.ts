@@ -5,25 +5,29 @@ import type { OrderId } from './orders.ts'
 export type Ecosystem = string
 
 /** What an ecosystem's advisories can and cannot say. */
-interface Family {
+export interface Family {
   readonly order: OrderId
   /** Language ecosystems join advisories by their aliases; distributions list CVEs. */
   readonly kind: 'distribution' | 'language'
   /** How a name is spelled in the tables. */
   readonly spell?: (name: string) => string
+  /** Its updates list builds: in module streams, in flavours, with an epoch that the header of their source does not have. */
+  readonly listsBuilds?: true
+  /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
+  readonly marksRebuilds?: true
 }
 
 const FAMILIES: Readonly<Record<string, Family>> = {
-  debian: { order: 'deb', kind: 'distribution' },
-  ubuntu: { order: 'deb', kind: 'distribution' },
+  debian: { order: 'deb', kind: 'distribution', marksRebuilds: true },
+  ubuntu: { order: 'deb', kind: 'distribution', marksRebuilds: true },
   alpine: { order: 'apk', kind: 'distribution' },
-  almalinux: { order: 'rpm', kind: 'distribution' },
-  rocky: { order: 'rpm', kind: 'distribution' },
-  redhat: { order: 'rpm', kind: 'distribution' },
-  centos: { order: 'rpm', kind: 'distribution' },
-  oracle: { order: 'rpm', kind: 'distribution' },
-  fedora: { order: 'rpm', kind: 'distribution' },
-  opensuse: { order: 'rpm', kind: 'distribution' },
+  almalinux: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  rocky: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  redhat: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  centos: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  oracle: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  fedora: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  opensuse: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   npm: { order: 'semver', kind: 'language' },
   // PEP 503: https://peps.python.org/pep-0503/#normalized-names
   pypi: { order: 'pep440', kind: 'language', spell: name => name.toLowerCase().replace(/[-_.]+/g, '-') },

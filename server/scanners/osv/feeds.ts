@@ -5,8 +5,8 @@ import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ecosystemOf } from './ecosystems.ts'
 import { loadFeedStates, saveFeedStates, type FeedState } from './feed-state.ts'
-import type { ImportFile } from './import.ts'
 import type { Importer } from './importer.ts'
+import type { ImportFile } from './readers.ts'
 
 /** Addresses, as the settings hold them; an empty one is not asked. */
 export interface FeedAddresses {
@@ -34,7 +34,7 @@ export function listFeeds(at: FeedAddresses): Feed[] {
   }
   if (at.debian_tracker_url !== '') feeds.push({ url: at.debian_tracker_url, source: 'debian/tracker', label: 'debian/tracker.json' })
   if (at.alpine_secdb_url !== '') {
-    const releases = DISTRIBUTIONS.filter(({ family }) => family === 'apk').map(distribution => ecosystemOf(distribution).ecosystem.replace(/^alpine-/, 'v'))
+    const releases = DISTRIBUTIONS.map(distribution => ecosystemOf(distribution).ecosystem).filter(name => name.startsWith('alpine-')).map(name => name.replace('alpine-', 'v'))
     for (const release of releases) {
       for (const repository of ['main', 'community']) {
         feeds.push({ url: below(at.alpine_secdb_url, `${release}/${repository}.json`), source: `alpine/${release}/${repository}`, label: `alpine/${release}/${repository}.json` })
@@ -51,9 +51,16 @@ export function listFeeds(at: FeedAddresses): Feed[] {
   return feeds
 }
 
+export interface FetchedFeed { readonly status: number; readonly notModified: boolean; readonly etag: string | undefined; readonly lastModified: string | undefined }
+export interface FetchFeedOptions {
+  readonly to: string
+  readonly etag?: string | undefined
+  readonly lastModified?: string | undefined
+  readonly limitBytes: number
+  readonly signal: AbortSignal
+}
 /** How a feed is asked: the guarded fetch of `outbound/`, as far as it is needed here. */
-export type FetchFeed = (url: string, options: { readonly to: string; readonly etag?: string | undefined; readonly lastModified?: string | undefined; readonly limitBytes: number; readonly signal: AbortSignal }) =>
-Promise<{ readonly status: number; readonly notModified: boolean; readonly etag: string | undefined; readonly lastModified: string | undefined }>
+export type FetchFeed = (url: string, options: FetchFeedOptions) => Promise<FetchedFeed>
 
 export interface FeedsDeps {
   readonly security: string

@@ -1,6 +1,7 @@
 import type { Severity } from '../../core/findings.ts'
 import { cveOf, type Advisory, type Row, type Sink, type Span } from './advisory.ts'
 import { familyOf, readEcosystem, spellName, type Ecosystem } from './ecosystems.ts'
+import type { FeedContext } from './from-feeds.ts'
 import { modulesOf } from './modules.ts'
 import type { OrderId, Orders } from './orders.ts'
 import { isWithin, spansOf } from './ranges.ts'
@@ -131,12 +132,12 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   const isBinary = BY_BINARY.test(ecosystem)
   const severity = readUrgency(affected)
   const ratings = readRatings(affected, record)
-  const modules = family.order === 'rpm' ? modulesOf(read.spans, specific.rpm_modularity, advisory.summary) : undefined
+  const modules = family.listsBuilds === true ? modulesOf(read.spans, specific.rpm_modularity, advisory.summary) : undefined
   const shared = {
     ...orderId === family.order ? {} : { order: orderId }, ...severity === undefined ? {} : { severity }, ...ratings === undefined ? {} : { ratings },
     ...modules === undefined ? {} : { modules },
   }
-  const binaries = family.order === 'rpm' && !isBinary ? readBinaries(affected) : []
+  const binaries = family.listsBuilds === true && !isBinary ? readBinaries(affected) : []
   if (binaries.length > 0) {
     return binaries.filter(([, version]) => orders[family.order].isVersion(version)).map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
   }
@@ -152,7 +153,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
  * @returns its id and when it was modified, or undefined when it is no record
  * Source: https://ossf.github.io/osv-schema/, 1.7.5
  */
-export function readOsvRecord(value: unknown, { source, orders, sink }: { readonly source: string; readonly orders: Orders; readonly sink: Sink }): { readonly id: string; readonly modified?: string } | undefined {
+export function readOsvRecord(value: unknown, { source, orders, sink }: FeedContext): { readonly id: string; readonly modified?: string } | undefined {
   const record = fieldsOf(value)
   const { id, modified } = record
   if (typeof id !== 'string' || id === '' || id.length > 200) {

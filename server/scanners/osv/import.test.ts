@@ -12,10 +12,11 @@ import { compareVersions as deb } from '../../formats/deb/version.ts'
 import { compareVersions as rpm } from '../../formats/rpm/version.ts'
 import { packBundle } from './bundle.ts'
 import { createDatabase } from './database.ts'
-import { importData, OlderData, type ImportFile, type ImportResult } from './import.ts'
+import { importData, OlderData, type ImportResult } from './import.ts'
 import { matchPackage } from './match.ts'
 import { createOrders } from './orders.ts'
 import { createPlace, currentGeneration } from './place.ts'
+import type { ImportFile } from './readers.ts'
 import { createThreatIntel } from './threat-intel.ts'
 
 const compare = { deb, rpm, apk }

@@ -3,7 +3,8 @@ import { fail } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { Malformed } from '../../lib/limited.ts'
-import { ImportRunning, OlderData, type ImportFile, type ImportJob, type ImportResult } from './import.ts'
+import { ImportRunning, OlderData, type ImportResult } from './import.ts'
+import type { ImportFile, ImportJob } from './readers.ts'
 
 /** What comes back over a thread's border, where errors lose their class. */
 export type ImportAnswer =

@@ -31,11 +31,13 @@ export function writeKev(folder: string, value: unknown, { importedAt, sofar }: 
   return { version: typeof version === 'string' ? version : '', date, entries: lines.length, imported_at: importedAt }
 }
 
+export interface EpssOptions { readonly label: string; readonly importedAt: string; readonly sofar?: EpssFacts | undefined }
+
 /**
  * The scores of one day: `#model_version:v2026.06.15,score_date:2026-08-17T12:03:47Z` (old files have no such line, and times
  * with `+0000`), the names of the columns, then `CVE,epss,percentile`. Source: https://www.first.org/epss/data_stats
  */
-export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array>, { label, importedAt, sofar }: { readonly label: string; readonly importedAt: string; readonly sofar?: EpssFacts | undefined }): Promise<EpssFacts> {
+export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array>, { label, importedAt, sofar }: EpssOptions): Promise<EpssFacts> {
   const scores: EpssLine[] = []
   const decoder = new StringDecoder('utf8')
   let model: string | undefined

@@ -1,8 +1,8 @@
 import { worse, type Finding, type Severity } from '../../core/findings.ts'
 import { cveOf, type Advisory } from './advisory.ts'
-import { familyOf, type Ecosystem } from './ecosystems.ts'
+import { familyOf, type Ecosystem, type Family } from './ecosystems.ts'
 import { isSameStream } from './modules.ts'
-import type { OrderId, Orders, VersionOrder } from './orders.ts'
+import type { Orders, VersionOrder } from './orders.ts'
 import { isWithin } from './ranges.ts'
 import { bestScore, ratingOf } from './severity.ts'
 import type { StoredRow } from './shards.ts'
@@ -26,8 +26,7 @@ export interface Matched {
 }
 
 const ENGINE = 'osv'
-/** A rebuild of the same source: `1.2-3+b1`. Source: Debian Developer's Reference, 5.10.2.1 */
-const BIN_NMU = /\+b\d+$/
+const REBUILD = /\+b\d+$/
 /** Builds for those who ask for them, with an epoch or release of their own; they only compare among themselves. */
 const FLAVOURS = [/\.ksplice\d*\./, /_fips$|\.fips|fips(?=\.|$)/, /\.cloud$|\.cloud\./]
 
@@ -36,24 +35,24 @@ const flavourOf = (version: string): string => FLAVOURS.map(pattern => pattern.t
 
 /** What the order needs of a query and its rows. */
 interface Reading {
-  readonly id: OrderId
+  readonly family: Family
   readonly order: VersionOrder
   readonly query: PackageQuery
   readonly source: { readonly name: string; readonly version: string }
 }
 
 /** What is compared: the version of the source for rows that name sources. A source RPM's header has no epoch. */
-function versionFor(row: StoredRow, { id, query, source }: Reading): string {
+function versionFor(row: StoredRow, { family, query, source }: Reading): string {
   if (row.by === 'binary') return query.version
-  return id === 'rpm' ? withoutEpoch(source.version) : source.version
+  return family.listsBuilds === true ? withoutEpoch(source.version) : source.version
 }
 
 /** Whether a row speaks of this build at all: name, architecture, module stream and flavour. */
 function speaksOf(row: StoredRow, reading: Reading): boolean {
-  const { id, query, source } = reading
+  const { family, query, source } = reading
   if (row.name !== (row.by === 'source' ? source.name : query.name)) return false
   if (row.archs !== undefined && query.arch !== undefined && !row.archs.includes(query.arch)) return false
-  if (id !== 'rpm') return true
+  if (family.listsBuilds !== true) return true
   const to = row.spans[0]?.to
   if (to !== undefined && flavourOf(to) !== flavourOf(query.version)) return false
   return isSameStream({ name: query.name, version: query.version, ...query.module === undefined ? {} : { module: query.module } }, { modules: row.modules, to })
@@ -66,7 +65,7 @@ function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
   const version = versionFor(row, reading)
   if (row.versions?.some(one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0)) === true) return 'affected'
   if (!order.isVersion(version)) return row.spans.length === 0 ? 'fine' : 'unreadable'
-  const spans = reading.id === 'rpm' && row.by === 'source' ? row.spans.map(({ to, ...span }) => to === undefined ? span : { ...span, to: withoutEpoch(to) }) : row.spans
+  const spans = reading.family.listsBuilds === true && row.by === 'source' ? row.spans.map(({ to, ...span }) => to === undefined ? span : { ...span, to: withoutEpoch(to) }) : row.spans
   return isWithin(version, spans, order) ? 'affected' : 'fine'
 }
 
@@ -74,10 +73,10 @@ interface Judged { readonly row: StoredRow; readonly answer: Answer }
 
 /**
  * An update may list several builds of one package, each of which has the fix: a package that is at one of them is fixed. Holds
- * for RPM updates, whose rows are builds.
+ * where updates list builds.
  */
-function acrossBuilds(judged: readonly Judged[], id: OrderId): readonly Judged[] {
-  if (id !== 'rpm') return judged
+function acrossBuilds(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
+  if (listsBuilds !== true) return judged
   const fixed = new Set(judged.filter(({ answer, row }) => answer === 'fine' && row.spans.length > 0).map(({ row }) => `${row.advisory.id}\0${row.by}`))
   return judged.map(one => one.answer === 'affected' && fixed.has(`${one.row.advisory.id}\0${one.row.by}`) ? { row: one.row, answer: 'fine' } : one)
 }
@@ -175,11 +174,11 @@ function findingOf(id: string, affected: readonly StoredRow[], reading: Reading,
 export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
   const family = familyOf(query.ecosystem)
   if (family === undefined) return { findings: [], isUnreadable: false }
-  const own = query.source ?? { name: query.name, version: family.order === 'deb' ? query.version.replace(BIN_NMU, '') : query.version }
-  const source = family.order === 'deb' && own.version === query.version ? { ...own, version: own.version.replace(BIN_NMU, '') } : own
-  const reading: Reading = { id: family.order, order: orders[family.order], query, source }
+  const own = query.source ?? { name: query.name, version: query.version }
+  const source = family.marksRebuilds === true && own.version === query.version ? { ...own, version: own.version.replace(REBUILD, '') } : own
+  const reading: Reading = { family, order: orders[family.order], query, source }
   const speaking = rows.filter(row => speaksOf(row, reading))
-  const judged = acrossBuilds(speaking.map(row => ({ row, answer: judge(row, reading, orders) })), family.order)
+  const judged = acrossBuilds(speaking.map(row => ({ row, answer: judge(row, reading, orders) })), family)
   const classOf = classesOf(family.kind === 'language' ? speaking.map(({ advisory }) => advisory) : [])
   const byId = new Map<string, Judged[]>()
   for (const one of judged) {

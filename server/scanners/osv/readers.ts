@@ -1,0 +1,201 @@
+import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import { malformed, quote } from '../../lib/limited.ts'
+import { readZip } from '../../lib/zip.ts'
+import { ecosystemOf, familyOf, type Ecosystem } from './ecosystems.ts'
+import { readAlpineSecdb, readDebianTracker } from './from-feeds.ts'
+import { readOsvRecord } from './from-osv.ts'
+import { readUpdateinfo } from './from-updateinfo.ts'
+import { writeEpss, writeKev } from './intel-tables.ts'
+import type { Meta, SourceFacts } from './meta.ts'
+import type { Orders } from './orders.ts'
+import { readUnpacked, type FeedKind, type Recognised } from './recognise.ts'
+import type { Tables } from './tables.ts'
+
+/** One file of an upstream, or a bundle of them. */
+export interface ImportFile {
+  readonly path: string
+  /** The name it came with, or its place in a bundle: says which source it is where the content does not. */
+  readonly label: string
+  /** Of when it is, where somebody knows. ISO 8601. */
+  readonly as_of?: string
+  /** It is all there is of its source, so what was loaded of that and is not in it goes. */
+  readonly whole?: boolean
+  /** For updateinfo.xml that does not say which distribution it is for: a codename. */
+  readonly distribution?: string
+}
+
+export interface ImportJob {
+  /** `/repos/security` */
+  readonly security: string
+  readonly files: readonly ImportFile[]
+  /** Take older data than what is loaded. */
+  readonly force: boolean
+  /** Armoured keys, one of which must have signed a bundle; empty: signatures are not looked at. */
+  readonly key: string
+  readonly now: string
+}
+
+const OSV_LIMITS = { what: 'the zip', maxEntries: 2_000_000, maxEntryBytes: 32 * 2 ** 20, maxTotalBytes: 32 * 2 ** 30 }
+const MOST_JSON = 64 * 2 ** 20
+
+async function readJson(path: string, { compression }: Recognised): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of readUnpacked(path, compression)) {
+    chunks.push(chunk)
+    if ((size += chunk.length) > MOST_JSON) malformed('the JSON file is larger than any such feed')
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch (error) {
+    return malformed('the JSON file is damaged', error)
+  }
+}
+
+/** What has been read of one source. */
+export interface Loaded {
+  readonly name: string
+  readonly kind: SourceFacts['kind']
+  readonly whole: boolean
+  readonly dated: boolean
+  as_of: string
+  records: number
+  rows: number
+  skipped: SourceFacts['skipped']
+  readonly files: string[]
+}
+
+/** One import while it runs. */
+export interface Run {
+  readonly job: ImportJob
+  readonly orders: Orders
+  readonly tables: Tables
+  readonly folder: string
+  readonly before: Meta | undefined
+  readonly loaded: Map<string, Loaded>
+  /** Ids of the OSV records that were read, with when they were changed: they replace those of the same id. */
+  readonly ids: Map<string, string>
+  intel: Meta['intel']
+  /** What of it came in with this import. */
+  fresh: Meta['intel']
+  readonly notes: string[]
+}
+
+/** The later of two ISO 8601 dates. */
+export const later = (a: string, b: string): string => a > b ? a : b
+
+/** Dates of content are claims; none lies in the future. */
+function clamp(date: string, now: string): string {
+  const at = new Date(date)
+  return Number.isNaN(at.getTime()) ? '' : at.toISOString() > now ? now : at.toISOString()
+}
+
+/** The ecosystem of `updateinfo/<codename>/…`, by one of our codenames or an ecosystem's own name. */
+function ecosystemNamed(name: string | undefined): Ecosystem | undefined {
+  const distribution = DISTRIBUTIONS.find(({ codename }) => codename === name)
+  if (distribution !== undefined) return ecosystemOf(distribution).ecosystem
+  return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true ? name : undefined
+}
+
+interface Note { readonly name: string; readonly kind: SourceFacts['kind']; readonly file: ImportFile & { readonly sha256: string }; readonly as_of: string; readonly records: number }
+
+function note(run: Run, { name, kind, file, as_of, records }: Note): void {
+  const { rows, skipped } = run.tables.taken()
+  const known = run.loaded.get(name)
+  const asOf = clamp(file.as_of ?? as_of, run.job.now) || run.job.now
+  if (known === undefined) {
+    run.loaded.set(name, { name, kind, whole: file.whole === true, dated: file.as_of !== undefined, as_of: asOf, records, rows, skipped, files: [file.sha256] })
+    return
+  }
+  known.as_of = later(known.as_of, asOf)
+  known.records = kind === 'kev' || kind === 'epss' ? records : known.records + records
+  known.rows += rows
+  const sum: Record<string, number> = { ...known.skipped }
+  for (const [why, count] of Object.entries(skipped)) sum[why] = (sum[why] ?? 0) + count
+  known.skipped = sum
+  known.files.push(file.sha256)
+}
+
+/** A file with its digest, recognised. */
+export type HashedFile = ImportFile & { readonly sha256: string; readonly is: Recognised }
+
+/** OSV: `osv/<Name>/all.zip` says its name; a zip that stands alone is called after the first record's ecosystem. */
+async function readOsv(run: Run, file: HashedFile): Promise<void> {
+  const { orders, tables } = run
+  let name = /(?:^|\/)osv\/([^/]+)\/all\.zip$/i.exec(file.label)?.[1]
+  let newest = ''
+  let records = 0
+  const take = (bytes: Buffer): void => {
+    let value: unknown
+    try {
+      value = JSON.parse(bytes.toString('utf8'))
+    } catch {
+      return tables.skip('malformed')
+    }
+    name ??= firstEcosystem(value)
+    const read = readOsvRecord(value, { source: `osv/${name ?? 'mixed'}`, orders, sink: tables })
+    if (read === undefined) return
+    records++
+    if (read.modified !== undefined && read.modified > newest) newest = read.modified
+    run.ids.set(read.id, read.modified ?? '')
+  }
+  if (file.is.kind === 'osv-record') take(Buffer.from(JSON.stringify(await readJson(file.path, file.is))))
+  else {
+    await readZip(file.path, OSV_LIMITS, (entry, bytes) => {
+      // what else a zip holds, such as an index of it, is no record
+      if (!entry.endsWith('.json') || !/^\s*\{/.test(bytes.toString('utf8', 0, 64)) || !bytes.includes('"id"')) return
+      take(bytes)
+    })
+  }
+  if (records === 0) malformed(`${quote(file.label)} holds no OSV record`)
+  note(run, { name: `osv/${name ?? 'mixed'}`, kind: 'osv', file, as_of: newest, records })
+}
+
+function firstEcosystem(value: unknown): string | undefined {
+  const affected = (value as { affected?: unknown } | null)?.affected
+  const first = Array.isArray(affected) ? (affected as readonly { package?: { ecosystem?: unknown } }[])[0]?.package?.ecosystem : undefined
+  return typeof first === 'string' ? first.split(':', 1)[0]?.replace(/[^A-Za-z0-9. -]/g, '') : undefined
+}
+
+async function readAlpine(run: Run, file: HashedFile): Promise<void> {
+  const value = await readJson(file.path, file.is)
+  const { distroversion, reponame } = value as Record<string, unknown>
+  const name = `alpine/${String(distroversion).replace(/[^\w.-]/g, '')}/${String(reponame).replace(/[^\w.-]/g, '')}`
+  const records = readAlpineSecdb(value, { source: name, orders: run.orders, sink: run.tables })
+  note(run, { name, kind: 'alpine-secdb', file: { ...file, whole: true }, as_of: '', records })
+}
+
+async function readUpdates(run: Run, file: HashedFile): Promise<void> {
+  const named = /(?:^|\/)updateinfo\/([^/]+)\//.exec(file.label)?.[1]
+  const given = file.distribution ?? named
+  const ecosystem = ecosystemNamed(given)
+  if (file.distribution !== undefined && ecosystem === undefined) malformed(`there is no RPM distribution ${quote(file.distribution)}`)
+  const name = `updateinfo/${ecosystem ?? given ?? 'several'}`
+  const { records, newest } = await readUpdateinfo(readUnpacked(file.path, file.is.compression), { source: name, orders: run.orders, sink: run.tables }, ecosystem)
+  note(run, { name, kind: 'updateinfo', file, as_of: newest, records })
+}
+
+/** What each kind of file is read by. */
+export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, file: HashedFile) => Promise<void>>> = {
+  'osv': readOsv,
+  'osv-record': readOsv,
+  'debian-tracker': async (run, file) => {
+    const records = await readDebianTracker(readUnpacked(file.path, file.is.compression), { source: 'debian/tracker', orders: run.orders, sink: run.tables })
+    note(run, { name: 'debian/tracker', kind: 'debian-tracker', file: { ...file, whole: true }, as_of: '', records })
+  },
+  'alpine-secdb': readAlpine,
+  'updateinfo': readUpdates,
+  'kev': async (run, file) => {
+    const kev = writeKev(run.folder, await readJson(file.path, file.is), { importedAt: run.job.now, sofar: run.fresh.kev })
+    run.fresh = { ...run.fresh, kev }
+    run.intel = { ...run.intel, kev }
+    note(run, { name: 'kev', kind: 'kev', file: { path: file.path, label: file.label, sha256: file.sha256, whole: true }, as_of: kev.date, records: kev.entries })
+  },
+  'epss': async (run, file) => {
+    const epss = await writeEpss(run.folder, readUnpacked(file.path, file.is.compression), { label: file.label, importedAt: run.job.now, sofar: run.fresh.epss })
+    run.fresh = { ...run.fresh, epss }
+    run.intel = { ...run.intel, epss }
+    note(run, { name: 'epss', kind: 'epss', file: { path: file.path, label: file.label, sha256: file.sha256, whole: true }, as_of: `${epss.date}T00:00:00.000Z`, records: epss.entries })
+  },
+}
+

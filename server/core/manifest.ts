@@ -70,6 +70,8 @@ export interface Description {
   readonly description: string
   readonly source: string
   readonly source_version: string
+  /** Other sources whose code was built into it, in the versions that were used. */
+  readonly built_using?: readonly { readonly name: string; readonly version: string }[]
   readonly homepage?: string
   readonly maintainer?: string
   readonly section?: string

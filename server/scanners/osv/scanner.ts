@@ -94,7 +94,9 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
       const { coverage, said } = await covers(subject.distribution)
       const snapshot = await open()
       if (snapshot === undefined || coverage === 'no_data' || coverage === 'not_covered') return { coverage, said, findings: [] }
-      const queries = [queryOf(subject), ...subject.embedded ?? []]
+      const own = queryOf(subject)
+      const built = (subject.about.built_using ?? []).map(source => ({ ecosystem: own.ecosystem, ...source }))
+      const queries = [own, ...built, ...subject.embedded ?? []]
       let answers: readonly Matched[]
       try {
         answers = await Promise.all(queries.map(query => ask(snapshot, query)))

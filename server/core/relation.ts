@@ -1,6 +1,17 @@
 /** How a relation compares versions. `<` and `>` are strict. */
 export type RelationOp = '<' | '<=' | '=' | '>=' | '>'
 
+/** Whether an order of two versions, <0, 0 or >0, is what `op` asks for. */
+export function holds(order: number, op: RelationOp): boolean {
+  switch (op) {
+    case '<': return order < 0
+    case '<=': return order <= 0
+    case '=': return order === 0
+    case '>=': return order >= 0
+    case '>': return order > 0
+  }
+}
+
 /** One need: a name, perhaps with an architecture qualifier and a version bound. */
 export interface Relation {
   readonly name: string

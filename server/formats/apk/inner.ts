@@ -3,7 +3,8 @@ import { readGzipMember } from '../../lib/gzip-members.ts'
 import { limited } from '../../lib/limited.ts'
 import { openWindow, type FileWindow } from '../../lib/window.ts'
 import type { InnerStream } from '../format.ts'
-import { CONTROL_BYTES, findMembers, refuse, unpackData, type ApkMembers } from './members.ts'
+import { refuse } from '../refuse.ts'
+import { CONTROL_BYTES, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO } from './pkginfo.ts'
 
 /** Opens the file anew for each stream, so that one may be read late, twice or never. */

@@ -5,8 +5,9 @@ import { createTarReader } from '../../lib/tar.ts'
 import { openWindow, type FileWindow } from '../../lib/window.ts'
 import { createPayload } from '../deb/payload.ts'
 import type { EmbeddedSignature, Inspection } from '../format.ts'
+import { refuse } from '../refuse.ts'
 import type { ApkFacts } from './facts.ts'
-import { DATA_ENTRIES, digestOf, findMembers, refuse, unpackData, type ApkMembers } from './members.ts'
+import { DATA_ENTRIES, digestOf, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO, dataHashOf, describe, factsOf, identityOf, parsePkginfo } from './pkginfo.ts'
 
 const SECONDS = 60

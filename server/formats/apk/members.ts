@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { inflateRawSync, constants } from 'node:zlib'
-import { fail } from '../../core/errors.ts'
 import { readGzipMember } from '../../lib/gzip-members.ts'
-import { limited, Malformed, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
+import { limited, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
 import type { FileWindow } from '../../lib/window.ts'
 
@@ -145,10 +144,4 @@ export async function digestOf(file: FileWindow, { offset, size }: Stretch, { al
     deadline.check()
   }
   return hash.digest()
-}
-
-/** Turns what a reader found wrong into the refusal of this file; everything else passes. */
-export function refuse(filename: string, error: unknown): never {
-  if (error instanceof Malformed) return fail('bad_package', { filename: filename.slice(0, 200), why: error.why }, error)
-  throw error
 }

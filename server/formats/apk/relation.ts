@@ -1,4 +1,4 @@
-import type { Alternatives, Provided, Relation, RelationOp } from '../../core/relation.ts'
+import { holds, type Alternatives, type Provided, type Relation, type RelationOp } from '../../core/relation.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { beginsAs, compareVersions, complainVersion } from './version.ts'
 
@@ -53,16 +53,6 @@ export function parseProvides(words: readonly string[]): Provided[] {
     }
     return { name, ...(version === undefined ? {} : { version }) }
   })
-}
-
-function holds(order: number, op: RelationOp): boolean {
-  switch (op) {
-    case '<': return order < 0
-    case '<=': return order <= 0
-    case '=': return order === 0
-    case '>=': return order >= 0
-    case '>': return order > 0
-  }
 }
 
 /**

@@ -3,8 +3,9 @@ import type { SpooledFile } from '../../files/spool.ts'
 import { limited } from '../../lib/limited.ts'
 import { unpack } from '../../lib/decompress.ts'
 import type { Packed } from '../../lib/decompress.ts'
+import { refuse } from '../refuse.ts'
 import type { DebMembers } from './members.ts'
-import { openDeb, refuse } from './members.ts'
+import { openDeb } from './members.ts'
 import { CONTROL_BYTES, DATA_BYTES } from './inspect.ts'
 
 /** Opens the file anew for each stream, so that one may be read late, twice or never. */

@@ -7,10 +7,11 @@ import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar.ts'
 import { unpack } from '../../lib/decompress.ts'
 import type { Packed } from '../../lib/decompress.ts'
+import { refuse } from '../refuse.ts'
 import { MAX_CONTROL, describe, identityOf, parseControl, printControl } from './control.ts'
 import type { DebFacts } from './facts.ts'
 import type { DebMembers } from './members.ts'
-import { openDeb, refuse } from './members.ts'
+import { openDeb } from './members.ts'
 import { cleanName, createPayload } from './payload.ts'
 
 /** The budgets of `Format.inspect`. */

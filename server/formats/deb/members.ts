@@ -1,6 +1,5 @@
-import { Malformed, malformed, quote } from '../../lib/limited.ts'
+import { malformed, quote } from '../../lib/limited.ts'
 import type { Compression, Packed } from '../../lib/decompress.ts'
-import { fail } from '../../core/errors.ts'
 import { listAr } from '../../lib/ar.ts'
 import type { ArMember } from '../../lib/ar.ts'
 import { openWindow } from '../../lib/window.ts'
@@ -69,10 +68,4 @@ export async function openDeb(path: string): Promise<DebMembers> {
     await file.close()
     throw error
   }
-}
-
-/** Turns what a reader found wrong into the refusal of this file; everything else passes. */
-export function refuse(filename: string, error: unknown): never {
-  if (error instanceof Malformed) return fail('bad_package', { filename: filename.slice(0, 200), why: error.why }, error)
-  throw error
 }

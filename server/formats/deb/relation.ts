@@ -1,4 +1,4 @@
-import type { Alternatives, Provided, Relation, RelationOp } from '../../core/relation.ts'
+import { holds, type Alternatives, type Provided, type Relation, type RelationOp } from '../../core/relation.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { compareVersions, complainVersion } from './version.ts'
 
@@ -52,16 +52,6 @@ export function parseConflicts(text: string, field: string): Alternatives[] {
   const conflicts = parseRelations(text, field)
   if (conflicts.some(alternatives => alternatives.length > 1)) malformed(`the field ${field} holds alternatives (|), which it may not`)
   return conflicts
-}
-
-function holds(order: number, op: RelationOp): boolean {
-  switch (op) {
-    case '<': return order < 0
-    case '<=': return order <= 0
-    case '=': return order === 0
-    case '>=': return order >= 0
-    case '>': return order > 0
-  }
 }
 
 /**

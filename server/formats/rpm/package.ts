@@ -1,6 +1,5 @@
-import { fail } from '../../core/errors.ts'
 import type { Compression, Packed } from '../../lib/decompress.ts'
-import { Malformed, malformed, quote } from '../../lib/limited.ts'
+import { malformed, quote } from '../../lib/limited.ts'
 import { openWindow } from '../../lib/window.ts'
 import type { FileWindow } from '../../lib/window.ts'
 import type { PayloadDigests } from './digests.ts'
@@ -99,10 +98,4 @@ export async function openRpm(path: string): Promise<RpmPackage> {
     await file.close()
     throw error
   }
-}
-
-/** Turns what a reader found wrong into the refusal of this file; everything else passes. */
-export function refuse(filename: string, error: unknown): never {
-  if (error instanceof Malformed) return fail('bad_package', { filename: filename.slice(0, 200), why: error.why }, error)
-  throw error
 }

@@ -1,4 +1,4 @@
-import type { RelationOp } from '../../core/relation.ts'
+import { holds, type RelationOp } from '../../core/relation.ts'
 
 /**
  * rpm versions: `[epoch:]version[-release]`.
@@ -85,13 +85,7 @@ export function isWithin(have: string, op: RelationOp, need: string): boolean {
     // `foo = 1.0` is some release of it, so whatever release is asked for may be meant
     else if (y.release !== undefined) return true
   }
-  switch (op) {
-    case '<': return order < 0
-    case '<=': return order <= 0
-    case '=': return order === 0
-    case '>=': return order >= 0
-    case '>': return order > 0
-  }
+  return holds(order, op)
 }
 
 /*

@@ -22,8 +22,8 @@ import { createMetrics } from '../record/metrics.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 
-async function openDatabase(env: Env, layout: Layout): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
-  const embedded = env.databaseUrl === undefined ? await startEmbedded({ folder: layout.database }) : undefined
+async function openDatabase(env: Env, layout: Layout, log: Log): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
+  const embedded = env.databaseUrl === undefined ? await startEmbedded({ folder: layout.database, onTrouble: trouble => log.error({ trouble }, 'the embedded database') }) : undefined
   const db = createDb(embedded ?? { url: env.databaseUrl ?? '' })
   try {
     await migrate(db)
@@ -46,7 +46,7 @@ export async function layFoundation(env: Env, log: Log) {
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   if (env.production && env.settingsKey === undefined) log.warn('SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it')
-  const { db, embedded } = await openDatabase(env, layout)
+  const { db, embedded } = await openDatabase(env, layout, log)
   const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)

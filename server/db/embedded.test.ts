@@ -80,6 +80,30 @@ describe('the embedded PostgreSQL', () => {
     await withServer(server => ask(server, 'select 1'))
   })
 
+  test('is started again when somebody kills it, with everything that was committed', async () => {
+    const troubles: string[] = []
+    const server = await startEmbedded({ folder, onTrouble: trouble => { troubles.push(trouble) } })
+    const db = createDb(server)
+    try {
+      await db.query('create table kept as select 42 as answer')
+      const before = server.pid
+      process.kill(before, 'SIGKILL')
+      await gone(before)
+      for (;;) { // the first statements meet the hole
+        const rows = await db.query('select answer from kept').catch(() => undefined)
+        if (rows === undefined) { await new Promise(resolve => setTimeout(resolve, 20)); continue }
+        expect(rows).toEqual([{ answer: 42 }])
+        break
+      }
+      expect(server.pid).not.toBe(before)
+      expect(troubles[0]).toMatch(/PostgreSQL ended with SIGKILL; it is started again/)
+    } finally {
+      await db.close()
+      await server.stop()
+    }
+    expect(existsSync(server.socket)).toBe(false)
+  })
+
   test('two on one folder: the second is told who has it, at once', async () => {
     const { kill, serverPid } = await startElsewhere()
     try {

@@ -11,6 +11,7 @@ export interface Embedded {
   /** Folder of the socket, for `createDb`. */
   readonly socket: string
   readonly database: string
+  /** Another one after the server had to be started again. */
   readonly pid: number
   stop(): Promise<void>
 }
@@ -20,6 +21,8 @@ export interface EmbeddedOptions {
   readonly folder: string
   /** False turns fsync off: for throw-away test databases. */
   readonly durable?: boolean
+  /** Told when the server ended by itself, and each time it could not be started again. */
+  readonly onTrouble?: (trouble: string) => void
 }
 
 const DATABASE = 'gatehouse'
@@ -176,11 +179,17 @@ async function ensureDatabase(socket: string): Promise<void> {
   }
 }
 
+/** How often a server that ended is tried again: at first so soon, later so seldom. */
+const REVIVE_MS = 100
+const REVIVE_MAX_MS = 5_000
+
+const endOf = (child: ChildProcess): Promise<number | string> => new Promise(resolve => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing said')))
+
 /**
  * Starts PostgreSQL on `folder`, making the cluster on first use. Also works as root.
  * @throws with one sentence when the platform has no binaries or another server runs on the folder
  */
-export async function startEmbedded({ folder, durable = true }: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded({ folder, durable = true, onTrouble = () => undefined }: EmbeddedOptions): Promise<Embedded> {
   const native = findBinaries()
   await healLinks(native)
   const runner = await chooseRunner(native)
@@ -191,12 +200,39 @@ export async function startEmbedded({ folder, durable = true }: EmbeddedOptions)
   const socket = await mkdtemp(join(tmpdir(), 'gh-pg-'))
   own(runner, socket)
   const removeSocket = (): Promise<void> => rm(socket, { recursive: true, force: true })
-  const child = await launch(runner, folder, socket, durable).catch(async (error: unknown) => {
+  let child = await launch(runner, folder, socket, durable).catch(async (error: unknown) => {
     await removeSocket()
     throw error
   })
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  let stopping = false
+  let ended = endOf(child)
+  let reviving: Promise<void> = Promise.resolve()
+
+  /** A server that was killed, by the kernel for want of memory for one, is started again on its folder and socket. */
+  function keepAlive(): void {
+    void ended.then(how => {
+      if (stopping) return
+      onTrouble(`PostgreSQL ended with ${how}; it is started again`)
+      reviving = revive()
+    })
+  }
+  async function revive(): Promise<void> {
+    for (let wait = REVIVE_MS; !stopping; wait = Math.min(2 * wait, REVIVE_MAX_MS)) {
+      try {
+        await healPidFile(folder)
+        child = await launch(runner, folder, socket, durable)
+        ended = endOf(child)
+        return keepAlive()
+      } catch (error) {
+        onTrouble(error instanceof Error ? error.message : String(error))
+        await new Promise(resolve => setTimeout(resolve, wait)) // what is left of the old server holds the folder for a moment
+      }
+    }
+  }
+  keepAlive()
   const stop = async (): Promise<void> => {
+    stopping = true
+    await reviving
     child.kill('SIGINT')
     await ended
     await removeSocket()
@@ -205,5 +241,5 @@ export async function startEmbedded({ folder, durable = true }: EmbeddedOptions)
     await stop()
     throw error
   })
-  return { socket, database: DATABASE, pid: child.pid ?? 0, stop }
+  return { socket, database: DATABASE, get pid() { return child.pid ?? 0 }, stop }
 }

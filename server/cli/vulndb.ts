@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -128,7 +128,7 @@ interface QueryLine extends Partial<PackageQuery> { readonly distribution?: stri
 async function match({ layout, settings }: Opened): Promise<void> {
   const database = createDatabase({ security: layout.security })
   const scanner = createOsvScanner({ security: layout.security, database, orders, clock: systemClock, maxAgeDays: () => settings.now().validation.vuln_data_max_age_days })
-  for await (const line of createInterface({ input: createReadStream('/dev/stdin') })) {
+  for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue
     const { distribution, ...query } = JSON.parse(line) as QueryLine
     const found = distribution === undefined ? undefined : findDistribution(distribution)

@@ -40,7 +40,7 @@ const deb = (name: string, version: string, source?: string) => buildDeb({ name,
 describe('without data', () => {
   test('every engine says what it is, and the embedded one that it knows nothing', async () => {
     const { engines: list, database } = await engines()
-    expect(list.map(({ id, kind }) => [id, kind])).toEqual(expect.arrayContaining([['osv', 'vulnerability'], ['clamd', 'antivirus']]))
+    expect(list.map(({ id, kind }) => [id, kind])).toEqual(expect.arrayContaining([['osv', 'vulnerability'], ['clamav', 'antivirus']]))
     expect([list.find(({ id }) => id === 'osv')?.ok, await coverageOf('bookworm'), database.generation]).toEqual([false, 'no_data', null])
   })
   test('a package is not told to be without vulnerabilities', async () => {

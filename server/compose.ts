@@ -114,7 +114,8 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)
   const rules = createAccessRules({ db, clock })
   const { routes, authenticate } = bindRoutes({
-    env, db, clock, audit, outbox, rules, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security, engines: { ...vulndb.deps, scanners }, firstAdmin, outbound, inbound, bills: sbom.bills,
+    env, db, clock, audit, outbox, rules, catalog, publisher, layout, licensing: base.licensing, rebuild, settings, keyring, spool, gate, events, metrics, health, security,
+    engines: { ...vulndb.deps, scanners }, firstAdmin, outbound, inbound, bills: sbom.bills,
     auth, sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }), activeFormats: activeFormats(env.repoFormat),
   })
   const app = createApp({

@@ -99,7 +99,8 @@ beforeEach(async () => {
   }
   const keyring = { keys: async () => [], signer: async () => given.hasKey ? { keys: [] } as unknown as Signer : fail('no_signing_key', {}) }
   const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
-  const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, signing: createPackageSigning({ spool, keyring, settings: { now: () => given.settings }, clock: systemClock }), clock: systemClock })
+  const signing = createPackageSigning({ spool, keyring, settings: { now: () => given.settings }, clock: systemClock })
+  const gate = createGate({ steps, catalog, settings: { now: () => given.settings }, signing, clock: systemClock })
   deps = {
     spool, gate, formats: [deb], switchesFor, get activeFormats() { return given.active }, settings: { now: () => given.settings }, events, clock: systemClock,
     metrics: { uploaded: status => { given.counted.push(status) }, found: severity => { given.counted.push(severity) } },

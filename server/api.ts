@@ -20,5 +20,10 @@ import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
-export const api = { ...setup, ...auth, ...mfa, ...sessions, ...uploads, ...artifacts, ...audit, ...distributions, ...retention, ...license, ...access, ...dashboard, ...security, ...engines, ...sbom, ...settings, ...notifications, ...webhooks, ...sso, ...health }
+export const api = {
+  ...setup, ...auth, ...mfa, ...sessions, ...sso, ...access, ...license,
+  ...uploads, ...artifacts, ...distributions, ...retention,
+  ...security, ...engines, ...sbom, ...notifications, ...webhooks,
+  ...dashboard, ...audit, ...settings, ...health,
+}
 export type Api = typeof api

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex'
 import type { Db } from './db.ts'
+import type { Migration } from './migration.ts'
 import { accounts } from './migrations/0001-accounts.ts'
 import { packages } from './migrations/0002-packages.ts'
 import { publication } from './migrations/0003-publication.ts'
@@ -11,9 +12,6 @@ import { rollback } from './migrations/0009-rollback.ts'
 import { directory } from './migrations/0010-directory.ts'
 import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
-
-/** One step forward. `up` is plain SQL; a step that is released is never changed. */
-export interface Migration { readonly name: string; readonly up: string }
 
 /** In order. A new step goes to the end. */
 export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention, access]

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Users and API tokens. New tables: no lock on anything that is used. */
 export const accounts: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** The index of the manifests, and one row per artifact name for lists. New tables: no lock on anything that is used. */
 export const packages: Migration = {

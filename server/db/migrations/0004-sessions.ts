@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Adds one nullable column: an instant lock on `account`. */
 export const sessions: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Adds nullable columns and columns with constant defaults: an instant lock on `account` and `api_token`. The rest are new tables. */
 export const mfaSessions: Migration = {

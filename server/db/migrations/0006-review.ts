@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 const RANK = `case severity when 'critical' then 6 when 'high' then 5 when 'medium' then 4 when 'unknown' then 3 when 'low' then 2 else 1 end`
 

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** What people are still to be told, and what others have told us. New tables: no lock on anything that is used. */
 export const notifications: Migration = {

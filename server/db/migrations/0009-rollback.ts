@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Adds nullable columns: an instant lock on `distribution`. */
 export const rollback: Migration = {

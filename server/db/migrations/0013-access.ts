@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** New tables: no lock on anything that is used. */
 export const access: Migration = {

@@ -19,3 +19,10 @@ test('exactly so many pass, and an address is forgotten after its minute', async
   await passes(limits, 'b')
   expect(limits.size()).toBe(1)
 })
+
+test.each([[1, 1], [2, 2], [3, 2], [40, 2]])('of %i requests in one moment %i pass', async (asked, passed) => {
+  const limits = createRateLimits()
+  const answers = await Promise.all(Array.from({ length: asked }, () => passes(limits, 'a')))
+  expect(answers.filter(Boolean)).toHaveLength(passed)
+  expect(await passes(limits, 'b')).toBe(true)
+})

@@ -10,6 +10,20 @@ const MINUTE_MS = 60_000
 /** What koa-ratelimit keeps per address: `reset` is in seconds since 1970. */
 interface Kept { readonly reset?: number }
 
+/**
+ * The library lowers the count in the object it was given and reads it again later, so that requests of one moment would all see
+ * the count of the last of them, and none would pass. Here each gets a count of its own.
+ */
+class Counts extends Map<string, Kept> {
+  override get(id: string): Kept | undefined {
+    const kept = super.get(id)
+    if (kept === undefined) return undefined
+    const own = { ...kept }
+    this.set(id, own)
+    return own
+  }
+}
+
 export interface RateLimits {
   /** @throws rate_limited in the middleware when the address has used up its count of this bucket */
   middleware(limit: Limit): (ctx: Context, next: Next) => Promise<void>
@@ -20,12 +34,12 @@ export interface RateLimits {
 }
 
 /**
- * Counts per client address and bucket, in the memory that replicas share, or in this one's own while there is none. Routes that
+ * Counts per client address and bucket, in the memory that replicas share, and in this one's own for when there is none. Routes that
  * name one bucket share its count. Addresses whose minute is over are forgotten within another one; the library itself would keep
  * them for ever.
  */
 export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
-  const buckets = new Map<string, Map<string, Kept>>()
+  const buckets = new Map<string, Counts>()
   let swept = now()
 
   function sweep(): void {
@@ -35,7 +49,7 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
 
   return {
     middleware({ bucket, perMinute }) {
-      const db = buckets.get(bucket) ?? new Map<string, Kept>()
+      const db = buckets.get(bucket) ?? new Counts()
       buckets.set(bucket, db)
       const options = { duration: MINUTE_MS, max: perMinute, id: (ctx: { readonly state: { readonly clientIp?: unknown } }) => String(ctx.state.clientIp) }
       const alone = ratelimit({ ...options, driver: 'memory', db })
@@ -43,11 +57,14 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
       async function count(ctx: Context, next: () => Promise<void>): Promise<void> {
         const client = shared.client()
         if (client === undefined) return alone(ctx as never, next)
+        let passes = false
         try {
-          return await together(client)(ctx as never, next)
+          await together(client)(ctx as never, async () => { passes = true })
         } catch {
-          return alone(ctx as never, next) // Redis went away in between: the count goes on here, nobody is let off
+          return alone(ctx as never, next) // Redis went away in between: nobody is let off
         }
+        // counted here too, silently: when Redis goes away the count goes on from where it was
+        if (passes) await alone({ state: ctx.state, set: () => undefined } as never, next)
       }
       return async (ctx, next) => {
         if (now() - swept >= MINUTE_MS) sweep()

@@ -76,13 +76,40 @@ describe.skipIf(!isHere)('with redis-server', () => {
     expect(await count([limits], 2, '192.0.2.2')).toBe(2)
     await stopRedis()
     await until(() => shared.trouble() !== undefined)
-    expect(await count([limits], 8, '192.0.2.2')).toBe(3)
+    expect(await count([limits], 8, '192.0.2.2')).toBe(1)
     startRedis()
     await isUp(shared)
+    // this Redis knows of nothing that was before
+    expect(await count([limits], 8, '192.0.2.2')).toBe(0)
+    expect(await count([limits], 8, '192.0.2.9')).toBe(3)
     expect(said[0]).toBeUndefined()
     expect(said[1]).toMatch(/^Redis does not answer: /)
     expect(said.at(-1)).toBeUndefined()
     expect(JSON.stringify(said)).not.toContain(PASSWORD)
+  })
+
+  test('of requests in one moment as many pass as the limit says', async () => {
+    const shared = open()
+    await isUp(shared)
+    const limits = createRateLimits(Date.now, shared)
+    const burst = (times: number, address: string): Promise<boolean[]> => Promise.all(Array.from({ length: times }, () => passes(limits, address)))
+    expect((await burst(3, '192.0.2.3')).filter(Boolean)).toHaveLength(3)
+    expect((await burst(30, '192.0.2.4')).filter(Boolean)).toHaveLength(3)
+  })
+
+  test('what somebody else says on a channel of ours, or a listener that fails, ends nothing', async () => {
+    const shared = [open(), open()] as const
+    await Promise.all(shared.map(isUp))
+    const heard: unknown[] = []
+    shared[1].hear('x', () => { throw new Error('this one cannot take it') })
+    shared[1].hear('x', message => { heard.push(message) })
+    const said = async (): Promise<void> => {
+      for (const text of ['', 'no JSON', 'null', '[]', '{"from":1}']) await shared[0].client()?.publish('gatehouse:x', text)
+      shared[0].tell('x', 'the last')
+    }
+    // a subscription stands a moment after the connection does
+    await vi.waitFor(async () => { await said(); expect(heard).toContain('the last') }, { timeout: 15_000, interval: 20 })
+    expect(new Set(heard)).toEqual(new Set([undefined, 'the last']))
   })
 
   test('an event of one replica reaches the listeners of the others, once', async () => {

@@ -21,6 +21,18 @@ const PREFIX = 'gatehouse:'
 const COMMAND_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 
+interface Told { readonly from: unknown; readonly message: unknown }
+
+/** @returns undefined for what no replica of ours would say */
+function readTold(text: string): Told | undefined {
+  try {
+    const told = JSON.parse(text) as unknown
+    return typeof told === 'object' && told !== null && 'from' in told ? { from: told.from, message: 'message' in told ? told.message : undefined } : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Connects in the background and for ever again. Nothing waits for it: a command that is not answered in half a second fails.
  * @param onTrouble told once when it goes away and once when it is back. The URL may carry a password and is never shown
@@ -46,9 +58,17 @@ export function createShared({ url, onTrouble }: { readonly url: string; readonl
   commands.on('error', (error: NodeJS.ErrnoException) => note(`Redis does not answer: ${error.code ?? error.name}`))
   commands.on('close', () => note('Redis does not answer: the connection was closed'))
   ears.on('error', () => undefined) // the other connection tells it
+  // whoever else writes to these channels must not end this process
   ears.on('message', (channel: string, text: string) => {
-    const { from, message } = JSON.parse(text) as { from: string; message: unknown }
-    if (from !== self) for (const listener of listeners.get(channel) ?? []) listener(message)
+    const told = readTold(text)
+    if (told === undefined || told.from === self) return
+    for (const listener of listeners.get(channel) ?? []) {
+      try {
+        listener(told.message)
+      } catch {
+        // told in a form that this listener does not know
+      }
+    }
   })
 
   return {

@@ -4,6 +4,12 @@ import tseslint from 'typescript-eslint'
 const TESTS = ['**/*.test.ts', 'test/**', 'scripts/**', 'server/formats/contract-suite.ts']
 const FORMAT_IDS = ['deb', 'rpm', 'apk', 'npm', 'pypi', 'maven', 'oci']
 
+/** A test that `npm run check` runs needs nothing beside its own process. */
+const ALONE = [
+  { group: ['node:child_process', '**/support/tools.ts', '**/support/clamd.ts', '**/support/slapd.ts', '**/support/dnf.ts', '**/support/zypper.ts'], message: 'A test that starts a program is named *.tool.test.ts.' },
+  { group: ['**/support/postgres.ts', '**/support/stock.ts'], message: 'A test that asks the database is named *.db.test.ts.' },
+]
+
 /** Code that branches on a format's id belongs into that format's folder, behind the interface of `formats/format.ts`. */
 const noFormatIds = [
   'error',
@@ -68,6 +74,7 @@ export default tseslint.config(
   { files: ['server/formats/**', 'server/core/distributions.ts'], rules: { 'no-restricted-syntax': 'off' } },
   // a suite is one long function; a table of packages is one long file
   { files: TESTS, rules: { 'house/own-lines': 'off', 'max-lines': 'off', 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off', 'no-console': 'off', 'no-control-regex': 'off' } },
+  { files: ['server/**/*.test.ts', 'ui/**/*.test.ts', 'scripts/**/*.test.ts'], ignores: ['**/*.db.test.ts', '**/*.tool.test.ts'], rules: { 'no-restricted-imports': ['error', { patterns: ALONE }] } },
   { files: ['server/main.ts', 'server/cli/**', 'server/env.ts'], rules: { 'no-restricted-properties': 'off', 'no-console': 'off' } },
   { files: ['test/support/postgres-cluster.ts', 'ui/vite.config.ts'], rules: { 'no-restricted-exports': 'off' } },
   ...svelte.configs['flat/recommended'],

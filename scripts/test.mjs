@@ -7,9 +7,9 @@ import { join, relative } from 'node:path'
 import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
 import { runNode } from './with-node.mjs'
 
-const PROJECTS = ['unit', 'api', 'clients', 'ui']
-// what speaks SQL runs once more on Debian's PostgreSQL
-const SPEAKS_SQL = ['test/api/', 'server/db/', 'server/catalog/', 'server/features/', 'server/publish/', 'server/pipeline/']
+const PROJECTS = ['unit', 'db', 'tools', 'api', 'clients', 'ui']
+// what asks the database runs once more on Debian's PostgreSQL
+const ASK_DATABASE = ['db', 'api']
 
 function isDebianPackageInstalled(name) {
   const found = spawnSync('dpkg-query', ['-W', '-f', '${Status}', name], { encoding: 'utf8' })
@@ -84,11 +84,11 @@ async function main() {
   const folder = mkdtempSync(join(tmpdir(), 'gh-report-'))
   try {
     const runs = [await runVitest('embedded PostgreSQL', [...chosen.flatMap(project => ['--project', project]), ...rest], folder)]
-    if (chosen.includes('api') && hasDebianPostgres()) {
-      const filters = rest.length === 0 ? SPEAKS_SQL : rest
-      runs.push(await runVitest('Debian PostgreSQL', ['--project', 'api', ...projects.length === 0 ? ['--project', 'unit'] : [], ...filters], folder,
+    const again = chosen.filter(project => ASK_DATABASE.includes(project))
+    if (again.length > 0 && hasDebianPostgres()) {
+      runs.push(await runVitest('Debian PostgreSQL', [...again.flatMap(project => ['--project', project]), ...rest], folder,
         { TEST_DATABASE: 'debian', CRASH_ROUNDS: process.env.CRASH_ROUNDS ?? '3' }))
-    } else if (chosen.includes('api')) {
+    } else if (again.length > 0) {
       console.log('\nDebian\'s PostgreSQL is not installed, so nothing ran a second time on it.')
     }
     tellSkipped(runs, missing)

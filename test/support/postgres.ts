@@ -13,7 +13,9 @@ export const TEMPLATE = 'gatehouse_template'
 
 /** Copies the migrated template of the run's one cluster, which `postgres-cluster.ts` starts. */
 export async function createTestDb(options: { readonly poolSize?: number } = {}): Promise<TestDb> {
-  const { socket } = inject('postgres')
+  const cluster = inject('postgres') as ReturnType<typeof inject<'postgres'>> | undefined // projects without a cluster have none
+  if (cluster === undefined) throw new Error('This file asks the database, and its project has none: name it *.db.test.ts.')
+  const { socket } = cluster
   const database = `t_${randomBytes(8).toString('hex')}`
   const admin = createDb({ socket, database: 'postgres' }, { poolSize: 1 })
   await admin.query(`create database ${database} template ${TEMPLATE}`)

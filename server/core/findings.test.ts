@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mergeFindings, seenOnlyBy, type Finding } from './findings.ts'
+import { mergeFindings, type Finding } from './findings.ts'
 
 const f = (id: string, by: string, more: Partial<Finding> = {}): Finding => ({ id, package: 'p', severity: 'high', detected_by: [by], ...more })
 const merged = (...findings: Finding[]): string[] => mergeFindings([findings]).map(({ id, aliases = [], detected_by }) => `${id} [${aliases.join(' ')}] ${detected_by.join('+')}`)
@@ -34,8 +34,5 @@ describe('findings of several engines', () => {
   })
   test('worst first, then by name', () => {
     expect(mergeFindings([[f('CVE-2026-9', 'a', { severity: 'low' }), f('CVE-2026-2', 'a'), f('CVE-2026-1', 'a')]]).map(({ id }) => id)).toEqual(['CVE-2026-1', 'CVE-2026-2', 'CVE-2026-9'])
-  })
-  test('seen only by one engine', () => {
-    expect(seenOnlyBy(mergeFindings([[f('CVE-2026-1', 'osv'), f('CVE-2026-1', 'trivy'), f('CVE-2026-2', 'trivy')]]), 'trivy').map(({ id }) => id)).toEqual(['CVE-2026-2'])
   })
 })

@@ -126,8 +126,3 @@ export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[]
   })
   return merged.sort((a, b) => RANK[b.severity] - RANK[a.severity] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
 }
-
-/** Findings that no engine but this one saw: what a cross-check with a second engine is about. */
-export function seenOnlyBy(findings: readonly Finding[], engine: string): readonly Finding[] {
-  return findings.filter(({ detected_by }) => detected_by.length === 1 && detected_by[0] === engine)
-}

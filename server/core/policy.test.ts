@@ -48,9 +48,30 @@ describe('decide, later', () => {
   })
 })
 
-test('a severity nobody knows is treated as medium', () => {
-  expect(actionFor('unknown', policy)).toBe('warn')
-  expect(actionFor('unknown', { ...policy, medium: 'block' })).toBe('block')
+test('a severity nobody knows is treated as high, or as the one that is said', () => {
+  expect(actionFor('unknown', policy)).toBe('review')
+  expect(actionFor('unknown', { ...policy, high: 'block' })).toBe('block')
+  expect(actionFor('unknown', { ...policy, unknown_as: 'medium' })).toBe('warn')
+  expect(decide([vulnerabilities('unknown')], policy, 'native').state).toBe('pending_review')
+})
+
+describe('what only a second engine saw', () => {
+  const seen = (severity: Severity, ...detected_by: string[]): Finding => ({ ...finding(severity), detected_by })
+  const scan = (coverage: [string, string][], ...findings: Finding[]): Report =>
+    ({ step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings, engines: coverage.map(([id, how]) => ({ id, coverage: how, said: '', findings: 0 })) })
+  const both: [string, string][] = [['osv', 'covered'], ['grype', 'covered']]
+  test.each<[string, Report, string]>([
+    ['a block is held for review', scan(both, seen('critical', 'grype')), 'pending_review'],
+    ['a review is one', scan(both, seen('high', 'grype')), 'pending_review'],
+    ['a warning changes nothing', scan(both, seen('medium', 'grype')), 'published'],
+    ['what the first engine saw, too, is blocked', scan(both, seen('critical', 'grype', 'osv')), 'quarantined'],
+    ['another finding of the first engine is blocked as ever', scan(both, seen('high', 'grype'), seen('critical', 'osv')), 'quarantined'],
+    ['an engine without data for the distribution is no first one', scan([['osv', 'no_data'], ['grype', 'covered']], seen('critical', 'grype')), 'quarantined'],
+    ['what an engine with old data saw counts beside the first one', scan([['osv', 'stale'], ['grype', 'covered']], seen('critical', 'osv')), 'quarantined'],
+    ['nor is one with old data, and without any other every finding blocks', scan([['osv', 'stale']], seen('critical', 'osv')), 'quarantined'],
+  ])('%s', (_, report, state) => {
+    expect(decide([report], policy, 'native').state).toBe(state)
+  })
 })
 
 test('a policy that is harder on high than on critical is obeyed', () => {

@@ -36,13 +36,15 @@ export interface Report {
 
 export type Action = 'block' | 'review' | 'warn' | 'allow'
 
-/** The part of the settings that decides. `unknown` has no action of its own in the specification: it is treated as `medium`. */
+/** The part of the settings that decides. */
 export interface CvePolicy {
   readonly critical: Action
   readonly high: Action
   readonly medium: Action
   readonly low: Action
   readonly negligible: Action
+  /** Whose action a finding has that nobody has rated: it may turn out to be anything, so it is `high` unless said. */
+  readonly unknown_as?: Exclude<Severity, 'unknown'>
   /** What happens when an engine could not answer, or had no or old data. */
   readonly on_scanner_unavailable: 'hold' | 'warn'
   /** At least this for what is known to be exploited (KEV); absent means `allow`, which asks for nothing. */
@@ -63,7 +65,7 @@ export interface Verdict {
 }
 
 export function actionFor(severity: Severity, policy: CvePolicy): Action {
-  return severity === 'unknown' ? policy.medium : policy[severity]
+  return policy[severity === 'unknown' ? policy.unknown_as ?? 'high' : severity]
 }
 
 const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
@@ -87,6 +89,22 @@ export function hardestAction(findings: readonly Finding[], policy: CvePolicy): 
 }
 
 /**
+ * Findings that only a second engine saw. The scan's own engine is the first that knows the distribution; those behind it check it.
+ * Where none knows the distribution there is nothing to be checked.
+ */
+export function crossChecked(findings: readonly Finding[], engines: readonly Pick<EngineRecord, 'id' | 'coverage'>[] = []): readonly Finding[] {
+  const own = engines.findIndex(({ coverage }) => coverage === 'covered' || coverage === 'partial')
+  const second = own < 0 ? [] : engines.slice(own + 1).map(({ id }) => id)
+  return findings.filter(({ detected_by: by }) => by.length > 0 && by.every(id => second.includes(id)))
+}
+
+/** What a scan at upload asks for: a second engine's word alone holds for review and never blocks (the specification, "States and transitions"). */
+export function uploadAction({ findings = [], engines }: Pick<Report, 'findings' | 'engines'>, policy: CvePolicy): Action {
+  const others = new Set(crossChecked(findings, engines))
+  return harder(hardestAction(findings.filter(one => !others.has(one)), policy), softer(hardestAction([...others], policy), 'review'))
+}
+
+/**
  * Turns what the steps said into what happens. Pure; the only place where that is decided.
  * @param mode `native` at upload and import, which may reject or quarantine; `retro` for everything later, which may
  *             only hold for review (the specification, "States and transitions", last paragraph)
@@ -94,7 +112,8 @@ export function hardestAction(findings: readonly Finding[], policy: CvePolicy): 
 export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'native' | 'retro'): Verdict {
   const failed = reports.filter(report => report.outcome === 'failed')
   const findings = reports.flatMap(report => report.findings ?? [])
-  const action = hardestAction(findings, policy)
+  const action = mode === 'retro' ? hardestAction(findings, policy)
+    : reports.map(report => uploadAction(report, policy)).reduce<Action>(harder, 'allow')
   const unavailable = reports.filter(report => report.outcome === 'unavailable')
   const vulnerable = reports.filter(report => worst(report.findings ?? []) !== undefined)
   const warned = action === 'warn' || reports.some(report => report.outcome === 'warned') || unavailable.length > 0

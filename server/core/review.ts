@@ -84,7 +84,7 @@ export function reopensAt({ state, decision, review }: Pick<Reviewed, 'state' | 
 /** Days to decide, by the worst finding that counts; a severity that is not named has no deadline. */
 export type SlaDays = Readonly<Partial<Record<Severity, number>>>
 
-/** The deadlines of the settings. `unknown` is treated as `medium`, as in the policy. */
+/** The deadlines of the settings. `unknown` has that of `medium`, beside which it is ranked. */
 export function slaDays(policy: { readonly sla_critical_days: number; readonly sla_high_days: number; readonly sla_medium_days: number }): SlaDays {
   return { critical: policy.sla_critical_days, high: policy.sla_high_days, medium: policy.sla_medium_days, unknown: policy.sla_medium_days }
 }

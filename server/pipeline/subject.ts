@@ -32,8 +32,10 @@ export interface Step {
 
 /** The settings' part that decides. */
 export function policyOf({ cve_policy, validation }: Subject['settings']): CvePolicy {
-  const { critical, high, medium, low, negligible, kev_action, epss_threshold, epss_action, require_fix } = cve_policy
-  return { critical, high, medium, low, negligible, kev_action, epss_threshold, epss_action, require_fix, on_scanner_unavailable: validation.on_scanner_unavailable }
+  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } = cve_policy
+  return {
+    critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix, on_scanner_unavailable: validation.on_scanner_unavailable,
+  }
 }
 
 /** What the engines are given of a subject. */

@@ -43,6 +43,13 @@ describe('several engines', () => {
   ])('%s: %s', async (_, engines, word, state) => {
     expect(await judge(engines)).toMatchObject({ word, state })
   })
+  test('what a second one alone saw is held for review where the first would have it blocked, and the report says whose word it is', async () => {
+    const critical = (...detected_by: string[]): Finding => ({ ...finding('CVE-1', 'critical'), detected_by })
+    const answer = await judge([engine('osv', 'covered'), engine('grype', 'covered', [critical('grype')]), engine('trivy', 'not_covered')])
+    expect(answer).toMatchObject({ word: 'warned findings', state: 'pending_review', report: { said: "1 known vulnerability: 1 critical. The policy blocks what grype alone saw; a second engine's word asks for a review." } })
+    expect(await judge([engine('osv', 'covered', [critical('osv')]), engine('grype', 'covered', [critical('grype')])])).toMatchObject({ state: 'quarantined' })
+    expect(await judge([engine('osv', 'no_data'), engine('grype', 'covered', [critical('grype')])])).toMatchObject({ state: 'quarantined' })
+  })
   test('what each said is on record, with the program that said it', async () => {
     const binary = { path: '/usr/bin/grype', sha256: 'a', version: '0.116.0' }
     const grype: VulnerabilityScanner = { ...engine('grype', 'covered'), scan: async () => ({ coverage: 'covered', said: 'grype covered.', findings: [finding('CVE-1')], binary }) }

@@ -1,5 +1,5 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
-import { hardestAction, type EngineRecord, type Report } from '../core/policy.ts'
+import { crossChecked, hardestAction, uploadAction, type EngineRecord, type Report } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
 import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 
@@ -14,14 +14,19 @@ function count(findings: readonly Finding[]): string {
     .filter(([n]) => n > 0).map(([n, severity]) => `${n} ${severity}`).join(', ')
 }
 
+const seenBy = (findings: readonly Finding[]): string => [...new Set(findings.flatMap(({ detected_by }) => detected_by))].join(' and ')
+
 /** What the policy makes of findings, in the words of a report. */
-function found(findings: readonly Finding[], { settings, again }: Pick<Subject, 'settings' | 'again'>): Report {
+function found(findings: readonly Finding[], engines: readonly EngineRecord[], { settings, again }: Pick<Subject, 'settings' | 'again'>): Report {
   const open = again === undefined ? findings : findings.filter(finding => !again.isAccepted(finding))
   const accepted = findings.length === open.length ? '' : ` ${findings.length - open.length} accepted.`
   const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
   const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
-  const action = hardestAction(open, policyOf(settings))
+  const policy = policyOf(settings)
+  const action = hardestAction(open, policy)
   if (action === 'block' && again !== undefined) return { ...base, outcome: 'warned', said: `${said} The policy would block this today; it needs a review.` }
+  const atUpload = uploadAction({ findings: open, engines }, policy)
+  if (atUpload !== action) return { ...base, outcome: 'warned', said: `${said} The policy blocks what ${seenBy(crossChecked(open, engines))} alone saw; a second engine's word asks for a review.` }
   switch (action) {
     case 'block': return { ...base, outcome: 'failed', quarantine: true, said: `${said} The policy blocks this; the file is in quarantine.` }
     case 'review': return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
@@ -42,7 +47,7 @@ const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecor
 function reportOf(answers: readonly Answer[], findings: readonly Finding[], subject: Pick<Subject, 'settings' | 'again'>): Report {
   const coverage = coverageOf(answers)
   const said = answers.length === 0 ? 'No vulnerability engine is configured.' : answers.filter(answer => answer.coverage === coverage).map(answer => answer.said).join(' ')
-  const known = findings.length === 0 ? undefined : found(findings, subject)
+  const known = findings.length === 0 ? undefined : found(findings, answers.map(recordOf), subject)
   if (known?.outcome === 'failed') return known
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }

@@ -132,9 +132,10 @@ export const SETTINGS = Type.Object({
   cve_policy: section('What happens to a package with findings, by its worst severity.', {
     critical: choice(ACTIONS, 'block', 'Action for critical findings.'),
     high: choice(ACTIONS, 'review', 'Action for high findings.'),
-    medium: choice(ACTIONS, 'warn', 'Action for medium findings, and for those whose severity nobody knows.'),
+    medium: choice(ACTIONS, 'warn', 'Action for medium findings.'),
     low: choice(ACTIONS, 'allow', 'Action for low findings.'),
     negligible: choice(ACTIONS, 'allow', 'Action for negligible findings.'),
+    unknown_as: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'high', 'The severity whose action findings have that nobody has rated.'),
     sla_critical_days: int(0, [0, 3_650], 'Days to decide on critical findings.', 'd'),
     sla_high_days: int(30, [0, 3_650], 'Days to decide on high findings.', 'd'),
     sla_medium_days: int(90, [0, 3_650], 'Days to decide on medium findings.', 'd'),

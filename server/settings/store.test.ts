@@ -31,7 +31,7 @@ test('the defaults are those of the specification', async () => {
   expect(now.backup).toEqual({ enabled: false, hour: 4, minute: 30, retention_count: 7 })
   expect(now.validation).toEqual({ sha256_check: true, clamav_scan: true, grype_scan: true, grype_fail_on: 'critical', max_upload_size_mb: 500, on_scanner_unavailable: 'hold', vuln_data_max_age_days: 14 })
   expect(now.cve_policy).toEqual({
-    critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', sla_critical_days: 0, sla_high_days: 30, sla_medium_days: 90, auto_enrich: true,
+    critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', unknown_as: 'high', sla_critical_days: 0, sla_high_days: 30, sla_medium_days: 90, auto_enrich: true,
     kev_action: 'allow', epss_threshold: 0.5, epss_action: 'allow', require_fix: false,
   })
   expect(now.mfa_policy).toEqual({ enforce_admin_mfa: false, grace_period_days: 7 })

@@ -12,6 +12,7 @@ const ActionName = Type.Unsafe<Action>(Type.Union((['block', 'review', 'warn', '
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible'] as const
 const policy = {
   ...Object.fromEntries(SEVERITIES.map(severity => [severity, ActionName])) as Record<typeof SEVERITIES[number], typeof ActionName>,
+  unknown_as: Type.Unsafe<typeof SEVERITIES[number]>(Type.Union(SEVERITIES.map(severity => Type.Literal(severity)), { enum: [...SEVERITIES] })),
   kev_action: ActionName, epss_threshold: Type.Number({ minimum: 0, maximum: 1 }), epss_action: ActionName, require_fix: Type.Boolean(),
 }
 const Policy = Type.Object(policy)

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
+import type { FindFixes } from '../core/advisories.ts'
 import type { EngineDeps } from '../features/engines/handlers.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Job } from '../jobs/scheduler.ts'
 import type { Log } from '../lib/log.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
+import { createAdvisoriesOf } from '../scanners/osv/advisories-of.ts'
 import { createDatabase } from '../scanners/osv/database.ts'
 import { createFeeds } from '../scanners/osv/feeds.ts'
 import type { ImportResult } from '../scanners/osv/import.ts'
@@ -17,6 +19,7 @@ import type { Foundation } from './foundation.ts'
 export interface VulnDb {
   readonly scanner: OsvScanner
   readonly intel: ThreatIntel
+  readonly fixes: FindFixes
   readonly deps: Pick<EngineDeps, 'database' | 'importer' | 'feeds' | 'security'>
   readonly jobs: readonly Job[]
   /** Of when the newest of what is loaded is. */
@@ -56,6 +59,7 @@ export function composeVulnDb({ layout, settings, clock, events }: Foundation, {
       return at === undefined ? undefined : new Date(at)
     },
     intel: createThreatIntel({ layout }),
+    fixes: createAdvisoriesOf({ database, orders }),
     deps: { database, importer, feeds, security },
     jobs: [{
       id: 'vulndb', name: 'Fetch vulnerability data from the feeds', run: async () => { await feeds.run() },

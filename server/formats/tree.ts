@@ -1,3 +1,4 @@
+import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/distributions.ts'
 import type { RelPath } from '../core/identity.ts'
 import type { Signer } from '../signing/signer.ts'
@@ -41,10 +42,20 @@ export interface IndexPlan {
 /** A file of file lists that follows at its own pace. */
 export interface ContentsPlan { readonly arch: string; readonly path: RelPath }
 
+/** What clients are told about packages that mend something. It follows at its own pace, as file lists do. */
+export interface AdvisoryPlan {
+  /** `x86_64/repodata/updateinfo.xml`: the plain form, which is not published; the one that is ends in `.gz` and has its digest in its name. */
+  readonly path: RelPath
+  /** @param advisories  with nothing in them but what the distribution offers. @returns undefined where there is nothing to say: then there is no file */
+  render(advisories: readonly FixAdvisory[]): string | undefined
+}
+
 /** How a format lays out its signed tree. Pure: it reads its arguments and returns text; `publish/` owns the disk. */
 export interface TreeWriter {
   indexes(distribution: Distribution): readonly IndexPlan[]
   contents(distribution: Distribution): readonly ContentsPlan[]
+  /** Absent where the format's clients are told nothing of the kind. */
+  advisories?(distribution: Distribution): readonly AdvisoryPlan[]
   /** Where clients fetch a package, relative to what their configuration names. @param path  its `poolName` */
   fileName(distribution: Distribution, arch: string, path: RelPath): string
   /**

@@ -11,7 +11,7 @@ import type { Layout } from '../files/layout.ts'
 import type { ContentsPlan, ListedFile } from '../formats/tree.ts'
 import { readContents } from './store.ts'
 
-/** Where a file list lies between generations: by its digest, hard-linked into each generation that names it. */
+/** Where a file list, or what is known of fixes, lies between generations: by its digest, hard-linked into each generation that names it. */
 export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, sha256: string): string => join(layout.trees, codename, 'contents', sha256)
 
 /** Writes one list of all files, compressed, streaming: memory stays small whatever the distribution holds. */

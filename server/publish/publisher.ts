@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FindFixes } from '../core/advisories.ts'
 import { DISTRIBUTIONS, getDistribution, type Distribution } from '../core/distributions.ts'
 import type { Codename } from '../core/identity.ts'
 import type { ListedFile } from '../formats/tree.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { buildAdvisories } from './advisories.ts'
 import { buildContents } from './contents.ts'
 import { updateIndexes, type IndexUpdate, type Pieces } from './indexes.ts'
 import { createMaker, type Made, type MakerDeps, type Order } from './maker.ts'
@@ -31,7 +33,7 @@ export interface Publisher {
    * @returns undefined when there was nothing to do. @throws no_signing_key
    */
   publish(codename: Codename): Promise<Publication | undefined>
-  /** Makes the file lists anew and publishes them. Costs what is there, so it follows the packages at a distance. */
+  /** Makes file lists and advisories anew and publishes those that differ. Costs what is there, so it follows the packages at a distance. */
   publishContents(codename: Codename): Promise<Publication | undefined>
   /** What can be returned to, oldest first, and whether the distribution is rolled back now. */
   generations(codename: Codename): ReturnType<Rollback['list']>
@@ -49,11 +51,18 @@ export interface Publisher {
 }
 
 export interface PublisherDeps extends MakerDeps {
+  /** Which advisories the packages answer; without it nothing is said of them. */
+  readonly fixes?: FindFixes
   readonly onPublished?: (publication: Publication) => void
 }
 
+function areSame(lists: readonly ListedFile[], before: readonly ListedFile[] | undefined): boolean {
+  const known = new Set(before?.map(file => `${file.path} ${file.sha256}`))
+  return known.size === lists.length && lists.every(file => known.has(`${file.path} ${file.sha256}`))
+}
+
 export function createPublisher(deps: PublisherDeps): Publisher {
-  const { db, layout, keyring, clock, formats, onPublished } = deps
+  const { db, layout, keyring, clock, formats, fixes, onPublished } = deps
   const lock = createKeyedLock()
   const maker = createMaker(deps)
 
@@ -104,13 +113,14 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   const whole = (made: Made): Publication => ({ shardsWritten: 0, changes: 1, missing: [], ...made })
 
-  function publishing(codename: Codename, lists?: (distribution: Distribution, before: GenerationState | undefined) => Promise<readonly ListedFile[] | undefined>): Promise<Publication | undefined> {
+  /** @param lists  what file lists and advisories are now; absent, those of before are carried on */
+  function publishing(codename: Codename, lists?: readonly ListedFile[]): Promise<Publication | undefined> {
     return lock.run(codename, async () => {
       const distribution = getDistribution(codename)
       const dirty = await readDirty(db, codename)
       const frozen = await readFrozen(db, codename)
       const before = await maker.current(codename)
-      const contents = frozen === undefined ? await lists?.(distribution, before) : undefined
+      const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
       const publication = frozen !== undefined ? await stay(distribution, frozen, dirty)
         : dirty.length === 0 && before !== undefined && contents === undefined ? undefined
           : await follow(distribution, { live: before, before, dirty, contents })
@@ -119,17 +129,19 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     })
   }
 
-  async function sameLists(distribution: Distribution, before: GenerationState | undefined): Promise<readonly ListedFile[] | undefined> {
+  async function makeLists(distribution: Distribution): Promise<readonly ListedFile[]> {
+    const writer = maker.writerOf(distribution)
     const lists: ListedFile[] = []
-    for (const plan of maker.writerOf(distribution).contents(distribution)) lists.push(await buildContents({ db, layout }, distribution, plan))
-    const known = new Set(before?.contents.map(file => `${file.path} ${file.sha256}`))
-    return before !== undefined && lists.every(file => known.has(`${file.path} ${file.sha256}`)) ? undefined : lists
+    for (const plan of writer.contents(distribution)) lists.push(await buildContents({ db, layout }, distribution, plan))
+    if (fixes !== undefined) lists.push(...await buildAdvisories({ db, layout, fixes }, distribution, writer.advisories?.(distribution) ?? []))
+    return lists
   }
 
   const repairOne = createRepair({ db, layout, maker })
   return {
     publish: codename => publishing(codename),
-    publishContents: codename => publishing(codename, sameLists),
+    // made before anything is locked: publications go on meanwhile
+    publishContents: async codename => await readFrozen(db, codename) === undefined ? publishing(codename, await makeLists(getDistribution(codename))) : publishing(codename),
     generations: codename => rollback.list(codename),
     rollback: (codename, n, within) => lock.run(codename, async () => {
       const done = await rollback.to(codename, n, within)

@@ -25,7 +25,7 @@ export interface GenerationState {
   readonly entries: number
   /** Every file the root names. */
   readonly files: readonly ListedFile[]
-  /** Those of `files` that are file lists, carried from generation to generation until a new one is made. */
+  /** Those of `files` that follow at their own pace, file lists and advisories: carried from generation to generation until a new one is made. */
   readonly contents: readonly ListedFile[]
   readonly graves: readonly Grave[]
   /** The earlier generation it is a return to, where an admin rolled back. */

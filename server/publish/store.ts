@@ -1,3 +1,4 @@
+import type { OfferedPackage } from '../core/advisories.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { PublishedEntry } from '../formats/format.ts'
@@ -37,6 +38,21 @@ export async function* readEntries(db: Queryable, { codename, format, archs, fro
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
       order by name, sort_key, arch limit ${PAGE}`, [codename, format, archs, ...after, to ?? null])
     for (const { sort_key, ...row } of rows) yield { ...row, sortKey: sort_key }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = [last.name, last.sort_key, last.arch]
+  }
+}
+
+/** Every published package with the source it was built from, in the order of names; read page by page. */
+export async function* readOffered(db: Queryable, { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>): AsyncGenerator<OfferedPackage> {
+  let after: readonly [string, string, string] = ['', '', '']
+  for (;;) {
+    const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(`
+      select name, version, arch, sort_key, manifest->'about'->>'source' as source, manifest->'about'->>'source_version' as source_version
+      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and (name, sort_key, arch) > ($4, $5, $6)
+      order by name, sort_key, arch limit ${PAGE}`, [codename, format, archs, ...after])
+    for (const { sort_key: _, ...row } of rows) yield row
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
     after = [last.name, last.sort_key, last.arch]

@@ -23,6 +23,10 @@ export interface RpmClient {
   install(...packages: readonly string[]): Promise<Ran>
   /** Everything to its newest version. */
   update(): Promise<Ran>
+  /** What mends something that is installed, as it lists it. */
+  patches(): Promise<Ran>
+  /** What mends a vulnerability, and nothing else. */
+  patch(): Promise<Ran>
   /** Names and versions on offer, `hello-1:1.0-1.x86_64`, sorted; from what the last refresh fetched. */
   available(): Promise<readonly string[]>
   /** `1:1.0-1` when it is installed, undefined when not. */
@@ -79,6 +83,11 @@ metadata_expire=0
     refresh: () => dnf('makecache'),
     install: (...packages) => dnf('install', ...packages),
     update: () => dnf('upgrade', '--refresh'),
+    patches: async () => {
+      const [byId, byCve] = [await dnf('-q', 'updateinfo', 'list', '--security'), await dnf('-q', 'updateinfo', 'list', '--security', '--with-cve')]
+      return { ...byId, out: byId.out + byCve.out }
+    },
+    patch: () => dnf('upgrade', '--refresh', '--security'),
     available: async () => {
       const { out } = await dnf('-q', '-C', 'repoquery', '--available', '--qf', '%{name}-%{evr}.%{arch}')
       return out.split('\n').filter(line => line !== '').sort()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { getDistribution } from '../../server/core/distributions.ts'
 import { startDaemon, type Answer, type Daemon, type Uploaded } from './daemon.ts'
 import type { RpmClient, RpmClientOptions } from './dnf.ts'
 import { startMirror, type Mirror } from './mirror.ts'
@@ -66,6 +67,11 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
     const signPackages = async (isOn: boolean): Promise<void> => {
       expect(await daemon.call('PATCH', '/settings/', { token, body: { signing: { rpm_packages: isOn } } })).toMatchObject({ status: 200 })
     }
+
+    /** What the distributor would say: 1.1 of this mends something. */
+    const advisory = (name: string): string => `<updates><update type="security"><id>TEST-2026:1</id><title>Moderate: ${name} security update</title><severity>Moderate</severity>
+      <release>${getDistribution(codename).label}</release><issued date="2026-02-01 00:00:00"/><references><reference href="https://e.example/CVE-2026-10001" id="CVE-2026-10001" type="cve"/></references>
+      <pkglist><collection><package name="${name}" epoch="0" version="1.1" release="1" arch="x86_64"/></collection></pkglist></update></updates>`
 
     test('installs a package with what it needs, from a signed index', async () => {
       await publish({ name: 'needy', requires: ['libneeded.so.1()(64bit)', 'helper >= 2', '/usr/bin/tool'] })
@@ -210,6 +216,25 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(unhealed).toEqual([])
       expect(await one.refresh()).toMatchObject({ code: 0 })
       expect((await one.available()).filter(name => name.startsWith('busy-'))).toHaveLength(PUBLICATIONS)
+    })
+
+    test('is told which update mends a vulnerability soon after the data name it, and installs that one alone', async () => {
+      for (const version of ['1.0', '1.1']) for (const name of ['mended', 'merely-newer']) await publish({ name, version })
+      const one = await client()
+      await one.refresh()
+      expect(await one.install('mended-1.0-1', 'merely-newer-1.0-1')).toMatchObject({ code: 0 })
+      expect((await one.patches()).out).not.toContain('TEST-2026')
+      const loaded = await fetch(`${daemon.url}/api/v1/security/database`, { method: 'POST', headers: { Authorization: `Bearer ${token}` }, body: advisory('mended') })
+      expect(loaded.status, await loaded.text()).toBe(200)
+      await expect.poll(async () => (await daemon.call('GET', `/repos/${codename}/x86_64/repodata/repomd.xml`)).text, { timeout: 30_000 }).toContain('updateinfo')
+      expect(await one.refresh()).toMatchObject({ code: 0 })
+      const { out } = await one.patches()
+      for (const word of ['TEST-2026:1', 'CVE-2026-10001']) expect(out).toContain(word)
+      expect(out).toMatch(/moderate/i)
+      const { code, out: said, err } = await one.patch()
+      expect(code, said + err).toBe(0)
+      expect([await one.installedVersion('mended'), await one.installedVersion('merely-newer')]).toEqual(['1.1-1', '1.0-1'])
+      expect((await one.patches()).out).not.toContain('TEST-2026')
     })
 
     test('and afterwards the verifier finds pool, database and tree in agreement', async () => {

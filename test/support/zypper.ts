@@ -32,6 +32,8 @@ gpgkey=file://${keyFile}
     refresh: () => zypper('refresh', '--force'),
     install: (...packages) => zypper('install', '--no-recommends', ...packages),
     update: () => zypper('update', '--no-recommends'),
+    patches: () => zypper('list-patches', '--category', 'security', '--cve'),
+    patch: () => zypper('patch', '--category', 'security'),
     available: async () => {
       const { out } = await zypper('--no-refresh', '--quiet', '--xmlout', 'search', '--type', 'package', '--details')
       return [...out.matchAll(/<solvable [^>]*name="([^"]+)"[^>]*edition="([^"]+)"[^>]*arch="([^"]+)"/g)].map(([, name, edition, arch]) => `${name}-${edition}.${arch}`).sort()

@@ -3,6 +3,7 @@ import type { Distribution } from '../../core/distributions.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import type { IndexPlan, ListedFile, TreeWriter } from '../tree.ts'
 import { isWellFormed, printRepomd, type RepomdEntry } from './repomd.ts'
+import { advisoryOf, printUpdateinfo } from './updateinfo.ts'
 import { renderFilelists, renderOther, renderPrimary } from './xml.ts'
 
 const PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -40,13 +41,17 @@ function entriesOf(files: readonly ListedFile[], arch: string): RepomdEntry[] {
 const repomd = (arch: string): RelPath => relPath(`${arch}/repodata/repomd.xml`)
 const beside = (arch: string, ending: string): RelPath => relPath(`${arch}/repodata/repomd.xml.${ending}`)
 
-/** The rpm-md tree: primary, filelists and other of each architecture, and the signed repomd.xml that names them. */
+/** The rpm-md tree: primary, filelists, other and what is known of fixes, for each architecture, and the signed repomd.xml that names them. */
 export const rpmTree: TreeWriter = {
   indexes: ({ archs }) => archs.flatMap(arch => INDEXES.map(({ name, render, open, close }): IndexPlan => ({
     id: `${arch}/${name}`, arch, path: relPath(`${arch}/repodata/${name}.xml`), kinds: ['.gz', '.zst'], addressed: 'name', render,
     frame: entries => ({ head: `${PROLOGUE}${open(entries)}`, tail: close }),
   }))),
   contents: () => [],
+  advisories: ({ archs, neutral, codename: collection }) => archs.map(arch => ({
+    path: relPath(`${arch}/repodata/updateinfo.xml`),
+    render: advisories => printUpdateinfo(advisories.map(advisoryOf), { collection, isOffered: one => one.arch === arch || neutral.includes(one.arch) }),
+  })),
   fileName: (_distribution, _arch, path) => `Packages/${path}`,
   async root(files, { archs }, { signer, at }) {
     const key = signer.publicKey('armored')

@@ -1,3 +1,5 @@
+import type { FixAdvisory, OfferedPackage } from '../../core/advisories.ts'
+import { parseEvr } from './version.ts'
 import { element, escapeAttribute } from './xml.ts'
 
 /** A package that an advisory brings. `file` is its name alone, `source` that of its source package. */
@@ -76,4 +78,29 @@ export function printUpdateinfo(advisories: readonly RpmAdvisory[], { collection
   const said = advisories.map(one => ({ ...one, packages: one.packages.filter(isOffered) })).filter(({ packages }) => packages.length > 0)
   if (said.length === 0) return undefined
   return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${said.map(one => printAdvisory(one, collection)).join('')}</updates>\n`
+}
+
+const WORDS: Readonly<Record<NonNullable<FixAdvisory['severity']>, RpmAdvisory['severity']>> =
+  { critical: 'critical', high: 'high', medium: 'medium', low: 'low', negligible: 'low', unknown: undefined }
+
+function advise({ name, version: evr, arch, source, source_version: built }: OfferedPackage): AdvisedPackage {
+  const { epoch = '0', version, release = '' } = parseEvr(evr)
+  return { name, epoch, version, release, arch, source: `${source}-${built}.src.rpm`, file: `${name}-${version}-${release}.${arch}.rpm` }
+}
+
+/** What is known of a fix, as updateinfo.xml has it. */
+export function advisoryOf({ id, kind, severity, title, at, from, cves, references, packages }: FixAdvisory): RpmAdvisory {
+  const word = severity === undefined ? undefined : WORDS[severity]
+  const page = (cve: string): string => references.find(address => address.includes(cve)) ?? `https://nvd.nist.gov/vuln/detail/${encodeURIComponent(cve)}`
+  // the distributor's own page has the id in its address, with a dash where a colon would have to be escaped
+  const isOwn = (address: string): boolean => address.includes(id) || address.includes(id.replaceAll(':', '-'))
+  const others = references.filter(address => !cves.some(cve => address.includes(cve)))
+  return {
+    id, title, kind, ...word === undefined ? {} : { severity: word }, description: title, issued: at, from,
+    references: [
+      ...cves.map(cve => ({ kind: 'cve' as const, id: cve, href: page(cve) })),
+      ...others.map(href => isOwn(href) ? { kind: 'self' as const, id, href } : { kind: 'other' as const, id: href, href }),
+    ],
+    packages: packages.map(advise),
+  }
 }

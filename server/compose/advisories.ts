@@ -1,0 +1,34 @@
+import { DISTRIBUTIONS } from '../core/distributions.ts'
+import type { Codename } from '../core/identity.ts'
+import { getFormat } from '../formats/index.ts'
+import type { Job } from '../jobs/scheduler.ts'
+import type { Database } from '../scanners/osv/database.ts'
+import type { Foundation } from './foundation.ts'
+
+/** Has trees tell their clients what mends something, as the vulnerability data that are loaded have it. */
+export interface Advisories {
+  /** Where other data are loaded than at the last call, published trees that carry advisories owe them anew. The first call counts as other. */
+  follow(): Promise<void>
+  /** For data that another program loads. */
+  readonly job: Job
+}
+
+const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(({ codename }) => codename)
+
+export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbox'>, database: Database): Advisories {
+  let followed: number | undefined
+
+  async function follow(): Promise<void> {
+    const generation = (await database.open())?.meta.generation
+    if (generation === followed) return
+    const published = await db.query<{ codename: Codename }>('select distinct codename from generation where codename = any($1)', [TELLING])
+    await db.tx(async tx => { for (const { codename } of published) await outbox.owe(tx, `contents:${codename}`) })
+    followed = generation
+    outbox.nudge()
+  }
+
+  return {
+    follow,
+    job: { id: 'advisories', name: 'Tell clients of fixes that newly loaded data name', when: () => '*/10 * * * *', run: follow },
+  }
+}

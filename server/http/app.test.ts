@@ -121,6 +121,20 @@ describe('values', () => {
     expect([answer.status, answer.json()]).toEqual([201, { body: { name: 'n' } }])
   })
 
+  test.each(['{"name":"n","__proto__":{"x":1}}', '{"name":"n","__proto\\u005f_":{"role":"admin"}}', '{"name":"n","constructor":{"prototype":{"role":"admin"}}}'])('nothing is polluted by %s', async body => {
+    const answer = await app.ask('POST', '/api/v1/bodies', { body, headers: { 'content-type': 'application/json' } })
+    expect([answer.status, answer.json(), ({} as { role?: string }).role]).toEqual([201, { body: { name: 'n' } }, undefined])
+  })
+
+  test.each([
+    ['lists', '['.repeat(101) + ']'.repeat(101)], ['objects', '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000)], ['lists without end', '['.repeat(500_000)],
+  ])('%s within one another beyond measure are a bad request', async (_, deep) => {
+    const answer = await app.ask('POST', '/api/v1/bodies', { body: `{"name":"n","x":${deep}}`, headers: { 'content-type': 'application/json' } })
+    expect([answer.status, answer.json()]).toMatchObject([400, { code: 'bad_request', detail: 'The body nests deeper than 100 levels. Send it flatter.' }])
+    const flat = { name: `${'['.repeat(500)}\\"${'{'.repeat(500)}` }
+    expect((await app.ask('POST', '/api/v1/bodies', { body: flat })).json()).toEqual({ body: flat })
+  })
+
   test('a body that does not fit is 422, each fault with its place', async () => {
     const answer = await app.ask('POST', '/api/v1/bodies', { body: { size: 'big' } })
     expect([answer.status, answer.json()]).toMatchObject([422, { detail: [{ loc: ['body', 'name'], type: 'missing' }, { loc: ['body', 'size'], type: 'type_error' }] }])

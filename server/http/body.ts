@@ -4,6 +4,8 @@ import { fail } from '../core/errors.ts'
 
 /** Largest JSON body. Packages come as multipart and have a limit of their own. */
 export const JSON_LIMIT_BYTES = 1024 * 1024
+/** Deeper than any body of ours; what walks values recursively ends at some thousands. */
+const DEEPEST = 100
 const LINGER_BYTES = 64 * 1024 * 1024
 /** The server sets no time for a whole request, because of uploads: a JSON body has this one. */
 const BODY_MS = 30_000
@@ -54,11 +56,35 @@ function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
   })
 }
 
-function parse(bytes: Buffer): unknown {
+/** Whether brackets stand within brackets more than `DEEPEST` times; brackets in texts do not count. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let isText = false
+  for (let n = 0; n < text.length; n++) {
+    const char = text.charCodeAt(n)
+    if (char === 0x22) isText = !isText
+    else if (isText) n += Number(char === 0x5c) // a backslash takes the next one with it
+    else if (char === 0x5b || char === 0x7b) depth += 1
+    else if (char === 0x5d || char === 0x7d) depth -= 1
+    if (depth > DEEPEST) return true
+  }
+  return false
+}
+
+function decode(bytes: Buffer): string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    // no value of ours is called so, and a copy of it would change what the copy is
-    return text.includes('__proto__') ? JSON.parse(text, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(text)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
+  }
+}
+
+function parse(bytes: Buffer): unknown {
+  const text = decode(bytes)
+  if (isTooDeep(text)) fail('bad_request', { said: `The body nests deeper than ${DEEPEST} levels. Send it flatter.` })
+  try {
+    // no value of ours is called __proto__, escaped or not, and a copy of it would change what the copy is
+    return /__proto__|\\u/.test(text) ? JSON.parse(text, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(text)
   } catch {
     return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
   }

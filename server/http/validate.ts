@@ -10,10 +10,14 @@ export type Place = 'path' | 'query' | 'body'
 // TypeBox speaks of schema nodes; people want the rule
 const KINDS: readonly [RegExp, string][] = [[/required/i, 'missing'], [/Expected (string|integer|number|boolean|array|object)/, 'type_error'], [/./, 'value_error']]
 
+interface Ruled { description?: string; pattern?: string; enum?: string[] }
+
 function faultOf(place: Place, error: ValueError): Fault {
   const path = error.path.split('/').slice(1).map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const schema = error.schema as { description?: string; pattern?: string; enum?: string[]; anyOf?: { const?: unknown }[] }
-  const words = schema.enum ?? schema.anyOf?.flatMap(one => one.const === undefined ? [] : [String(one.const)])
+  const whole = error.schema as Ruled & { anyOf?: (Ruled & { const?: unknown })[] }
+  // a text that may also be null: the rule is that of the text
+  const schema = whole.anyOf?.find(one => one.pattern !== undefined) ?? whole
+  const words = schema.enum ?? whole.anyOf?.flatMap(one => one.const === undefined ? [] : [String(one.const)])
   const rule = words !== undefined && words.length > 0 && error.message.startsWith('Expected union') ? `It must be one of ${words.join(', ')}.`
     : schema.pattern !== undefined && schema.description !== undefined ? `It must be ${schema.description}`
       : `${error.message}.`
@@ -37,6 +41,16 @@ function readTexts(schema: TSchema, given: unknown): unknown {
   return Object.fromEntries(members.flatMap(([name, member]) => values[name] === undefined ? [] : [[name, readText(member, values[name])]]))
 }
 
+/** Takes away members with the name of something that every object has (`constructor`): the library below takes them for named by any schema. */
+function dropInherited(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const members = value as Record<string, unknown>
+  for (const key of Object.keys(members)) {
+    if (key in Object.prototype) delete members[key]
+    else dropInherited(members[key])
+  }
+}
+
 interface Unstorable { readonly path: readonly (string | number)[]; readonly msg: string }
 
 /** Where a text has what PostgreSQL stores in no text: a zero byte, or half of a character (a lone surrogate, which JSON can spell). */
@@ -57,6 +71,7 @@ function* unstorable(value: unknown, path: readonly (string | number)[]): Genera
  */
 export function validate(schema: TSchema, given: unknown, { place, isText = false }: { readonly place: Place; readonly isText?: boolean }): unknown {
   const value: unknown = isText ? readTexts(schema, given) : structuredClone(given)
+  dropInherited(value)
   const [bad] = unstorable(value, [place])
   if (bad !== undefined) throw new ShapeError([{ loc: bad.path, msg: bad.msg, type: 'value_error' }])
   if (!Value.Check(schema, value)) {

@@ -232,6 +232,33 @@ describe('users', () => {
     expect((await ask('PATCH', `/auth/users/${encodeURIComponent(username)}`, admin, { full_name: 'x' })).status).toBe(200)
   })
 
+  test('no two names differ by their case alone, also when both are made at once', async () => {
+    for (const username of ['Root', 'ROOT']) {
+      const answer = await ask('POST', '/auth/users', admin, { username, password: PASSWORD, role: 'reader' })
+      expect([answer.status, answer.json().detail]).toEqual([409, 'The user root exists already.'])
+    }
+    const twins = await Promise.all(['Ada', 'ada', 'ADA'].map(username => ask('POST', '/auth/users', admin, { username, password: PASSWORD, role: 'reader' })))
+    expect(twins.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    expect((await it.login('Root', PASSWORD)).status).toBe(401)
+  })
+
+  test.each([
+    ['full_name', 'a\r\nBcc: x@y'], ['full_name', 'Ada\u202e'], ['full_name', 'A\u200bda'], ['email', 'a@b\r\nBcc:x@y'], ['email', 'a@b.example, c'], ['email', '<x>a@b'], ['email', 'a@b@c'],
+  ])('a %s that could be read as something else is refused: %j', async (field, value) => {
+    const answer = await ask('PATCH', '/auth/users/root', admin, { [field]: value })
+    expect([answer.status, answer.json()]).toMatchObject([422, { detail: [{ loc: ['body', field], msg: expect.stringMatching(/^It must be one /) as string }] }])
+  })
+
+  test('what a change does not name is not changed, whatever else it holds', async () => {
+    const before = await it.stock.db.query(`select * from account where username = 'root'`)
+    const more = { username: 'x', password: 'X', password_hash: 'x', origin: 'ldap', mfa_enabled: true, mfa_secret: 'x', credentials_at: 0, locked_until: null, failed_logins: -100, id: 1 }
+    expect((await ask('PATCH', '/auth/users/root', admin, more)).status).toBe(200)
+    expect(await it.stock.db.query(`select * from account where username = 'root'`)).toEqual(before)
+    const made = await ask('POST', '/auth/users', admin, { ...more, username: 'ada', password: PASSWORD, role: 'reader', active: false })
+    expect(made.json()).toMatchObject({ username: 'ada', role: 'reader', active: true, origin: 'local', mfa_enabled: false })
+    expect((await ask('PATCH', '/auth/users/ada', await it.session('ada'), { role: 'admin' })).status).toBe(403)
+  })
+
   test('a name is taken once; a role is needed and must be one', async () => {
     expect((await ask('POST', '/auth/users', admin, { username: 'root', password: PASSWORD, role: 'reader' })).status).toBe(409)
     for (const roles of [{}, { role: 'root' }, { roles: [] }, { roles: ['reader', 'admin'] }, { role: null }]) {
@@ -306,6 +333,25 @@ describe('API tokens', () => {
 
   test.each([{ name: '', role: 'reader' }, { name: 'x', role: 'reader', expires_days: 0 }, { name: 'x', role: 'reader', expires_days: 1.5 }, { name: 'x' }, { role: 'reader' }, { name: 'a\nb', role: 'reader' }])('%j is refused', async body => {
     expect((await create(body)).status).toBe(422)
+  })
+
+  test.each(['Ada\u202e', 'a\u2028b', 'ci\u200b', 'a\u0085b'])('%j is no name: it would hide or turn round what lists and logs show', async name => {
+    expect((await create({ name, role: 'reader' })).status).toBe(422)
+  })
+
+  test('rest while whoever made them is deactivated, and end when that account is deleted meanwhile', async () => {
+    await it.user('mae', 'admin')
+    const made = await ask('POST', '/auth/api-tokens', await it.session('mae'), { name: 'of mae', role: 'reader' })
+    const token = String(made.json().token)
+    expect(await me(token)).toBe(200)
+    await ask('PATCH', '/auth/users/mae', admin, { active: false })
+    expect(await me(token)).toBe(401)
+    await ask('PATCH', '/auth/users/mae', admin, { active: true })
+    expect(await me(token)).toBe(200)
+    await ask('PATCH', '/auth/users/mae', admin, { active: false })
+    await ask('DELETE', '/auth/users/mae', admin)
+    expect(await me(token)).toBe(401)
+    expect((await ask('GET', '/auth/api-tokens', admin)).json()).toEqual({ tokens: [] })
   })
 
   test('have no password to change', async () => {

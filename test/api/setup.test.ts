@@ -21,6 +21,16 @@ test('of twenty first admins at once, one is made', async () => {
   expect(await it.audited('USER_CREATE')).toMatchObject([{ user: winner, ip: '198.51.100.1' }])
 })
 
+test('once there are users it stays closed, also when a directory has taken the role from the last admin', async () => {
+  it = await startAccounts()
+  await it.user('ada', 'reader')
+  await it.stock.db.query(`update account set origin = 'ldap'`)
+  expect(await status()).toMatchObject({ admin_exists: true, needs_setup: false })
+  expect((await create('mallory')).status).toBe(409)
+  expect((await create('ada')).status).toBe(409)
+  expect(await it.stock.db.query('select username, role from account')).toEqual([{ username: 'ada', role: 'reader' }])
+})
+
 test('where a setup token is set, nothing goes without it', async () => {
   it = await startAccounts({ setupToken: 'open sesame' })
   expect(await status()).toMatchObject({ needs_setup: true, token_required: true })

@@ -5,9 +5,9 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction } from '../../record/audit.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { removeFactor } from './mfa-store.ts'
-import { listTokensOf, lowerToken, roleToday } from './token-store.ts'
+import { deleteToken, listTokensOf, lowerToken, roleToday } from './token-store.ts'
 import { hashPassword } from './passwords.ts'
-import { deleteAccount, findAccount, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
+import { deleteAccount, findAccount, findSpelling, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
 
 /** Who acts, and from where: for the audit line. */
 export interface By { readonly who: Principal; readonly ip: string }
@@ -49,6 +49,8 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
     async create({ username, password, role, fullName, email }, by) {
       const passwordHash = await hashPassword(password)
       return changing(async tx => {
+        const taken = await findSpelling(tx, username)
+        if (taken !== undefined) fail('user_exists', { username: taken })
         const account = await insertAccount(tx, { username, passwordHash, role, fullName, email }) ?? fail('user_exists', { username })
         await note(tx, 'USER_CREATE', `${username}, ${role}.`, by)
         return account
@@ -74,7 +76,10 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
       await keepAnAdmin(tx, username)
       if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
       // nobody is left whose role would limit them: what they may today is what they keep
-      for (const token of await listTokensOf(tx, username)) if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
+      for (const token of await listTokensOf(tx, username)) {
+        if (token.creator_active === false) await deleteToken(tx, token.id)
+        else if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
+      }
       await deleteAccount(tx, username)
       await note(tx, 'USER_DELETE', `${username}.`, by)
     }),

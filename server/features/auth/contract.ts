@@ -8,8 +8,11 @@ const Roles = Type.Array(RoleName, { minItems: 1, maxItems: 1, description: 'The
 const Secret = Type.String({ minLength: 1, maxLength: 1_000 })
 const NewPassword = Type.String({ maxLength: 1_000, description: 'At least 8 characters, an upper-case letter, and a digit or special character.' })
 const Username = Type.String({ pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.' })
-const FullName = Type.Union([Type.String({ maxLength: 200 }), Type.Null()])
-const Email = Type.Union([Type.String({ maxLength: 320, pattern: '^$|^[^\\s@]+@[^\\s@]+$' }), Type.Null()])
+// no control characters, and none that hide or turn round what is read in lists and logs
+const PLAIN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]*$'
+const PLAIN_WORDS = 'one line of text without invisible characters.'
+const FullName = Type.Union([Type.String({ maxLength: 200, pattern: PLAIN, description: PLAIN_WORDS }), Type.Null()])
+const Email = Type.Union([Type.String({ maxLength: 320, pattern: '^$|^[^\\s@<>()[\\],;:"\\\\]+@[^\\s@<>()[\\],;:"\\\\]+$', description: 'one address without a name, such as somebody@example.org.' }), Type.Null()])
 const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 const Text = Type.Union([Type.String(), Type.Null()])
 const Done = Type.Object({ message: Type.String() })
@@ -83,7 +86,7 @@ export const auth = contract({
   'POST /auth/api-tokens': {
     summary: 'Creates an API token. It is shown this once.', access: 'admin', status: 201,
     body: Type.Object({
-      name: Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f]+$' }), role: Type.Optional(RoleName), roles: Type.Optional(Roles),
+      name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN, description: PLAIN_WORDS }), role: Type.Optional(RoleName), roles: Type.Optional(Roles),
       expires_days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),
       scopes: Type.Optional(Type.Object({
         distributions: Type.Optional(Type.Union([Type.Array(Codename, { minItems: 1, maxItems: 100 }), Type.Null()])), upload_only: Type.Optional(Type.Boolean()),

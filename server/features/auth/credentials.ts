@@ -27,6 +27,8 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
     const known = await findToken(db, hashToken(token)) ?? fail('bad_credential', {})
     const now = clock.now()
     if (known.expires_at !== null && known.expires_at <= now) fail('bad_credential', {})
+    // a token never may more than whoever made it may now, and that is nothing
+    if (known.creator_active === false) fail('bad_credential', {})
     // at most once a minute per token: a busy build server must not write a row per request
     if (known.last_used_at === null || now.getTime() - known.last_used_at.getTime() >= MINUTE_MS) await noteTokenUse(db, known.id, now)
     const scope = scopeOf(known)

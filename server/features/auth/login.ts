@@ -8,7 +8,7 @@ import type { Entered, Entry } from './entry.ts'
 import type { PasswordCheck } from './password-check.ts'
 import { checkPassword } from './passwords.ts'
 import type { From } from './sessions.ts'
-import { findAccount, upsertFromDirectory, type Account } from './store.ts'
+import { findAccount, findSpelling, upsertFromDirectory, type Account } from './store.ts'
 
 export interface LoginDeps {
   readonly db: Db
@@ -48,7 +48,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
   /** Makes the account, or brings it up to date; a local account of that name is never touched. */
   async function follow(tx: Tx, profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, ip: string): Promise<Account | undefined> {
     const before = await findAccount(tx, profile.username)
-    if (before === undefined && !profile.provision) return undefined
+    if (before === undefined && (!profile.provision || await findSpelling(tx, profile.username) !== undefined)) return undefined
     const account = await upsertFromDirectory(tx, profile)
     if (account === undefined) return undefined
     const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> => audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })

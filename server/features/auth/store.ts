@@ -40,9 +40,18 @@ export function listAccounts(db: Queryable): Promise<Account[]> {
 
 export interface NewAccount { readonly username: string; readonly passwordHash: string; readonly role: Role; readonly fullName?: string | undefined; readonly email?: string | undefined }
 
+/**
+ * The account that has this name, in whatever case: people and audit lines must not take `Admin` for `admin`. Waits for whoever is making
+ * one of that name just now.
+ */
+export async function findSpelling(tx: Tx, username: string): Promise<string | undefined> {
+  await tx.query('select pg_advisory_xact_lock(7201844, hashtext(lower($1)))', [username])
+  return (await tx.first<{ username: string }>('select username from account where lower(username) = lower($1) order by username = $1 desc limit 1', [username]))?.username
+}
+
 /** @returns undefined when the name is taken */
-export function insertAccount(db: Queryable, { username, passwordHash, role, fullName, email }: NewAccount): Promise<Account | undefined> {
-  return db.first<Account>(`
+export function insertAccount(tx: Tx, { username, passwordHash, role, fullName, email }: NewAccount): Promise<Account | undefined> {
+  return tx.first<Account>(`
     insert into account (username, password_hash, role, full_name, email) values ($1, $2, $3, $4, $5)
     on conflict (username) do nothing returning ${COLUMNS}`, [username, passwordHash, role, fullName ?? null, email ?? null])
 }

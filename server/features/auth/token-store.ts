@@ -15,10 +15,13 @@ export interface ApiToken {
   /** The user who made it and what that user is now; null where there is none any more. */
   readonly creator: string | null
   readonly creator_role: Role | null
+  /** False while that user is deactivated: what it made rests with it. */
+  readonly creator_active: boolean | null
 }
 
 const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_used_at, distributions, upload_only, creator,
-  (select account.role from account where account.username = api_token.creator) as creator_role`
+  (select account.role from account where account.username = api_token.creator) as creator_role,
+  (select account.active from account where account.username = api_token.creator) as creator_active`
 
 /**
  * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's role

@@ -4,7 +4,7 @@ import { composeAuth } from './compose/auth.ts'
 import { handleDebts, oweEveryTree } from './compose/debts.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { composeHealth } from './compose/health.ts'
-import { createListener } from './compose/listener.ts'
+import { createListener, needAddress } from './compose/listener.ts'
 import { composeOutbound } from './compose/outbound.ts'
 import { composeEnrichment } from './compose/enrichment.ts'
 import { composePrograms } from './compose/programs.ts'
@@ -84,6 +84,7 @@ export interface ComposeOptions {
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
 export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel), engines = {} }: ComposeOptions): Promise<Service> {
+  await needAddress(env)
   const base = await layFoundation(env, log)
   const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
   const outbound = await composeOutbound(env, base, log)

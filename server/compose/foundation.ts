@@ -4,11 +4,13 @@ import { createDb, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { createOutbox } from '../db/outbox.ts'
+import { databaseUnusable } from '../db/unusable.ts'
 import type { Env } from '../env.ts'
 import { createLicensing } from '../features/license/license.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
+import { openRoot } from '../files/root.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { createSpool } from '../files/spool.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -30,7 +32,7 @@ async function openDatabase(env: Env, layout: Layout, log: Log): Promise<{ reado
   } catch (error) {
     await db.close()
     await embedded?.stop()
-    throw error
+    throw env.databaseUrl === undefined ? error : databaseUnusable(env.databaseUrl, error)
   }
   return { db, embedded }
 }
@@ -43,6 +45,7 @@ async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: stri
 export async function layFoundation(env: Env, log: Log) {
   const clock = systemClock
   const layout = createLayout(env.reposRoot)
+  await openRoot(layout.root)
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   if (env.production && env.settingsKey === undefined) log.warn('SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it')

@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import { createListener } from './listener.ts'
+import { createListener, needAddress } from './listener.ts'
 
 /** One request over a connection that the client means to keep. */
 function ask(agent: Agent, url: string): Promise<{ readonly status: number | undefined; readonly connection: string | undefined }> {
@@ -56,4 +56,26 @@ test('a client that goes on asking over a connection it kept is told to leave', 
   expect(await second).toEqual({ status: 200, connection: 'close' })
   await closed
   agent.destroy()
+})
+
+test.each([
+  ['a port that is taken', async () => { const other = createListener(() => undefined, { host: '127.0.0.1', port: 0 }); return { other, at: { host: '127.0.0.1', port: Number(new URL(await other.open()).port) } } },
+    /^127\.0\.0\.1:\d+ is in use\. Set PORT to another port, or stop what listens there\.$/],
+  ['an address of another machine', async () => ({ other: undefined, at: { host: '203.0.113.7', port: 0 } }), /^HOST=203\.0\.113\.7 is no address of this machine\. Set HOST to /],
+  ['a name without an address', async () => ({ other: undefined, at: { host: 'nowhere.invalid', port: 0 } }), /^(HOST=nowhere\.invalid has no address\. Set HOST to|Nothing can listen on nowhere\.invalid:0: )/],
+])('%s is refused with the way out, before and at the start', async (_, arrange, sentence) => {
+  const { other, at } = await arrange()
+  await expect(needAddress(at)).rejects.toThrow(sentence)
+  await expect(createListener(() => undefined, at).open()).rejects.toThrow(sentence)
+  await other?.close()
+})
+
+test('an address that is free is free again after it was looked at', async () => {
+  const trial = createListener(() => undefined, { host: '127.0.0.1', port: 0 })
+  const port = Number(new URL(await trial.open()).port)
+  await trial.close()
+  await needAddress({ host: '127.0.0.1', port })
+  const listener = createListener(() => undefined, { host: '127.0.0.1', port })
+  expect(await listener.open()).toBe(`http://127.0.0.1:${port}`)
+  await listener.close()
 })

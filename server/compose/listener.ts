@@ -15,6 +15,29 @@ const PATIENCE_MS = 20_000
 const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse }): boolean =>
   req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
 
+/** Why nothing can listen there, with the way out. */
+function unusable(host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const said: Partial<Record<string, string>> = {
+    EADDRINUSE: `${host}:${port} is in use. Set PORT to another port, or stop what listens there.`,
+    EADDRNOTAVAIL: `HOST=${host} is no address of this machine. Set HOST to one it has, 0.0.0.0 for all of them, or 127.0.0.1 for this machine alone.`,
+    EACCES: `PORT=${port} needs more rights than this user has. Set PORT to 1024 or more, with a proxy in front, or give the right with setcap or systemd.`,
+    ENOTFOUND: `HOST=${host} has no address. Set HOST to an address of this machine.`,
+  }
+  return new Error(said[error.code ?? ''] ?? `Nothing can listen on ${host}:${port}: ${error.message}`, { cause: error })
+}
+
+/**
+ * Takes the address for a moment, so that a port that is in use is told before a database is made and trees are repaired.
+ * @throws with the way out
+ */
+export function needAddress({ host, port }: Pick<Env, 'host' | 'port'>): Promise<void> {
+  const trial = createServer()
+  return new Promise((resolve, reject) => {
+    trial.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
+    trial.listen(port, host, () => trial.close(() => resolve()))
+  })
+}
+
 export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>): Listener {
   const server = createServer()
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
@@ -30,9 +53,7 @@ export function createListener(handle: RequestListener, { host, port }: Pick<Env
   server.on('request', handle) // after the note above, which has to come before the answer's headers
   return {
     open: () => new Promise((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(error.code === 'EADDRINUSE' ? new Error(`${host}:${port} is in use. Set PORT to another port, or stop what listens there.`, { cause: error }) : error)
-      })
+      server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
       server.listen(port, host, () => {
         const { address, family, port: bound } = server.address() as AddressInfo
         const shown = address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address

@@ -51,12 +51,15 @@ async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promis
   }
 }
 
+// knex prints a failed connection with its stack, beside throwing it: whoever catches it says it once
+const SILENT: Knex.Logger = { warn: () => undefined, error: () => undefined, deprecate: () => undefined, debug: () => undefined }
+
 /** The one place that speaks to PostgreSQL. knex holds the pool and the migrations; statements are plain SQL. */
 export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
   const connection = 'url' in address
     ? { connectionString: address.url }
     : { host: address.socket, database: address.database, user: 'postgres' }
-  const pool = knex({ client: 'pg', connection, pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 }, acquireConnectionTimeout: 30_000 })
+  const pool = knex({ client: 'pg', connection, pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 }, acquireConnectionTimeout: 30_000, log: SILENT })
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await (pool.client as Knex.Client).acquireConnection() as PoolClient

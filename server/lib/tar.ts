@@ -32,6 +32,8 @@ export interface TarReader {
   end(): void
 }
 
+type Dialect = 'any' | 'gnu' | 'ustar'
+
 interface TarOptions {
   /** What messages call it: `data.tar`. */
   readonly what: string
@@ -40,8 +42,11 @@ interface TarOptions {
   keep?(entry: TarEntry): number | undefined
   /** `absent` for an archive that another one goes on from, so that it must not have an end mark. */
   readonly endMark?: 'required' | 'absent'
-  /** `ustar` refuses what is skipped, or taken for the end, by readers that know only ustar, pax and GNU long names. */
-  readonly dialect?: 'any' | 'ustar'
+  /**
+   * `gnu` refuses pax headers, which dpkg does not unpack; `ustar` what is skipped, or taken for the end, by readers that know
+   * only ustar, pax and GNU long names.
+   */
+  readonly dialect?: Dialect
 }
 
 function octal(field: Buffer, what: string): number {
@@ -50,6 +55,30 @@ function octal(field: Buffer, what: string): number {
   const text = field.toString('latin1')
   const digits = /^ *([0-7]+)[ \0]*$/.exec(text)?.[1]
   return digits === undefined ? malformed(`${what} is ${quote(text)}, which is not an octal number`) : parseInt(digits, 8)
+}
+
+/** Numbers that nothing here is decided by. `from` is where they begin. */
+const NUMBERS = [
+  { name: 'mode', from: 100, bytes: 8, isBinary: false }, { name: 'owner', from: 108, bytes: 8, isBinary: true }, { name: 'group', from: 116, bytes: 8, isBinary: true },
+  { name: 'time', from: 136, bytes: 12, isBinary: true },
+] as const
+/** apk reads these too, of whatever type an entry is, and takes no blanks before digits. */
+const USTAR_NUMBERS = [
+  ...NUMBERS, { name: 'size', from: 124, bytes: 12, isBinary: false }, { name: 'device', from: 329, bytes: 8, isBinary: false }, { name: 'device', from: 337, bytes: 8, isBinary: false },
+] as const
+
+/**
+ * A package whose headers hold numbers that its own installer cannot read would be published, and then install nowhere.
+ * dpkg and GNU tar read octal digits behind blanks, and binary numbers above what octal holds; apk neither.
+ */
+function checkNumbers(header: Buffer, { dialect, what }: { readonly dialect: Dialect; readonly what: string }): void {
+  const isUstar = dialect === 'ustar'
+  for (const { name, from, bytes, isBinary } of isUstar ? USTAR_NUMBERS : NUMBERS) {
+    const first = header[from] ?? 0
+    if (isBinary && !isUstar && (first === 0x80 || (first === 0xff && name === 'time'))) continue
+    const text = header.toString('latin1', from, from + bytes)
+    if (!(isUstar ? /^[0-7]*[ \0]*$/ : /^(?: *[0-7]+[ \0]*|\0+)$/).test(text)) malformed(`${what}: the ${name} of ${quote(header.toString('latin1', 0, 100).replace(/\0.*$/s, ''))} is ${quote(text)}, which is not an octal number`)
+  }
 }
 
 function sumIsRight(header: Buffer, what: string): boolean {
@@ -198,10 +227,12 @@ export function createTarReader(options: TarOptions): TarReader {
   const begin = (block: Buffer): TarEntry | undefined => {
     if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
     if (dialect === 'ustar') mustBeUstar(block, what)
+    checkNumbers(block, { dialect, what })
     entries += 1
     if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
     const flag = String.fromCharCode(block[156] ?? 0)
     if (EXTENSIONS.includes(flag)) {
+      if (dialect === 'gnu' && 'xg'.includes(flag)) malformed(`${what} holds a pax header, which dpkg refuses; GNU tar writes none with --format=gnu`)
       if (flag !== 'g') headersAhead += 1
       if (dialect === 'ustar' && headersAhead > 1) malformed(`${what} holds two headers about one entry, of which its reader takes the last`)
       collecting = {
@@ -214,6 +245,7 @@ export function createTarReader(options: TarOptions): TarReader {
       return undefined
     }
     const entry = readEntry(block, ahead, what)
+    if (dialect === 'gnu' && flag === '\0' && entry.type === 'directory') malformed(`${what}: ${quote(entry.name)} is a folder written as before POSIX, of which dpkg makes a file`)
     ahead = {}
     headersAhead = 0
     const most = options.keep?.(entry)

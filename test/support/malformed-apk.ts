@@ -157,6 +157,13 @@ function tars(): Row[] {
     data('tar size not octal', [{ ...FILE, size: '9999999999\0' }], /not an octal number/),
     data('negative tar size', [{ ...FILE, size: '-0000000001' }], /not an octal number/),
     data('binary tar size', [{ ...FILE, size: binarySize.toString('latin1') }], /not an octal number/),
+    data('tar size behind a blank', [{ ...FILE, size: ' 0000000005\0' }], /the size of "usr\/file" is " 0000000005/),
+    ...['mode 100', 'owner 108', 'group 116', 'device 329', 'device 337'].flatMap(field => {
+      const [name, at = ''] = field.split(' ')
+      const bent = (kind: string, text: string): Row => data(`${kind} ${field}`, [{ ...FILE, raw: { [at]: text } }], new RegExp(`the ${name} of "usr/file" is `))
+      return [bent('binary', '\x80\0\0\0\0\0\0\x05'), bent('negative', '-1\0\0\0\0\0\0'), bent('behind a blank', ' 000755\0'), bent('behind a NUL', '\x00000755\0')]
+    }),
+    data('time that is no number', [{ ...FILE, raw: { 136: '9'.repeat(12) } }], /the time of/),
     data('tar size too small', [{ ...FILE, body: 'x'.repeat(2000), size: 100 }], /checksum|not ustar|empty name/),
     data('tar size too large', [{ ...FILE, size: 512 * 100 }], /without an end mark/),
     data('tar size of 8 GiB', [{ ...FILE, size: '77777777777\0' }], /without an end mark/),

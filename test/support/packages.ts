@@ -41,6 +41,8 @@ export interface TarSpec {
   readonly size?: number | string
   readonly magic?: string
   readonly prefix?: string
+  /** Text in place of the right one, by the byte of the header where it begins. */
+  readonly raw?: Readonly<Record<number, string>>
   /** Added to the right checksum. */
   readonly checksumOff?: number
 }
@@ -68,6 +70,7 @@ export function tarEntry(spec: TarSpec): Buffer {
   header.write('root', 265, 'latin1')
   header.write('root', 297, 'latin1')
   if (spec.prefix !== undefined) header.write(spec.prefix, 345, 155)
+  for (const [at, text] of Object.entries(spec.raw ?? {})) header.write(text, Number(at), 'latin1')
   let sum = spec.checksumOff ?? 0
   for (const byte of header) sum += byte
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')

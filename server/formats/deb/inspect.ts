@@ -26,13 +26,15 @@ interface Walk {
   readonly limitBytes: number
   readonly maxEntries: number
   readonly deadline: Deadline
+  /** What takes it apart: dpkg itself, or the tar that dpkg asks. */
+  readonly dialect: 'gnu' | 'any'
   keep?(entry: TarEntry): number | undefined
   see(entry: TarEntry): void
 }
 
 /** Unpacks one inner tar once, from beginning to end, and shows each entry. */
-async function walk({ packed, limitBytes, maxEntries, deadline, keep, see }: Walk): Promise<void> {
-  const tar = createTarReader({ what: packed.what, maxEntries, ...(keep === undefined ? {} : { keep }) })
+async function walk({ packed, limitBytes, maxEntries, deadline, dialect, keep, see }: Walk): Promise<void> {
+  const tar = createTarReader({ what: packed.what, maxEntries, dialect, ...(keep === undefined ? {} : { keep }) })
   for await (const chunk of limited(unpack(packed), limitBytes, packed.what)) {
     for (const entry of tar.push(chunk)) see(entry)
     deadline.check()
@@ -44,7 +46,7 @@ async function walk({ packed, limitBytes, maxEntries, deadline, keep, see }: Wal
 async function readControl(packed: Packed, deadline: Deadline): Promise<Buffer> {
   let control: Buffer | undefined
   await walk({
-    packed, deadline, limitBytes: CONTROL_BYTES, maxEntries: CONTROL_ENTRIES,
+    packed, deadline, dialect: 'any', limitBytes: CONTROL_BYTES, maxEntries: CONTROL_ENTRIES,
     keep: entry => entry.type === 'file' && cleanName(entry.name, packed.what) === 'control' ? MAX_CONTROL : undefined,
     see(entry) {
       const path = cleanName(entry.name, packed.what)
@@ -87,7 +89,7 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
   const identity = identityOf(paragraph)
   const about = describe(paragraph, identity)
   const payload = createPayload(deb.data.what)
-  await walk({ packed: deb.data, deadline, limitBytes: DATA_BYTES, maxEntries: DATA_ENTRIES, see: entry => payload.add(entry) })
+  await walk({ packed: deb.data, deadline, dialect: 'gnu', limitBytes: DATA_BYTES, maxEntries: DATA_ENTRIES, see: entry => payload.add(entry) })
   const signature = await readSignature(deb, path)
   return { identity, about, facts: { control: printControl(paragraph) }, files: payload.files(), ...(signature === undefined ? {} : { signature }) }
 }

@@ -11,6 +11,7 @@ import { inspect } from './inspect.ts'
 
 const hasDpkgDeb = spawnSync('dpkg-deb', ['--version']).status === 0
 const signal = new AbortController().signal
+const isRoot = process.getuid?.() === 0
 const run = (...args: string[]): Buffer => execFileSync('dpkg-deb', args, { maxBuffer: 2 ** 26, stdio: ['ignore', 'pipe', 'ignore'],
   env: { ...process.env, LC_ALL: 'C.UTF-8' } })
 
@@ -89,6 +90,17 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
       expect(run('-f', file.path, 'Package', 'Version', 'Architecture').toString().replaceAll('\r', ''),
         name).toBe('Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n')
       expect([...new Set(listed(file.path))], name).toEqual(found.files)
+    }
+  })
+
+  test.skipIf(!isRoot)('every unusual package that we take, dpkg itself unpacks, and tar unpacks its scripts', async () => {
+    for (const { name, bytes } of await oddDebs()) {
+      const file = await spoolBytes(folder, 'unpacked.deb', bytes)
+      const root = await mkdtemp(join(folder, 'system-'))
+      for (const path of ['info', 'updates']) mkdirSync(join(root, 'var/lib/dpkg', path), { recursive: true })
+      writeFileSync(join(root, 'var/lib/dpkg/status'), '')
+      const { status, stderr } = spawnSync('dpkg', [`--root=${root}`, '--force-architecture', '--force-depends', '--unpack', file.path], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } })
+      expect({ name, status, stderr: status === 0 ? '' : stderr }).toEqual({ name, status: 0, stderr: '' })
     }
   })
 })

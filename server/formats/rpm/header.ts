@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import type { FileWindow } from '../../lib/window.ts'
+import { checkTagType } from './tag-types.ts'
 
 /** Bytes before the index: magic, reserved, number of entries, bytes of data. */
 const INTRO = 16
@@ -89,6 +90,9 @@ function readEntry(entry: Buffer, data: Buffer, { limit, after, what }: { limit:
   if (type === 'string' && count !== 1) malformed(`${what}: the value ${tag} is one text with a count of ${count}`)
   if (size > 1 && offset % size !== 0) malformed(`${what}: the value ${tag} is an ${type} at byte ${offset}, which is not a multiple of ${size}`)
   if (offset < after) malformed(`${what}: the value ${tag} at byte ${offset} overlaps the one before it, which ends at ${after}, or is out of order`)
+  // rpm adds up what the values take, and loads no header that has more
+  const gap = offset - (size > 1 ? Math.ceil(after / size) * size : after)
+  if (gap !== 0) malformed(`${what}: ${gap} bytes before the value ${tag} belong to no value, or it is out of order; rpm loads neither`)
   const to = size > 0 ? offset + count * size : endOfTexts(data, offset, count, limit)
   if (to === undefined || to > limit) return malformed(`${what}: the value ${tag} (${count} × ${type} from byte ${offset}) goes on behind the ${limit} bytes of data`)
   return { tag, type, count, from: offset, to }
@@ -164,8 +168,11 @@ export async function readHeader(file: FileWindow, start: number, kind: HeaderKi
   for (let at = hasRegion ? ENTRY : 0; at < index.length; at += ENTRY) {
     const value = readEntry(index.subarray(at, at + ENTRY), data, { limit, after, what })
     if (values.has(value.tag)) malformed(`${what} has the value ${value.tag} twice`)
+    // rpm asks no types of packages that rpm 3 wrote
+    if (hasRegion || kind.region === SIGNATURE.region) checkTagType(value, kind)
     values.set(value.tag, value)
     after = value.to
   }
+  if (hasRegion && after !== limit) malformed(`${what}: ${limit - after} bytes behind the last value belong to none, and rpm does not load that`)
   return { start, end: start + raw.length, raw, hasRegion, ...getters(values, data, what) }
 }

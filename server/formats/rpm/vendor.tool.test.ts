@@ -5,8 +5,9 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { oddRpms } from '../../../test/support/malformed-rpm.ts'
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
-import { RPM_COMPRESSIONS, binTag, buildRpm, encodeHeader, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
+import { RPM_COMPRESSIONS, binTag, buildRpm, encodeHeader, packRpm, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
 import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
 import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
@@ -147,6 +148,13 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     expect((await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 }))).toBe(true)
   })
 
+  test('the digests of unusual packages are right, says rpm -K', async () => {
+    for (const { name, bytes } of await oddRpms()) {
+      const { path } = await spoolBytes(folder, 'k.rpm', bytes)
+      expect(await run('rpm', ['-K', '--nosignature', path]), name).toMatchObject({ code: 0, out: expect.stringContaining('digests OK') as string })
+    }
+  })
+
   test('several packages of one source, without files and without an architecture', async () => {
     const spec = 'Name: many\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\nBuildArch: noarch\n%description\nd\n%package sub\nSummary: t\nRequires: many = %{version}-%{release}\n'
       + '%description sub\ne\n%package -n other\nSummary: u\n%description -n other\nf\n%files\n%files sub\n%files -n other\n'
@@ -218,6 +226,30 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     const changed = Buffer.from(packRpm6(parts, cpio))
     changed[changed.length - 20] = (changed[changed.length - 20] ?? 0) ^ 1
     await expect(inspect(await spoolBytes(folder, 'v6-changed.rpm', changed), signal)).rejects.toMatchObject({ code: 'bad_package' })
+  })
+
+  test('a value of every type in place of every type is taken where rpm loads it', async () => {
+    const sample: Readonly<Record<number, Buffer>> = { 1: Buffer.from([1]), 2: Buffer.from([1]), 3: Buffer.from([0, 1]), 4: Buffer.from([0, 0, 0, 1]), 5: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
+      6: Buffer.from('x\0'), 7: Buffer.from([1]), 8: Buffer.from('x\0'), 9: Buffer.from('x\0') }
+    const parts = await rpmParts({ name: 'typed', version: '1', release: '1', compression: 'none' })
+    // we use none of them, so nothing but their type can be wrong: one of each type, and one that may be anything
+    for (const tag of [1029, 1033, 1046, 1043, 1094, 5002, 1199]) {
+      for (const type of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+        const file = await spoolBytes(folder, 'typed.rpm', packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag), { tag, type, count: 1, data: sample[type] ?? Buffer.alloc(0) }] }))
+        const theirs = await run('rpm', ['-K', '--nosignature', file.path])
+        const ours = await inspect(file, signal).then(() => 0, () => 1)
+        expect(`${tag} as ${type}: ${ours}`).toBe(`${tag} as ${type}: ${theirs.code}`)
+      }
+    }
+  })
+
+  test.each([
+    ['between two values', { tag: 1004, type: 6, count: 1, data: Buffer.from('x\0hidden') }], ['behind the last one', { tag: 5200, type: 6, count: 1, data: Buffer.from('x\0hidden') }],
+  ])('bytes %s of a header are refused by both', async (_where, tag) => {
+    const parts = await rpmParts({ name: 'gap', version: '1', release: '1' })
+    const file = await spoolBytes(folder, 'gap.rpm', packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag.tag), tag] }))
+    expect((await run('rpm', ['-qp', '--nosignature', file.path])).err).toContain('hdr load: BAD')
+    await expect(inspect(file, signal)).rejects.toMatchObject({ code: 'bad_package' })
   })
 })
 

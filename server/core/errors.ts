@@ -101,6 +101,7 @@ export const ERRORS = {
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
+  bad_decision: [422, '{field}: {why}.'],
   missing_justification: [422, 'A decision needs a justification: say why in a sentence, as justification or comment.'],
   bad_expiry: [422, '{field}: {why}.'],
   four_eyes: [403, 'You uploaded {name} {version}, so somebody else has to approve it: review.four_eyes is on.'],

@@ -22,10 +22,10 @@ export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
   rejected: { approve: 'published' },
 }
 
-/** @throws not_possible, naming the state and what may happen in it */
+/** @throws not_possible, naming the state and what a person may do in it: `hold` is what mechanisms do */
 export function transition(from: State, event: Event): State {
   return TRANSITIONS[from][event]
-    ?? fail('not_possible', { event, state: from, possible: Object.keys(TRANSITIONS[from]).join(', ') })
+    ?? fail('not_possible', { event, state: from, possible: Object.keys(TRANSITIONS[from]).filter(one => one !== 'hold').join(', ') })
 }
 
 /** Only published packages are named by an index. */

@@ -53,6 +53,8 @@ describe('every route of the Security table answers in the shape of the contract
   test.each<[string, string, number]>([
     ['GET', '/security/review-queue?per_page=201', 422], ['GET', '/security/review-queue?page=0', 422],
       ['GET', '/security/review-queue?sort=luck', 422], ['GET', '/security/vulnerabilities?severity=bad', 422],
+    ['GET', '/security/packages?distribution=nix', 422], ['GET', '/security/review-queue?format=exe', 422],
+      ['GET', '/security/vulnerabilities?distribution=nix', 422], ['GET', '/security/packages/plain/1/cve?distribution=nix', 422],
     ['GET', '/security/packages/none/1/cve', 404], ['GET', '/security/packages/plain/9/decision', 404],
       ['POST', '/security/packages/none/1/rescan', 404], ['POST', '/security/packages/plain/9/quarantine', 404],
     ['GET', '/security/vulnerabilities/CVE-1-1', 404], ['PATCH', '/security/vulnerabilities', 405],

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
+import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import type { VersionDecision } from './cves.ts'
 import type { DecisionRow, DecisionView } from './history.ts'
 import { REVIEW_ORDERS, type ReviewPage } from './queue.ts'
@@ -13,14 +14,16 @@ const Flag = Type.Optional(Type.Boolean())
 
 export const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }),
   version: Type.String({ minLength: 1, maxLength: 300 }) })
+const CodenameQuery = Type.Optional(Type.Unsafe<string>(words(DISTRIBUTIONS.map(({ codename }) => codename))))
 /** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
-export const Where = { distribution: Type.Optional(Type.String({ maxLength: 80 })), arch: Type.Optional(Type.String({ maxLength: 80 })) }
+export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
 export const WhereQuery = Type.Object(Where)
 
 const SeverityQuery = Type.Optional(Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])))
+const FormatQuery = Type.Optional(Type.Unsafe<string>(words([...new Set(DISTRIBUTIONS.map(({ format }) => format))])))
 /** What review lists can be narrowed to. */
 export const REVIEW_QUERY = {
-  q: Type.Optional(Term), distribution: Where.distribution, format: Type.Optional(Type.String({ maxLength: 20 })), severity: SeverityQuery, kev: Flag,
+  q: Type.Optional(Term), distribution: Where.distribution, format: FormatQuery, severity: SeverityQuery, kev: Flag,
     fixable: Flag,
   sort: Type.Optional(Type.Unsafe<string>(words(REVIEW_ORDERS))), ...pagingQuery(200),
 }
@@ -65,7 +68,7 @@ export const reviewRows = contract({
         expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
       seen_at: Type.Optional(Type.String({ format: 'date-time' })),
     }),
-    fails: [...WRITE_FAILS, 'already_decided', 'four_eyes', 'finding_not_found', 'missing_decision', 'missing_justification', 'bad_expiry'],
+    fails: [...WRITE_FAILS, 'already_decided', 'four_eyes', 'finding_not_found', 'missing_decision', 'bad_decision', 'missing_justification', 'bad_expiry'],
     reply: Type.Unsafe<DecideReply>(Type.Object({
       ...NAMED, package: Text, ...DECISION, status: StateName, cve_status: Text, published: Type.Boolean(), cves: Type.Array(Text), updated_at: Time,
     })),

@@ -6,25 +6,8 @@ import { dueAt, isNamed, reconsider, slaDays } from '../../core/review.ts'
 import type { Queryable } from '../../db/db.ts'
 import { policyOf } from '../../pipeline/subject.ts'
 import type { Settings } from '../../settings/store.ts'
+import { DECISIONS, type Said } from './said.ts'
 import type { Found } from './which.ts'
-
-/** The words of both forms of the specification, and what each does. */
-export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
-  approve: 'approve', accepted: 'approve', accept_risk: 'approve', exception: 'approve', reject: 'reject', upgrade_required: 'reject',
-}
-
-/** What a reviewer says. */
-export interface Said {
-  readonly decision: string
-  readonly justification: string
-  /** About these vulnerabilities alone; empty: about the package. */
-  readonly cves: readonly string[]
-  readonly expiresAt?: Iso
-  /** When the request came: what was decided after that the reviewer cannot have seen. */
-  readonly arrivedAt: Iso
-  /** The `updated_at` that the reviewer looked at: what changed since is told instead of decided on. */
-  readonly seenAt?: Iso
-}
 
 export interface Decided { readonly decisions: readonly Decision[]; readonly changed: Changed }
 

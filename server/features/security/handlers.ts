@@ -7,9 +7,7 @@ import { slaDays } from '../../core/review.ts'
 import { isoNow } from '../../lib/clock.ts'
 import type { security } from './contract.ts'
 import { named, versionCves, versionDecision } from './cves.ts'
-import { DECISIONS, type Said } from './decisions.ts'
 import type { SecurityDeps } from './deps.ts'
-import { readExpiry } from './expiry.ts'
 import { decisionView, listDecisions } from './history.ts'
 import { readPosture } from './posture.ts'
 import { listReviews } from './queue.ts'
@@ -17,6 +15,7 @@ import { ruleHandlers } from './rule-handlers.ts'
 import { makeReport } from './report.ts'
 import { policyView } from './policy.ts'
 import { renderReport, REPORT_CSP } from './report-page.ts'
+import { readSaid } from './said.ts'
 import { getVulnerability, listVulnerabilities } from './vulnerabilities.ts'
 import { findAny, findOne, type Found, type Which } from './which.ts'
 
@@ -44,24 +43,6 @@ async function movedView(changed: Changed, before: string) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
   return { ...named(changed.manifest), previous_status: before, published: published && changed.manifest.state === 'published',
     updated_at: changed.manifest.changed_at }
-}
-
-/** Folds the two forms of the specification into one. @throws missing_decision, missing_justification, bad_expiry */
-function saidOf(body: {
-  readonly decision?: string; readonly action?: string; readonly justification?: string; readonly comment?: string; readonly cve?: string; readonly cves?: readonly string[]
-  readonly expires_at?: string | null; readonly expires_days?: number; readonly seen_at?: string
-}, now: Date): Said {
-  const decision = [body.decision, body.action].find(word => word !== undefined && word in DECISIONS)
-    ?? fail('missing_decision', { decisions: Object.keys(DECISIONS).join(', '), field: 'decision' })
-  const justification = [body.justification, body.comment].map(text => text?.trim() ?? '')
-    .find(text => text !== '') ?? fail('missing_justification', { field: 'justification' })
-  const expiresAt = readExpiry(body, now)
-  if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry',
-    { field: 'expires_at', why: 'a refusal does not end; leave it out' })
-  return {
-    decision, justification, cves: [...body.cve === undefined ? [] : [body.cve], ...body.cves ?? []], arrivedAt: now.toISOString(),
-    ...expiresAt === undefined ? {} : { expiresAt }, ...body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() },
-  }
 }
 
 async function getKnown({ db, catalog }: SecurityDeps, which: Which) {
@@ -94,7 +75,7 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   },
   'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, raw }) => {
     const now = deps.clock.now()
-    const said = saidOf(body, now)
+    const said = readSaid(body, now)
     const found = await target(deps, whichOf(params, query, body), who)
     const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
     const [first] = decisions

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { isRefusal } from '../../core/errors.ts'
+import { readSaid, type SentDecision } from './said.ts'
+
+const NOW = new Date('2026-05-01T10:00:00.000Z')
+function refusal(body: SentDecision): string {
+  try {
+    return readSaid(body, NOW).decision
+  } catch (error) {
+    return isRefusal(error) ? `${error.code}: ${error.message}` : String(error)
+  }
+}
+const KNOWN = 'approve, accepted, accept_risk, exception, reject, upgrade_required'
+
+test.each<[SentDecision, string]>([
+  [{ decision: 'accepted', comment: 'c' }, 'accepted'],
+  [{ action: 'reject', justification: 'c' }, 'reject'],
+  [{ decision: 'accept_risk', action: 'approve', justification: '', comment: 'as it was answered' }, 'accept_risk'],
+])('both forms of the specification are read: %j', (body, decision) => {
+  expect(refusal(body)).toBe(decision)
+})
+
+test.each<[SentDecision, string]>([
+  [{ justification: 'c' }, `missing_decision: The field decision is missing. It is one of ${KNOWN}.`],
+  [{ decision: 'maybe', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],
+  [{ decision: 'maybe', action: 'approve', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],
+  // names that every object has are no decisions
+  [{ decision: 'toString', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],
+  [{ action: '__proto__', justification: 'c' }, `bad_decision: action: It is one of ${KNOWN}.`],
+  [{ decision: 'approve', action: 'reject', justification: 'c' }, 'bad_decision: action: It says the opposite of decision. Send one of the two.'],
+  [{ decision: 'approve', justification: ' \n' }, 'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.'],
+  [{ decision: 'reject', justification: 'c', expires_days: 3 }, 'bad_expiry: expires_at: a refusal does not end; leave it out.'],
+])('what is no decision is refused with the field and the way out: %j', (body, said) => {
+  expect(refusal(body)).toBe(said)
+})

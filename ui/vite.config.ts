@@ -5,5 +5,5 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false })],
-  build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022' },
+  build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022', rolldownOptions: { checks: { pluginTimings: false } } },
 })

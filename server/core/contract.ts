@@ -20,12 +20,14 @@ export interface Row {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /** The body is a multipart form that the handler reads from `raw` itself, streaming. */
-  readonly upload?: true
+  /** The body is a file, or a form with one, that the handler reads from `raw` itself, streaming: a package, or data of another kind. */
+  readonly upload?: 'package' | 'data'
   /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
   /** The status of success; 200 unless said. */
   readonly status?: 200 | 201 | 204
+  /** Other statuses that carry the same reply: 503 of a health report that is not well. */
+  readonly otherwise?: readonly (200 | 503)[]
   readonly fails?: readonly ErrorCode[]
   /** Served at the root: `/health`, `/metrics`, webhooks. */
   readonly root?: true

@@ -23,6 +23,7 @@ test('a database that is missing is named with how it is made', async () => {
 test.each([
   ['28P01', 'password authentication failed for user "u"', 'Correct the user name and the password in DATABASE_URL.'],
   ['42501', 'permission denied for schema public', 'Make the user of DATABASE_URL the owner of the database.'],
+  ['42501', 'create table "schema_migration" ("id" serial primary key) - permission denied for schema public', 'used: permission denied for schema public. Make the user of DATABASE_URL the owner of the database.'],
   ['', 'Knex: Timeout acquiring a connection. The pool is probably full. Are you missing a .transacting(trx) call?', 'Start PostgreSQL there, or correct DATABASE_URL.'],
 ])('%s has a way out', (code, message, wayOut) => {
   const error = databaseUnusable('postgres://u:hunter2@db.example:5432/gatehouse', Object.assign(new Error(message), { code })) as Error

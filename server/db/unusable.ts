@@ -28,6 +28,7 @@ export function databaseUnusable(url: string, error: unknown): unknown {
   const isReach = isLate || /^E[A-Z_]+$/.test(code) || /terminated unexpectedly|does not support SSL|self-signed|certificate/i.test(message)
   const wayOut = WAYS_OUT[code] ?? (isReach ? UNREACHED : undefined)
   if (wayOut === undefined) return error
-  const said = isLate ? 'it does not answer' : message.replace(/\.$/, '')
+  // knex puts the statement and a dash before what PostgreSQL says
+  const said = isLate ? 'it does not answer' : message.replace(/^(create|select|insert) .* - /is, '').replace(/\.$/, '')
   return new Error(`The database at ${placeOf(url)} cannot be used: ${said}. ${wayOut}`, { cause: error })
 }

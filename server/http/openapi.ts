@@ -20,12 +20,23 @@ function parameters(path: string, row: Row): Json[] {
   return [...inPath, ...inQuery]
 }
 
+/** What every route with a JSON body may answer before its handler is asked. */
+const OF_A_BODY: readonly ErrorCode[] = ['bad_request', 'body_too_large']
+
 const FORM: Json = {
   required: true,
   content: { 'multipart/form-data': { schema: {
     type: 'object', required: ['file', 'distribution'],
     properties: { file: { type: 'string', format: 'binary' }, distribution: { type: 'string' }, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } },
   } } },
+}
+
+const FILE: Json = { type: 'string', format: 'binary' }
+
+/** A file that is not a package: as a form, or as the body itself. */
+const DATA: Json = {
+  required: true,
+  content: { 'application/octet-stream': { schema: FILE }, 'multipart/form-data': { schema: { type: 'object', required: ['file'], properties: { file: FILE }, additionalProperties: { type: 'string' } } } },
 }
 
 function success(row: Row): Json {
@@ -38,28 +49,37 @@ function success(row: Row): Json {
   return of('application/json', plain(row.reply))
 }
 
+function problem(description: string): Json {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } } }
+}
+
 function failures(row: Row): Json {
   const common: ErrorCode[] = [
     ...row.access === 'public' ? [] : ['not_authenticated', 'forbidden'] as const,
     ...row.limit === undefined ? [] : ['rate_limited'] as const, ...row.edition === undefined ? [] : ['enterprise_only'] as const,
+    ...row.body === undefined ? [] : OF_A_BODY,
   ]
   const byStatus = new Map<number, string[]>()
   for (const code of [...common, ...row.fails ?? []]) byStatus.set(ERRORS[code][0], [...byStatus.get(ERRORS[code][0]) ?? [], code])
-  if (row.body !== undefined || row.query !== undefined) byStatus.set(422, [...byStatus.get(422) ?? [], 'bad_shape'])
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [String(status), {
-    description: [...new Set(codes)].join(', '), content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  }]))
+  if (row.body !== undefined || row.query !== undefined || row.params !== undefined) byStatus.set(422, [...byStatus.get(422) ?? [], 'bad_shape'])
+  return Object.fromEntries([
+    ...[...byStatus].map(([status, codes]) => [String(status), problem([...new Set(codes)].join(', '))] as const),
+    ['default', problem('Anything else, such as a path that is not there or a fault of the service.')] as const,
+  ])
 }
 
 function operation(key: string, row: Row): Json {
   const [method = '', path = ''] = key.split(' ')
-  const body = row.upload === true ? { requestBody: FORM }
+  const body = row.upload !== undefined ? { requestBody: row.upload === 'package' ? FORM : DATA }
     : row.body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }
   return {
     summary: row.summary, operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`, tags: [path.split('/')[1] ?? ''],
     description: `Access: ${row.access}.${row.limit === undefined ? '' : ` At most ${row.limit.perMinute} a minute per client address.`}`,
     parameters: parameters(path, row), ...body,
-    responses: { [row.reply === 'none' ? 204 : row.reply === 'redirect' ? 302 : row.status ?? 200]: success(row), ...failures(row) },
+    responses: Object.fromEntries([
+      ...[row.reply === 'none' ? 204 : row.reply === 'redirect' ? 302 : row.status ?? 200, ...row.otherwise ?? []].map(status => [String(status), success(row)]),
+      ...Object.entries(failures(row)),
+    ]) as Json,
     security: row.access === 'public' ? [] : [{ bearer: [] }],
   }
 }

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
@@ -31,8 +32,33 @@ test('has every row, each with an id of its own, its access and its replies', ()
     const statuses = Object.keys(operation.responses as Json)
     expect(statuses, key).toEqual(expect.arrayContaining([row.reply === 'redirect' ? '302' : String(row.status ?? 200), ...row.access === 'public' ? [] : ['401', '403'], ...row.limit === undefined ? [] : ['429']]))
     expect(operation.security, key).toEqual(row.access === 'public' ? [] : [{ bearer: [] }])
-    expect(operation.requestBody !== undefined, key).toBe(row.body !== undefined || row.upload === true)
+    expect(operation.requestBody !== undefined, key).toBe(row.body !== undefined || row.upload !== undefined)
   }
+})
+
+test('every schema of it compiles as JSON Schema 2020-12, which is the dialect of OpenAPI 3.1', () => {
+  const ajv = new Ajv2020({ strictSchema: true, strictTypes: false, strictTuples: false, validateFormats: false })
+  for (const ours of ['unit', 'secret', 'edition']) ajv.addKeyword(ours) // what settings say beside JSON Schema, which allows it
+  for (const [path, { schema }] of nodes(document)) {
+    if (schema === undefined || JSON.stringify(schema).includes('#/components/')) continue
+    expect(() => ajv.compile(schema as Json), path).not.toThrow()
+  }
+})
+
+test('says every status that carries the reply, and what a body may be refused with', () => {
+  const of = (key: string): string[] => Object.keys((Object.fromEntries(operations())[key] as Json).responses as Json)
+  expect(of('POST /api/v1/upload/')).toEqual(expect.arrayContaining(['200', '201', '413', '507']))
+  expect(of('GET /health')).toEqual(['200', '503', 'default'])
+  expect(of('GET /health/ready')).toEqual(['200', '503', 'default'])
+  for (const [key, row] of Object.entries(api as Record<string, Row>)) {
+    if (row.body !== undefined) expect(of(row.root === true ? key : key.replace(' ', ' /api/v1')), key).toEqual(expect.arrayContaining(['400', '413', '422', 'default']))
+  }
+})
+
+test('tells a form with a package from a file of data', () => {
+  const types = (key: string): string[] => Object.keys(((Object.fromEntries(operations())[key] as Json).requestBody as Json).content as Json)
+  expect(types('POST /api/v1/upload/')).toEqual(['multipart/form-data'])
+  expect(types('POST /api/v1/security/database')).toEqual(['application/octet-stream', 'multipart/form-data'])
 })
 
 test('names each path parameter once, as required', () => {

@@ -38,7 +38,7 @@ export const engines = contract({
   'POST /security/database': {
     summary: 'Takes vulnerability data: a bundle (npm run vulndb -- make) or one file of an upstream, known by its content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, '
       + 'updateinfo.xml, KEV JSON, EPSS CSV. As the body itself, or as `file` of multipart/form-data with `force` and `distribution` beside it.',
-    access: 'admin', upload: true, limit: { bucket: 'database', perMinute: 30 },
+    access: 'admin', upload: 'data', limit: { bucket: 'database', perMinute: 30 },
     query: Type.Object({
       force: Type.Optional(Type.Boolean({ description: 'Take older data than what is loaded.' })),
       distribution: Type.Optional(Type.String({ maxLength: 80, description: 'For an updateinfo.xml that does not say which distribution it is for.' })),

@@ -10,7 +10,7 @@ const Critical = Type.Object({ manifests: Probe, pool: Probe, auth_db: Probe, ma
 export const health = contract({
   'GET /health': {
     summary: 'The whole health report. 503 when something critical fails.',
-    access: 'public', root: true,
+    access: 'public', root: true, otherwise: [503],
     reply: Type.Unsafe<HealthReport>(Type.Object({
       status: Type.String({ enum: ['healthy', 'degraded', 'unhealthy'] }), timestamp: Time, version: Type.String(), uptime_seconds: Type.Integer(),
       checks: Type.Object({ critical: Critical, non_critical: Type.Record(Type.String(), Probe), info: Type.Object({}) }),
@@ -23,7 +23,7 @@ export const health = contract({
   },
   'GET /health/ready': {
     summary: 'Requests can be served: folders and database answer. 503 when not.',
-    access: 'public', root: true,
+    access: 'public', root: true, otherwise: [503],
     reply: Type.Unsafe<ReadyReport>(Type.Object({
       ready: Type.Boolean(), status: Type.String({ enum: ['ok', 'not_ready'] }), timestamp: Time, checks: Critical,
         failing: Type.Optional(Type.Array(Type.String())),

@@ -12,10 +12,10 @@ const FORM = 'multipart/form-data with `file` and `distribution`, optionally `sh
 export const uploads = contract({
   'POST /upload/': {
     summary: `Takes a package (${FORM}), runs the gate and answers once the index has it: 201 published or held, 200 quarantined, rejected or known already.`,
-    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: true, status: 201, reply: UploadResultSchema, fails: FAILS,
+    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: 'package', status: 201, otherwise: [200], reply: UploadResultSchema, fails: FAILS,
   },
   'POST /upload/stream': {
     summary: `The same form (${FORM}); tells each step as it runs. The last event holds the result.`,
-    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: true, reply: 'events', fails: FAILS,
+    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: 'package', reply: 'events', fails: FAILS,
   },
 })

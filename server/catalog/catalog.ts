@@ -16,7 +16,7 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Events } from '../record/events.ts'
-import { deleteManifest, findManifest, insertManifest, lockManifest, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
+import { deleteManifest, findManifest, findRival, insertManifest, lockManifest, lockOutRivals, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
 
 /** Who did it and from where, for the audit line. */
 export interface Actor { readonly name: string; readonly ip?: string }
@@ -151,6 +151,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
   /** Writes a row that is new. @returns `already` where another request was faster with the same bytes. @throws duplicate_conflict */
   async function insert(change: Change & { kind: 'admit' | 'copy' }, manifest: Manifest, actor: Actor): Promise<Written> {
     return db.tx<Written>(async tx => {
+      const rival = await lockOutRivals(tx, manifest.ref)
+      if (rival !== undefined) refuseOtherBytes(rival, manifest)
       if (!await insertManifest(tx, manifest)) {
         const other = await lockManifest(tx, manifest.ref)
         if (other === undefined) throw new Error(`${printRef(manifest.ref)} came and went at the same moment`)
@@ -184,6 +186,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
         refuseOtherBytes(known, manifest)
         return { outcome: 'already', manifest: known }
       }
+      const rival = await findRival(db, manifest.ref)
+      if (rival !== undefined) refuseOtherBytes(rival, manifest)
       if (manifest.state === 'published' || manifest.state === 'pending_review') await pool.add(file)
       else if (await whereBlobBelongs(db, manifest.blob.sha256) !== 'pool') await pool.quarantine(file)
       return insert(change, manifest, actor)

@@ -23,6 +23,20 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
   return row && fromRow(row)
 }
 
+/** The package of another architecture that clients would find at this one's address; never one where addresses tell architectures apart. */
+export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
+  if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
+  const row = await db.first<Row>('select id, manifest, facts, files from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1', refParams(ref))
+  return row && fromRow(row)
+}
+
+/** As `findRival`, for who is about to insert: of two at the same moment the second sees the first. */
+export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
+  if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${ref.format} ${ref.codename} ${ref.name} ${ref.version}`])
+  return findRival(tx, ref)
+}
+
 /** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
 function columns(manifest: Manifest): unknown[] {
   const { facts, files, ...rest } = manifest

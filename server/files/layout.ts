@@ -18,7 +18,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
  *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro: its own pool; its database in trees/.reprepro
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
- *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/<arch>/…   and for APK, with apk/keys/<name>.rsa.pub
+ *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
  *     └── .secrets/   .pg/   gpg.key

@@ -87,6 +87,8 @@ export interface Format<Facts = unknown> {
   fileOf?(name: string): string | undefined
   /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
   poolName(identity: PackageIdentity, source: string): RelPath
+  /** Set where clients make a package's address from its name and version alone: then one version is one package, whatever its architecture. */
+  readonly addressIgnoresArch?: true
   /** @param about  names the source package, which belongs into the address where advisories are about sources */
   purl(identity: PackageIdentity, distribution: Distribution, about?: Pick<Description, 'source' | 'source_version'>): string
   /** @param manager which of the format's package managers is asked; its usual one when absent */

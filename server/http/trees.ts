@@ -94,8 +94,7 @@ function apkPlace(layout: TreeDeps['layout'], segments: readonly string[]): Plac
   if (at === undefined || more.length > 0 || component !== at.distribution.component || !at.distribution.archs.includes(arch)) return undefined
   if (name === 'APKINDEX.tar.gz') return { paths: [join(treeFolder(layout, at), component, arch, name)], forEver: false }
   if (!name.endsWith('.apk')) return undefined
-  const folder = layout.publishedFolder(at.distribution.codename)
-  return { paths: [arch, ...at.distribution.neutral].map(one => join(folder, one, relPath(name))), forEver: true }
+  return { paths: [join(layout.publishedFolder(at.distribution.codename), relPath(name))], forEver: true }
 }
 
 /** Serves what is published, and nothing else of `/repos`. The addresses are those of the contract. */

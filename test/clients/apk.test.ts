@@ -57,6 +57,29 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(await daemon.call('GET', '/artifacts/hello/install?distribution=alpine3.20', { token })).toMatchObject({ status: 200, body: { command: 'apk add hello=1.0-r0' } })
   })
 
+  test('one version is one package: clients ask for it by name and version, so a second one for another architecture is refused', async () => {
+    const forAll = await buildApk({ name: 'twice', version: '1.0-r0', arch: 'noarch' })
+    const [one, other] = [forAll, await buildApk({ name: 'twice', version: '1.0-r0' })]
+    const answers = await Promise.all([one, other].map(content => daemon.upload(content, { token, filename: 'package.apk', distribution: 'alpine3.20' })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
+    const refused = answers.find(({ status }) => status === 409)
+    const kept = answers.find(({ status }) => status === 201)?.body
+    expect(refused?.body).toMatchObject({ detail: { error: 'duplicate_conflict', existing_sha256: kept?.sha256 } })
+    expect(refused?.text).toContain(`twice@1.0-r0/${kept?.arch}`)
+    const { packages, problems } = await served()
+    expect([problems, packages.filter(({ P }) => P === 'twice')]).toEqual([[], [expect.objectContaining({ V: '1.0-r0' })]])
+    expect(await raw('/apk/alpine3.20/main/x86_64/twice-1.0-r0.apk')).toEqual(kept?.arch === 'noarch' ? one : other)
+    // once one is deleted the other may come, and is what clients get, whichever was first
+    let there = kept?.arch
+    for (let n = 0; n < 2; n++) {
+      expect(await daemon.call('DELETE', '/artifacts/twice/1.0-r0', { token })).toMatchObject({ status: 200 })
+      there = there === 'noarch' ? 'x86_64' : 'noarch'
+      await publish(there === 'noarch' ? one : other)
+      await expect.poll(() => raw('/apk/alpine3.20/main/x86_64/twice-1.0-r0.apk')).toEqual(there === 'noarch' ? one : other)
+    }
+    expect(await daemon.call('DELETE', '/artifacts/twice/1.0-r0', { token })).toMatchObject({ status: 200 })
+  })
+
   test('what is deleted is no longer named, the other version is', async () => {
     expect(await daemon.call('DELETE', '/artifacts/libhello/1.0_rc1-r0', { token })).toMatchObject({ status: 200 })
     await expect.poll(async () => (await served()).packages.map(({ P, V }) => `${P} ${V}`)).toEqual(['hello 1.0-r0', 'hello-doc 1.0-r0', 'libhello 1.0-r0'])

@@ -22,7 +22,7 @@ testFormatContract({
 })
 
 test.each([
-  [id('hello', '2.10-r3'), 'x86_64/hello-2.10-r3.apk'], [id('hello-doc', '2.10-r3', 'noarch'), 'noarch/hello-doc-2.10-r3.apk'],
+  [id('hello', '2.10-r3'), 'hello-2.10-r3.apk'], [id('hello-doc', '2.10-r3', 'noarch'), 'hello-doc-2.10-r3.apk'],
 ])('a package is named as clients ask for it: %j', (identity, path) => {
   expect(apk.poolName(identity, 'hello')).toBe(path)
 })

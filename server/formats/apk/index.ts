@@ -23,8 +23,10 @@ export const apk: Format<ApkFacts> = {
   compareVersions,
   versionKey,
   satisfies,
-  // clients make the address from name and version, so this is how the file must be named
-  poolName: ({ name, version, arch }) => relPath(`${arch}/${name}-${version}.apk`),
+  // clients make the address from name and version, below the folder of the index: <repository>/x86_64/<name>-<version>.apk.
+  // Source: apk-tools, apk_repo_format_real_url
+  poolName: ({ name, version }) => relPath(`${name}-${version}.apk`),
+  addressIgnoresArch: true,
   purl({ name, version, arch }, { scanner }, about) {
     const [vendor = '', release = ''] = scanner.split(':')
     const upstream = about === undefined ? '' : `&upstream=${encode(about.source)}`

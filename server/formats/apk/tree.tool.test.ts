@@ -74,7 +74,7 @@ test('an entry has the lines that apk reads, in the order in which apk index wri
 })
 
 test('packages are fetched from the folder of the index, also those for every architecture', () => {
-  expect(apkTree.fileName(DISTRIBUTION, 'x86_64', relPath('noarch/hello-1.0-r0.apk'))).toBe('x86_64/hello-1.0-r0.apk')
+  expect(apkTree.fileName(DISTRIBUTION, 'x86_64', relPath('hello-1.0-r0.apk'))).toBe('x86_64/hello-1.0-r0.apk')
 })
 
 test('the archive is what apk takes: signatures by each key in both kinds, then one member with DESCRIPTION and APKINDEX', async () => {

@@ -60,7 +60,7 @@ export const apkTree: TreeWriter = {
     id: arch, arch, path: indexOf(distribution, arch), kinds: [''], addressed: 'path', render: entry => render(entry, arch),
   })),
   contents: () => [],
-  fileName: (_distribution, arch, path) => `${arch}/${path.slice(path.lastIndexOf('/') + 1)}`,
+  fileName: (_distribution, arch, path) => `${arch}/${path}`,
   async root(files, distribution, { signer, read }) {
     const roots = distribution.archs.map(async arch => {
       const path = indexOf(distribution, arch)

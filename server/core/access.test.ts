@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { covers, needDistribution, needRoute, ROLES, type Principal, type Role, type Scope, type Scoped } from './access.ts'
+import { covers, needDistribution, needDistributions, needRoute, ROLES, type Principal, type Role, type Scope, type Scoped } from './access.ts'
 import { isRefusal } from './errors.ts'
 
 test('a role covers those that may nothing beyond it; auditor and uploader stand beside each other', () => {
@@ -41,6 +41,8 @@ describe('limits of API tokens', () => {
   test('by distribution name those, in order and alone', () => {
     for (const scope of [JAMMY, BOTH]) expect(codeOf(() => needDistribution(who(scope), 'jammy'))).toBe('')
     for (const scope of [undefined, UPLOADS]) expect(codeOf(() => needDistribution(who(scope), 'noble'))).toBe('')
+    for (const codenames of [['jammy', 'noble'], ['noble', 'jammy']]) expect(codeOf(() => needDistributions(who(JAMMY), codenames))).toBe('outside_distribution')
+    expect([who(JAMMY), who(UPLOADS), who()].map(one => codeOf(() => needDistributions(one, 'all')))).toEqual(['outside_scope', '', ''])
     for (const codename of ['noble', 'jammy ', 'JAMMY', '']) expect(codeOf(() => needDistribution(who(JAMMY), codename))).toBe('outside_distribution')
   })
 })

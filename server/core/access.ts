@@ -85,6 +85,12 @@ export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: 
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }
 
+/** Refuses a limited API token what touches every distribution, or one that is not its own. @throws outside_scope, outside_distribution */
+export function needDistributions(who: Pick<Principal, 'scope'>, codenames: readonly string[] | 'all'): void {
+  if (codenames !== 'all') for (const codename of codenames) needDistribution(who, codename)
+  else if (who.scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(who.scope) })
+}
+
 /** `uploads to jammy, noble`, as messages name it. */
 export function printScope({ distributions, uploadOnly }: Scope): string {
   return `${uploadOnly ? 'uploads' : 'reading, and changes'} to ${distributions?.join(', ') ?? 'any distribution'}`

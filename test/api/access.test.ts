@@ -17,7 +17,7 @@ const fetchTree = (path: string, headers: Record<string, string> = {}) => fetch(
 beforeAll(async () => {
   it = await startDaemon()
   admin = await it.setupAdmin()
-  for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader'], ['mona', 'maintainer'], ['otto', 'auditor'], ['gast', 'reader']] as const) {
+  for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader'], ['mona', 'maintainer'], ['otto', 'auditor'], ['gast', 'reader'], ['milo', 'maintainer']] as const) {
     await it.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
     tokens.set(username, await login(username))
   }
@@ -25,6 +25,8 @@ beforeAll(async () => {
   await it.call('POST', '/distributions/init', { token: admin, body: { codename: 'noble' } })
   await it.upload(await buildDeb({ name: 'open', version: '1.0' }), { token: admin, distribution: 'jammy' })
   await it.upload(await buildDeb({ name: 'secretpkg', version: '1.0' }), { token: admin, distribution: 'noble' })
+  await it.upload(await buildDeb({ name: 'darkpkg', version: '1.0' }), { token: admin, distribution: 'bookworm' })
+  await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['nobody'] } })
   await it.call('PUT', '/access/groups/desk', { token: admin, body: { members: ['rita'] } })
   const rule = await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: true, roles: ['maintainer'], groups: ['desk'] } })
   expect(rule.body).toEqual({ codename: 'noble', private: true, roles: ['maintainer'], users: [], groups: ['desk'] })
@@ -60,6 +62,59 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(200)
   })
 
+  test('is no place for a maintainer who may not see it: each way there ends like at one that never was', async () => {
+    const token = tokenOf('milo')
+    const ways: [string, string, object?][] = [
+      ['GET', '/distributions/bookworm/packages'], ['GET', '/distributions/bookworm/setup'], ['GET', '/distributions/bookworm/generations'], ['GET', '/distributions/bookworm/retention'],
+      ['GET', '/distributions/bookworm/compare?with=jammy'], ['GET', '/distributions/jammy/compare?with=bookworm'],
+      ['GET', '/sbom/export?distribution=bookworm'], ['GET', '/sbom/preview?distribution=bookworm'],
+      ['POST', '/distributions/init', { codename: 'bookworm' }], ['POST', '/distributions/bookworm/rollback', {}],
+      ['POST', '/distributions/promote', { package: 'open', from_dist: 'jammy', to_dist: 'bookworm', dry_run: true }],
+      ['POST', '/distributions/promote', { name: 'darkpkg', from_distribution: 'bookworm', to_distribution: 'jammy' }],
+      ['POST', '/distributions/migrate', { from_dist: 'bookworm', to_dist: 'jammy' }], ['POST', '/distributions/migrate', { from_distribution: 'jammy', to_distribution: 'bookworm' }],
+      ['PATCH', '/distributions/bookworm/retention', { keep: 1 }], ['POST', '/distributions/bookworm/retention/preview', { keep: 1 }], ['POST', '/distributions/bookworm/retention/run'],
+      ['POST', '/distributions/bookworm/pins', { name: 'darkpkg', version: '1.0' }],
+    ]
+    for (const [method, path, body] of ways) {
+      const answer = await it.call(method, path, { token, ...body === undefined ? {} : { body } })
+      expect([answer.status, answer.body.code, answer.body.detail], `${method} ${path}`).toEqual([404, 'distribution_not_found', 'There is no distribution bookworm.'])
+    }
+    const about: [string, string, object?][] = [
+      ['DELETE', '/artifacts/darkpkg'], ['DELETE', '/artifacts/darkpkg/1.0'], ['POST', '/security/packages/darkpkg/1.0/quarantine', {}], ['POST', '/security/packages/darkpkg/1.0/rescan', {}],
+      ['POST', '/security/packages/darkpkg/1.0/decide', { decision: 'approve', justification: 'x' }], ['POST', '/security/packages/darkpkg/1.0/assign', { assignee: 'milo' }],
+      ['POST', '/distributions/promote', { package: 'darkpkg', from_dist: 'jammy', to_dist: 'noble' }],
+    ]
+    for (const [method, path, body] of about) {
+      const asked = await it.call(method, path, { token, ...body === undefined ? {} : { body } })
+      const never = await it.call(method, path.replace('darkpkg', 'neverpkg'), { token, ...body === undefined ? {} : { body: JSON.parse(JSON.stringify(body).replace('darkpkg', 'neverpkg')) as object } })
+      expect([asked.status, String(asked.body.detail)], `${method} ${path}`).toEqual([404, String(never.body.detail).replace('neverpkg', 'darkpkg')])
+    }
+    const all = await it.call('POST', '/distributions/init', { token, body: {} })
+    expect([all.status, all.text.includes('bookworm')]).toEqual([200, false])
+    expect((await it.call('GET', '/artifacts/darkpkg', { token: admin })).status).toBe(200)
+  })
+
+  test('is in no live event of who may not see it', async () => {
+    const follow = async (token: string) => {
+      const answer = await fetch(`${it.url}/api/v1/dashboard/events`, { headers: { Authorization: `Bearer ${token}` } })
+      const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+      let text = ''
+      return { text: () => text, cancel: () => reader.cancel(), until: async (what: string) => {
+        for (let next = await reader.read(); !next.done; next = await reader.read()) {
+          text += Buffer.from(next.value).toString()
+          if (text.includes(what)) return
+        }
+      } }
+    }
+    const [blind, sighted] = [await follow(tokenOf('milo')), await follow(admin)]
+    await it.upload(await buildDeb({ name: 'darkpkg', version: '2.0' }), { token: admin, distribution: 'bookworm' })
+    await it.upload(await buildDeb({ name: 'lightpkg', version: '1.0' }), { token: admin, distribution: 'jammy' })
+    await Promise.all([blind.until('lightpkg'), sighted.until('lightpkg')])
+    expect([blind.text().includes('darkpkg'), blind.text().includes('bookworm'), sighted.text().includes('darkpkg')]).toEqual([false, false, true])
+    await Promise.all([blind.cancel(), sighted.cancel()])
+    await it.call('DELETE', '/artifacts/lightpkg', { token: admin })
+  })
+
   test('takes no upload from who may not see it, and looks absent to them', async () => {
     const refused = await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), { token: tokenOf('ulf'), distribution: 'noble' })
     expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('There is no distribution noble')])
@@ -89,6 +144,6 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(200)
     expect((await fetchTree('/repos/dists/noble/InRelease')).status).toBe(200)
     const log = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', { token: admin })
-    expect(log.body.items).toHaveLength(3)
+    expect(log.body.items).toHaveLength(4)
   })
 })

@@ -69,6 +69,54 @@ describe('an API token with limits', () => {
     expect((await daemon.call('POST', '/distributions/jammy/rollback', { token, body: {} })).body).toMatchObject({ code: 'outside_distribution' })
   })
 
+  describe('to distributions, with a role that changes packages', () => {
+    let jammy: string
+    let both: string
+    const acts = (token: string, method: string, path: string, body?: object): Promise<Answer> => daemon.call(method, path, { token, ...body === undefined ? {} : { body } })
+    const names = async (codename: string): Promise<unknown> =>
+      (await daemon.call<{ items: { name: string }[] }>('GET', `/distributions/${codename}/packages?q=moved`, { token: admin })).body.items.map(({ name }) => name)
+
+    beforeAll(async () => {
+      jammy = await tokenOf({ name: 'jammy', role: 'maintainer', scopes: { distributions: ['jammy'] } })
+      both = await tokenOf({ name: 'both', role: 'maintainer', scopes: { distributions: ['jammy', 'noble'] } })
+      expect((await daemon.upload(await buildDeb({ name: 'moved', version: '1' }), { token: jammy, distribution: 'jammy' })).status).toBe(201)
+    })
+
+    test.each([
+      ['promotes out of it', 'POST', '/distributions/promote', { package: 'moved', from_dist: 'jammy', to_dist: 'noble' }],
+      ['promotes into it', 'POST', '/distributions/promote', { name: 'limited', from_distribution: 'noble', to_distribution: 'jammy' }],
+      ['tries what a promotion would do elsewhere', 'POST', '/distributions/promote', { package: 'limited', from_dist: 'noble', to_dist: 'focal', dry_run: true }],
+      ['migrates out of it', 'POST', '/distributions/migrate', { from_dist: 'jammy', to_dist: 'noble' }],
+      ['migrates into it', 'POST', '/distributions/migrate', { from_dist: 'noble', to_dist: 'jammy', packages: ['limited'] }],
+      ['sets another one up', 'POST', '/distributions/init', { codename: 'noble' }],
+      ['names one that is none', 'POST', '/distributions/promote', { package: 'moved', from_dist: 'jammy', to_dist: 'narnia' }],
+      ['deletes elsewhere', 'DELETE', '/artifacts/limited', undefined],
+      ['deletes one version elsewhere', 'DELETE', '/artifacts/limited/1', undefined],
+      ['keeps a version elsewhere', 'POST', '/distributions/noble/pins', { name: 'limited', version: '1' }],
+    ])('never %s', async (_, method, path, body) => {
+      const before = [await names('jammy'), await names('noble'), await published('noble')]
+      expect((await acts(jammy, method, path, body)).body).toMatchObject({ code: 'outside_distribution', facts: { allowed: 'jammy' } })
+      expect([await names('jammy'), await names('noble'), await published('noble')]).toEqual(before)
+    })
+
+    test.each([['sets everything up', 'POST', '/distributions/init', {}], ['rebuilds the index of all', 'POST', '/artifacts/admin/sync-index', undefined]])('never %s', async (_, method, path, body) => {
+      expect((await acts(jammy, method, path, body)).body).toMatchObject({ code: 'outside_scope' })
+    })
+
+    test('acts where all it touches is its own: sets up, promotes, migrates, deletes', async () => {
+      expect((await acts(jammy, 'POST', '/distributions/init', { codename: 'jammy' })).status).toBe(200)
+      expect((await acts(both, 'POST', '/distributions/promote', { package: 'moved', from_dist: 'jammy', to_dist: 'noble' })).body).toMatchObject({ status: 'promoted' })
+      expect((await acts(both, 'POST', '/distributions/migrate', { from_dist: 'noble', to_dist: 'jammy' })).status).toBe(200)
+      // of what lies in both, a token for one deletes nothing unless it says which
+      expect((await acts(jammy, 'DELETE', '/artifacts/moved')).body).toMatchObject({ code: 'outside_distribution', facts: { codename: 'noble' } })
+      expect([await names('jammy'), await names('noble')]).toEqual([['moved'], ['moved']])
+      expect((await acts(jammy, 'DELETE', '/artifacts/moved?distribution=jammy')).body).toMatchObject({ status: 'deleted', deleted: [{ distribution: 'jammy' }] })
+      expect([await names('jammy'), await names('noble')]).toEqual([[], ['moved']])
+      expect((await acts(both, 'DELETE', '/artifacts/moved/1')).status).toBe(200)
+      expect((await acts(jammy, 'DELETE', '/artifacts/moved')).status).toBe(404)
+    })
+  })
+
   test('never may more than whoever made it may now, however it came to be', async () => {
     await daemon.call('POST', '/auth/users', { token: admin, body: { username: 'mae', password: ADMIN.password, role: 'admin' } })
     const mae = String((await daemon.call('POST', '/auth/token', { body: { username: 'mae', password: ADMIN.password } })).body.access_token)

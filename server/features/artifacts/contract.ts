@@ -82,11 +82,11 @@ export const artifacts = contract({
   },
   'DELETE /artifacts/{name}': {
     summary: 'Deletes every version, or those that `distribution` and `arch` name.',
-    access: 'maintainer+', params: Name, query: Which, reply: Deleted, fails: ['package_not_found'],
+    access: 'maintainer+', scoped: 'distribution', params: Name, query: Which, reply: Deleted, fails: ['package_not_found'],
   },
   'DELETE /artifacts/{name}/{version}': {
     summary: 'Deletes one version, in every distribution unless `distribution` or `arch` narrow it.',
-    access: 'maintainer+', params: NameVersion, query: Which, reply: Deleted, fails: ['package_not_found', 'version_not_found'],
+    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: Which, reply: Deleted, fails: ['package_not_found', 'version_not_found'],
   },
   'POST /artifacts/admin/sync-index': {
     summary: 'Rebuilds the package index from the manifests on disk.',

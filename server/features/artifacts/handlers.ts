@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Rebuilt } from '../../catalog/rebuild.ts'
 import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
-import type { Principal } from '../../core/access.ts'
+import { needDistributions, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
@@ -34,10 +34,11 @@ const AT_ONCE = 4
 
 const pagingOf = (query: { readonly page?: number; readonly per_page?: number }) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
 
-/** Deletes everything the filter means through the one door. What somebody else deletes meanwhile is no error. */
+/** Deletes everything the filter means, or nothing, through the one door. What somebody else deletes meanwhile is no error. @throws outside_distribution */
 async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { who, raw }: { readonly who: Principal; readonly raw: RawRequest }) {
   const refs = await listRefs(db, filter)
   if (refs.length === 0) await refuseMissing(db, filter)
+  needDistributions(who, [...new Set(refs.map(ref => ref.codename))])
   const deleted: { name: string; version: string; arch: string; distribution: string; format: string }[] = []
   const following: Promise<boolean>[] = []
   const waiting = [...refs]

@@ -51,7 +51,7 @@ export const distributions = contract({
   // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
   'POST /distributions/init': {
     summary: 'Sets up one distribution, or every APT one, and publishes its tree; makes a signing key when there is none.',
-    access: 'maintainer+',
+    access: 'maintainer+', scoped: 'distribution',
     limit: { bucket: 'distributions', perMinute: 5 },
     body: Type.Object({
       codename: Type.Optional(Type.Union([Type.String({ maxLength: 80 }), Type.Null()])),
@@ -78,7 +78,7 @@ export const distributions = contract({
   },
   'POST /distributions/promote': {
     summary: 'Publishes one package of a distribution in another one, too: the same bytes and decision, no new scan. `dry_run` only compares.',
-    access: 'maintainer+', edition: 'promote', limit,
+    access: 'maintainer+', scoped: 'distribution', edition: 'promote', limit,
     body: Type.Object({ package: word(300), name: word(300), version: word(300), arch: word(80), ...ROAD }),
     reply: Type.Unsafe<Promoted>(Type.Object({
       status: Type.String({ enum: ['promoted', 'unchanged', 'pending', 'dry_run'] }), message: Type.String(), package: Type.String(), version: Type.String(),
@@ -88,7 +88,7 @@ export const distributions = contract({
   },
   'POST /distributions/migrate': {
     summary: 'Publishes all (or the listed) packages of a distribution in another one, too; the source stays as it is. `dry_run` only compares.',
-    access: 'maintainer+', edition: 'migrate', limit,
+    access: 'maintainer+', scoped: 'distribution', edition: 'migrate', limit,
     body: Type.Object({ packages: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 100_000 })), ...ROAD }),
     reply: Type.Unsafe<Migrated>(Type.Object({
       status: Type.String({ enum: ['ok', 'partial', 'failed', 'pending', 'dry_run'] }), message: Type.String(), from: Type.String(), to: Type.String(),

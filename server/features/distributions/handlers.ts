@@ -1,3 +1,4 @@
+import { needDistributions, needSeen, type Principal } from '../../core/access.ts'
 import { searchPackages } from '../../catalog/search.ts'
 import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
@@ -24,10 +25,11 @@ export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'is
 
 type Body = { readonly from_dist?: string; readonly to_dist?: string; readonly from_distribution?: string; readonly to_distribution?: string; readonly dry_run?: boolean }
 
-/** Folds the specification's two forms into one. @throws missing_property */
-function routeOf({ body, who, raw }: Pick<Input<string, never>, 'raw'> & { readonly body: Body; readonly who: { readonly name: string } }): Route {
+/** Folds the specification's two forms into one. @throws missing_property, outside_distribution where source or target is not the token's own */
+function routeOf({ body, who, raw }: Pick<Input<string, never>, 'raw'> & { readonly body: Body; readonly who: Pick<Principal, 'name' | 'scope'> }): Route {
   const from = body.from_dist ?? body.from_distribution ?? fail('missing_property', { property: 'from_dist' })
   const to = body.to_dist ?? body.to_distribution ?? fail('missing_property', { property: 'to_dist' })
+  needDistributions(who, [from, to])
   return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
 }
 
@@ -40,8 +42,10 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       { page: query.page ?? 1, perPage: query.per_page ?? 50 })
     return { ...page, items: page.items.map(packageItem) }
   },
-  'POST /distributions/init': async ({ init, clientFacts }, { body, who, raw }) =>
-    init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, facts: await clientFacts(raw) }),
+  'POST /distributions/init': async ({ init, clientFacts }, { body, who, raw }) => {
+    needDistributions(who, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
+    return init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, facts: await clientFacts(raw) })
+  },
   'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) => setupsOf(keyring, params.codename, await clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
     const { package: name = input.body.name, version, arch } = input.body
@@ -50,6 +54,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
   'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
   'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query }) => {
     const [from, to] = [getDistribution(codename), getDistribution(query.with)]
+    needSeen(to.codename)
     if (from.codename === to.codename) fail('same_distribution', { codename })
     if (from.format !== to.format) fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
     const packages = await compareDistributions(db, { from: from.codename, to: to.codename })

@@ -82,7 +82,10 @@ export async function listDistributions(
 
 /** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
 function chosen(deps: DistributionDeps, codename: string | undefined): readonly Distribution[] {
-  if (codename === undefined) return DISTRIBUTIONS.filter(distribution => deps.isActive(distribution) && deps.isPublishable(distribution))
+  if (codename === undefined) {
+    const hidden = hiddenNow()
+    return DISTRIBUTIONS.filter(one => deps.isActive(one) && deps.isPublishable(one) && !hidden.includes(one.codename))
+  }
   const distribution = getDistribution(codename)
   if (!deps.isActive(distribution)) fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
   if (!deps.isPublishable(distribution)) {

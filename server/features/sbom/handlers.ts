@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
+import { needSeen } from '../../core/access.ts'
 import type { FileReply, Handlers } from '../../core/contract.ts'
 import { getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
+import type { Codename } from '../../core/identity.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Bill } from '../../sbom/bill.ts'
 import { PRINTS, type Bills, type PrintName } from '../../sbom/bills.ts'
@@ -23,14 +25,19 @@ function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = tr
   return { body: Readable.from(print(bill), { objectMode: false }), type: 'application/json; charset=utf-8', ...isDownload ? { name: fileName } : {} }
 }
 
+/** @throws unknown_distribution, distribution_not_found for one that is hidden from the caller */
+function seenCodename(asked: string | undefined): Codename | undefined {
+  if (asked === undefined) return undefined
+  needSeen(asked)
+  return getDistribution(asked).codename
+}
+
 export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
   'GET /sbom/export': async ({ bills }, { query: { format, distribution } }) => {
-    const codename = distribution === undefined ? undefined : getDistribution(distribution).codename
-    return documentOf(await bills.ofServed({ codename }), format)
+    return documentOf(await bills.ofServed({ codename: seenCodename(distribution) }), format)
   },
   'GET /sbom/preview': async ({ bills }, { query: { format, distribution, limit = PREVIEWED } }) => {
-    const codename = distribution === undefined ? undefined : getDistribution(distribution).codename
-    return documentOf(await bills.ofServed({ codename, limit }), format, false)
+    return documentOf(await bills.ofServed({ codename: seenCodename(distribution), limit }), format, false)
   },
   'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
     const bill = await bills.ofPackage({ ...params, arch, distribution })

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Role } from '../core/access.ts'
 import { fail } from '../core/errors.ts'
 import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
@@ -306,6 +307,37 @@ describe('event streams', () => {
     } finally {
       vi.useRealTimers()
       socket.destroy()
+    }
+  })
+
+  test.each<[string, (now: { isIn: boolean; role: Role; hidden: string[] }) => void, boolean]>([
+    ['goes on while nothing changes', () => undefined, true],
+    ['ends when its reader is switched off, logged out or revoked', now => { now.isIn = false }, false],
+    ['ends when its reader has another role, which may not read it', now => { now.role = 'reader' }, false],
+    ['ends when something is hidden from its reader, or no longer', now => { now.hidden = ['noble'] }, false],
+  ])('%s', async (_, change, goesOn) => {
+    const now = { isIn: true, role: 'maintainer' as Role, hidden: [] as string[] }
+    const guarded = await startApp({
+      routes: [route('GET /watched', { reply: 'events', access: 'maintainer+' }, ({ raw }) => endless(raw.signal))], hiddenFrom: async () => now.hidden,
+      authenticate: async () => now.isIn ? { kind: 'user', name: 'ada', role: now.role, credential: '' } : fail('bad_credential', {}),
+    })
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const socket = connect(guarded.port, '127.0.0.1')
+    let text = ''
+    let isOver = false
+    socket.on('data', chunk => { text += String(chunk) }).on('close', () => { isOver = true })
+    try {
+      socket.write('GET /api/v1/watched HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n')
+      await vi.waitFor(() => { expect(text).toContain('event: tick') })
+      change(now)
+      vi.advanceTimersByTime(15_000)
+      await vi.waitFor(() => { expect(goesOn ? text.includes(': ping') : isOver).toBe(true) })
+      vi.advanceTimersByTime(15_000)
+      if (goesOn) await vi.waitFor(() => { expect(text.split(': ping').length).toBe(3) })
+    } finally {
+      vi.useRealTimers()
+      socket.destroy()
+      await guarded.close()
     }
   })
 

@@ -29,12 +29,22 @@ async function pump(events: AsyncIterator<StreamEvent>, first: IteratorResult<St
   }
 }
 
-/** Sends events until they end or the client leaves. What fails before the first event is an ordinary problem. */
-async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, log: Log): Promise<void> {
+/** What a stream needs beside its events. */
+export interface StreamDeps {
+  readonly log: Log
+  /** Asked with every heartbeat: the stream ends when whoever reads it may no longer. Undefined where that never changes. */
+  readonly mayGoOn?: (() => Promise<boolean>) | undefined
+}
+
+/** Sends events until they end, the client leaves or may not read on. What fails before the first event is an ordinary problem. */
+async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, { log, mayGoOn }: StreamDeps): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   const requestId = String(ctx.state.requestId)
   const out = new PassThrough()
-  const heartbeat = setInterval(() => out.write(': ping\n\n'), HEARTBEAT_MS)
+  const heartbeat = setInterval(() => {
+    out.write(': ping\n\n')
+    void mayGoOn?.().then(may => { if (!may) ctx.res.end() })
+  }, HEARTBEAT_MS)
   const end = (): void => {
     clearInterval(heartbeat)
     out.destroy()
@@ -76,10 +86,10 @@ function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
 }
 
 /** Turns what a handler returned into the answer its row promises. */
-export async function sendReply(ctx: Context, row: Row, answer: unknown, log: Log): Promise<void> {
+export async function sendReply(ctx: Context, row: Row, answer: unknown, deps: StreamDeps): Promise<void> {
   const status = answer instanceof WithStatus ? answer.status : row.status ?? 200
   const body: unknown = answer instanceof WithStatus ? answer.body : answer
-  if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, log)
+  if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, deps)
   ctx.status = status
   if (body instanceof Redirect) return sendRedirect(ctx, body)
   if (row.reply === 'file') return sendFile(ctx, body as FileReply)

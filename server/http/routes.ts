@@ -85,7 +85,22 @@ async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Prom
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, hiddenFrom, log }: RouteDeps): Middleware[] {
+/** Whether a stream that is being read may go on: the same credential, role and rules would still open it and show the same. */
+function goingOn(ctx: Context, route: BoundRoute, { authenticate, hiddenFrom }: RouteDeps, hidden: readonly string[]): (() => Promise<boolean>) | undefined {
+  // what somebody began to send is not cut off in the middle
+  if (route.row.access === 'public' || !route.key.startsWith('GET ')) return undefined
+  return async () => {
+    try {
+      const who = await identify(ctx, route, authenticate)
+      return who !== undefined && (await hiddenFrom(who)).join() === hidden.join()
+    } catch {
+      return false
+    }
+  }
+}
+
+function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
+  const { authenticate, limits, enterprise, hiddenFrom, log } = deps
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -101,7 +116,7 @@ function middlewareOf(route: BoundRoute, { authenticate, limits, enterprise, hid
     // the answer too: a stream is made while it is sent
     await seeingAllBut(hidden, async () => {
       needAllSeen(input)
-      await sendReply(ctx, row, await handle(input), log)
+      await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, hidden) })
     })
   }
   return [name, ...row.limit === undefined ? [] : [limits.middleware(row.limit)], answer] as Middleware[]

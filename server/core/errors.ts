@@ -57,7 +57,7 @@ export const ERRORS = {
   useless_scope: [422, 'upload_only needs a role that may upload: uploader, maintainer or admin. This token is {role}.'],
   directory_unavailable: [503, 'The directory does not answer, so only local accounts can log in now. Try again later.'],
   // settings and keys
-  unknown_setting: [422, 'There is no setting {key}.'],
+  unknown_setting: [422, 'There is no setting {key}; {known}.'],
   bad_setting: [422, '{key}: {why}.'],
   no_signing_key: [409, 'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.'],
   // distributions and packages

@@ -40,11 +40,17 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof AppError) {
     const [status] = ERRORS[error.code]
     const { code, facts } = error
-    const detail = OBJECTS[code]?.(error) ?? (status === 422 ? [faultOf(error)] : error.message)
+    const detail = OBJECTS[code]?.(error) ?? (status === 422 ? [faultOf(error), ...othersOf(error)] : error.message)
     return { status, code, detail, ...(Object.keys(facts).length === 0 ? {} : { facts }) }
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
   return { status: 500, code: 'internal', detail: ERRORS.internal[1] }
+}
+
+/** Where a refusal is about several things at once, its facts hold the others. */
+function othersOf({ facts }: AppError): Fault[] {
+  const others = Array.isArray(facts.others) ? facts.others as readonly { readonly code: string; readonly message: string; readonly key: unknown }[] : []
+  return others.map(({ code, message, key }) => ({ loc: ['body', ...typeof key === 'string' ? key.split('.') : []], msg: message, type: code }))
 }
 
 function faultOf({ code, facts, message }: AppError): Fault {

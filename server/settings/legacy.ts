@@ -1,4 +1,4 @@
-import { fail } from '../core/errors.ts'
+import { fail, isRefusal, type AppError } from '../core/errors.ts'
 
 type Patch = Record<string, unknown>
 
@@ -25,10 +25,18 @@ const LEGACY: Record<string, (value: unknown) => Patch> = {
   retention_days: value => ({ retention: { audit_days: value } }),
 }
 
-/** Splits a patch into today's shape and the translated flat keys, which come first so that a section wins over them. */
-export function translateLegacy(change: Patch): readonly Patch[] {
+/** Splits a patch into today's shape and the translated flat keys, which come first so that a section wins over them. What cannot be translated goes to `faults`. */
+export function translateLegacy(change: Patch, faults: AppError[]): readonly Patch[] {
   const isLegacy = ([key]: [string, unknown]): boolean => Object.hasOwn(LEGACY, key)
   const entries = Object.entries(change)
-  const translated = entries.filter(isLegacy).map(([key, value]) => LEGACY[key]?.(value) ?? {})
+  const translated = entries.filter(isLegacy).flatMap(([key, value]) => {
+    try {
+      return [LEGACY[key]?.(value) ?? {}]
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      faults.push(error)
+      return []
+    }
+  })
   return [...translated, Object.fromEntries(entries.filter(entry => !isLegacy(entry)))]
 }

@@ -12,11 +12,14 @@ export interface Leaf {
 /** No control characters: such a text may end up in a mail header or a file of its own. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
 
+/** `rule` says in words what the pattern asks: "it must be …". */
+interface Texted { readonly secret?: true; readonly pattern?: string; readonly rule?: string; readonly maxLength?: number }
+
 const bool = (value: boolean, description: string) => Type.Boolean({ default: value, description })
 const int = (value: number, range: readonly [number, number], description: string, unit?: string) =>
   Type.Integer({ default: value, minimum: range[0], maximum: range[1], description, ...(unit === undefined ? {} : { unit }) })
 const fraction = (value: number, description: string) => Type.Number({ default: value, minimum: 0, maximum: 1, description })
-const text = (value: string, description: string, more: { readonly secret?: true; readonly pattern?: string; readonly maxLength?: number } = {}) =>
+const text = (value: string, description: string, more: Texted = {}) =>
   Type.String({ default: value, description, maxLength: 2_000, ...more.secret === true ? {} : { pattern: ONE_LINE }, ...more })
 const choice = <const Words extends readonly string[]>(words: Words, value: Words[number], description: string) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map(word => Type.Literal(word)), { enum: [...words], default: value, description }))
@@ -28,13 +31,24 @@ const toggles = (description: string) => Type.Record(Type.String({ pattern: '^[A
 const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 const HOUR = [0, 23] as const
 const MINUTE = [0, 59] as const
-const SHA256_OR_EMPTY = '^$|^[0-9a-fA-F]{64}$'
-const PUBLIC_KEY_OR_EMPTY = '^$|^-----BEGIN PGP PUBLIC KEY BLOCK-----[\\t\\r\\n -~]*-----END PGP PUBLIC KEY BLOCK-----\\s*$'
-const UPDATEINFO_URLS = '^$|^ *[a-z0-9.-]+=https?://[^\\s]+( +[a-z0-9.-]+=https?://[^\\s]+)* *$'
-const URL_OR_EMPTY = '^$|^https?://[^\\s]+$'
-const HOSTS = '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$'
+const SHA256_OR_EMPTY = { pattern: '^$|^[0-9a-fA-F]{64}$', rule: 'the 64 hex digits of a SHA-256, or empty' }
+const PUBLIC_KEY_OR_EMPTY = {
+  pattern: '^$|^-----BEGIN PGP PUBLIC KEY BLOCK-----[\\t\\r\\n -~]*-----END PGP PUBLIC KEY BLOCK-----\\s*$',
+  rule: 'a public OpenPGP key in its armour, from -----BEGIN to END PUBLIC KEY BLOCK-----, or empty',
+}
+const UPDATEINFO_URLS = {
+  pattern: '^$|^ *[a-z0-9.-]+=https?://[^\\s]+( +[a-z0-9.-]+=https?://[^\\s]+)* *$',
+  rule: 'empty, or codename=address separated by blanks, such as almalinux9=https://mirror.example/updateinfo.xml',
+}
+const URL_OR_EMPTY = { pattern: '^$|^https?://[^\\s]+$', rule: 'an address that begins with http:// or https:// and holds no blanks, or empty' }
+const HOSTS = {
+  pattern: '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$',
+  rule: 'empty, or host names, addresses and networks separated by commas, such as chat.example, 10.0.0.5, 10.1.0.0/16',
+}
 const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
-const FOLDER_OR_EMPTY = `^$|${FOLDER}`
+const FOLDER_RULE = 'a path that begins with / and holds no quotes, backslashes or #'
+const FOLDER_NAME = { pattern: FOLDER, rule: FOLDER_RULE }
+const FOLDER_OR_EMPTY = { pattern: `^$|${FOLDER}`, rule: `${FOLDER_RULE}, or empty` }
 const schedule = (enabled: boolean, hour: number, minute: number, what: string) => ({
   enabled: bool(enabled, `Run ${what} daily.`),
   hour: int(hour, HOUR, 'Hour of the day it runs at, local time.', 'h'),
@@ -43,7 +57,7 @@ const schedule = (enabled: boolean, hour: number, minute: number, what: string) 
 
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
 export const SETTINGS = Type.Object({
-  app_url: text('http://localhost:8000', 'Where people reach the console; password-reset links are made with it.', { pattern: URL_OR_EMPTY }),
+  app_url: text('http://localhost:8000', 'Where people reach the console; password-reset links are made with it.', { ...URL_OR_EMPTY }),
   license: section('Licence.', { key: text('', 'Licence key of the vendor; PUT /license checks it.', { secret: true, maxLength: 4_000 }) }),
   sync: section('Daily security synchronisation.', schedule(true, 3, 0, 'the security synchronisation'), 'sync'),
   sources: toggles('Switches each upstream source, by its id; one that is not named is on.'),
@@ -55,10 +69,10 @@ export const SETTINGS = Type.Object({
     sources: toggles('Sources that are mirrored; one that is not named is not.'),
   }),
   notifications: section('Outbound webhook.', {
-    webhook_url: text('', 'Where events are sent.', { pattern: URL_OR_EMPTY }),
+    webhook_url: text('', 'Where events are sent.', { ...URL_OR_EMPTY }),
     webhook_enabled: bool(false, 'Send events.'),
     webhook_min_packages: int(1, [0, 1_000_000], 'A sync or mirror result is sent from this many changed packages on.'),
-    allow_private_hosts: text('', 'Hosts, addresses and networks of the own network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. Everything else there is refused.', { pattern: HOSTS }),
+    allow_private_hosts: text('', 'Hosts, addresses and networks of the own network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. Everything else there is refused.', { ...HOSTS }),
   }),
   email: section('Mail over SMTP.', {
     enabled: bool(false, 'Send mail.'),
@@ -98,10 +112,10 @@ export const SETTINGS = Type.Object({
   oidc: section('Single sign-on with OpenID Connect.', {
     enabled: bool(false, 'Offer single sign-on on the login page.'),
     label: text('Single sign-on', 'What the button on the login page says.', { maxLength: 60 }),
-    issuer: text('', 'Address of the provider, without /.well-known/….', { pattern: URL_OR_EMPTY }),
+    issuer: text('', 'Address of the provider, without /.well-known/….', { ...URL_OR_EMPTY }),
     client_id: text('', 'What the provider calls this service. Its redirect address is <app_url>/api/v1/auth/oidc/callback.', { maxLength: 255 }),
     client_secret: text('', 'The client\'s secret; empty for a public client, which PKCE protects.', { secret: true }),
-    scopes: text('openid profile email', 'What is asked for.', { maxLength: 500, pattern: '^openid( [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$' }),
+    scopes: text('openid profile email', 'What is asked for.', { maxLength: 500, pattern: '^openid( [\\x21\\x23-\\x5b\\x5d-\\x7e]+)*$', rule: 'openid, and more scopes behind it separated by one blank each' }),
     username_claim: text('preferred_username', 'Claim with the user name.', { maxLength: 200 }),
     role_claim: text('groups', 'Claim with groups or roles; dots lead into objects, as in realm_access.roles.', { maxLength: 200 }),
     group_admin: text('', 'Value of that claim that makes an admin.'),
@@ -155,29 +169,29 @@ export const SETTINGS = Type.Object({
   }),
   engines: section('Vulnerability engines that are programs of their own, where they are installed.', {
     grype: bool(true, 'Ask grype.'),
-    grype_sha256: text('', 'SHA-256 of the only grype that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
+    grype_sha256: text('', 'SHA-256 of the only grype that is run; empty means any.', { ...SHA256_OR_EMPTY, maxLength: 64 }),
     trivy: bool(true, 'Ask trivy.'),
-    trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', { pattern: SHA256_OR_EMPTY, maxLength: 64 }),
+    trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', { ...SHA256_OR_EMPTY, maxLength: 64 }),
   }),
   security: section('Vulnerability data of the embedded engine.', {
-    bundle_key: text('', 'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.', { pattern: PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 }),
+    bundle_key: text('', 'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.', { ...PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 }),
     max_database_mb: int(8_192, [1, 1_048_576], 'Largest file of vulnerability data that is taken by hand.', 'MB'),
     feeds: section('Where vulnerability data are fetched from every day; an empty address is not asked.', {
       hour: int(2, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
       minute: int(20, MINUTE, 'Minute of that hour.', 'min'),
-      osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { pattern: URL_OR_EMPTY }),
+      osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { ...URL_OR_EMPTY }),
       osv_ecosystems: text('Debian, Ubuntu, Alpine, AlmaLinux, Rocky Linux, Red Hat, openSUSE, npm, PyPI, Maven', 'Ecosystems that are fetched from there, separated by commas.'),
-      debian_tracker_url: text('', 'JSON of the Debian security tracker.', { pattern: URL_OR_EMPTY }),
-      alpine_secdb_url: text('', 'Folder of Alpine\'s secdb: v3.20/main.json and its kin lie below it.', { pattern: URL_OR_EMPTY }),
-      updateinfo_urls: text('', 'updateinfo.xml of RPM repositories: codename=address, separated by blanks.', { pattern: UPDATEINFO_URLS, maxLength: 20_000 }),
-      kev_url: text('', 'JSON of CISA\'s known exploited vulnerabilities.', { pattern: URL_OR_EMPTY }),
-      epss_url: text('', 'Current EPSS scores, epss_scores-current.csv.gz.', { pattern: URL_OR_EMPTY }),
+      debian_tracker_url: text('', 'JSON of the Debian security tracker.', { ...URL_OR_EMPTY }),
+      alpine_secdb_url: text('', 'Folder of Alpine\'s secdb: v3.20/main.json and its kin lie below it.', { ...URL_OR_EMPTY }),
+      updateinfo_urls: text('', 'updateinfo.xml of RPM repositories: codename=address, separated by blanks.', { ...UPDATEINFO_URLS, maxLength: 20_000 }),
+      kev_url: text('', 'JSON of CISA\'s known exploited vulnerabilities.', { ...URL_OR_EMPTY }),
+      epss_url: text('', 'Current EPSS scores, epss_scores-current.csv.gz.', { ...URL_OR_EMPTY }),
     }),
   }),
   clamav: section('Where antivirus signatures come from.', {
-    mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { pattern: URL_OR_EMPTY }),
-    bundle_folder: text('', 'Folder with signature files that are taken instead of a mirror; for machines without a network.', { pattern: FOLDER_OR_EMPTY }),
-    database_folder: text('/var/lib/clamav', 'Folder that clamd reads its signatures from.', { pattern: FOLDER }),
+    mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { ...URL_OR_EMPTY }),
+    bundle_folder: text('', 'Folder with signature files that are taken instead of a mirror; for machines without a network.', { ...FOLDER_OR_EMPTY }),
+    database_folder: text('/var/lib/clamav', 'Folder that clamd reads its signatures from.', { ...FOLDER_NAME }),
     update_timeout_minutes: int(10, [1, 120], 'How long an update may take.', 'min'),
   }),
   mfa_policy: section('Second factor for admins.', {
@@ -187,8 +201,8 @@ export const SETTINGS = Type.Object({
   signing: section('The key that signs the indexes.', {
     rpm_packages: bool(false, 'Put this repository\'s signature into every RPM that comes in, so that clients can insist on it (gpgcheck).'),
     key_type: choice(['rsa4096', 'ed25519Legacy'], 'rsa4096', 'Algorithm of a new key. RSA is read by every client.'),
-    key_name: text('Gatehouse', 'Name in a new key.', { maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' }),
-    key_email: text('gatehouse@localhost.localdomain', 'Address in a new key.', { maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' }),
+    key_name: text('Gatehouse', 'Name in a new key.', { maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$', rule: 'text on one line without <, >, ( and )' }),
+    key_email: text('gatehouse@localhost.localdomain', 'Address in a new key.', { maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$', rule: 'an address such as repository@example.org' }),
     overlap_days: int(30, [0, 3_650], 'How long the previous key goes on signing beside a new one.', 'd'),
   }),
 }, { additionalProperties: false })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
-import { SETTINGS } from './schema.ts'
+import { ONE_LINE, SETTINGS } from './schema.ts'
 import { createSettings, type Settings, type SettingsDeps } from './store.ts'
 import { leaves } from './tree.ts'
 
@@ -66,23 +66,48 @@ describe('a patch', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['an unknown key', { sync: { hours: 1 } }, 'unknown_setting: There is no setting sync.hours.'],
-    ['an unknown section', { syncs: {} }, 'unknown_setting: There is no setting syncs.'],
+    ['an unknown key', { sync: { hours: 1 } }, 'unknown_setting: There is no setting sync.hours; sync has enabled, hour, minute.'],
+    ['an unknown section', { syncs: {} }, expect.stringMatching(/^unknown_setting: There is no setting syncs; there are app_url, license, sync, .*, signing\.$/) as string],
     ['a value out of bounds', { sync: { hour: 24 } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
     ['a value of another type', { sync: { enabled: 'yes' } }, 'bad_setting: sync.enabled: it must be true or false.'],
     ['null', { sync: { hour: null } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
     ['a section that is no object', { sync: true }, 'bad_setting: sync: it must be an object.'],
     ['an action nobody knows', { cve_policy: { high: 'explode' } }, 'bad_setting: cve_policy.high: it must be one of block, review, warn, allow.'],
-    ['a prototype key', JSON.parse('{"__proto__":{"polluted":true}}'), 'unknown_setting: There is no setting __proto__.'],
+    ['a prototype key', JSON.parse('{"__proto__":{"polluted":true}}'), expect.stringContaining('unknown_setting: There is no setting __proto__; there are ') as string],
     ['a prototype key in free names', JSON.parse('{"sources":{"__proto__":true}}'), 'bad_setting: sources: it must be an object of names with true or false.'],
     ['an array', [], 'bad_setting: settings: it must be an object.'],
   ])('with %s is refused, and nothing of it is kept', async (_, change, message) => {
     const settings = await open()
     const before = settings.now()
     const whole = Array.isArray(change) ? change : { ...{ backup: { retention_count: 3 } }, ...(change as object) }
-    expect(await refusal(settings, change)).toBe(message)
-    expect(await refusal(settings, Object.hasOwn(change as object, '__proto__') ? change : whole)).toBe(message)
+    expect(await refusal(settings, change)).toEqual(message)
+    expect(await refusal(settings, Object.hasOwn(change as object, '__proto__') ? change : whole)).toEqual(message)
     expect(settings.now()).toBe(before)
+  })
+
+  test('that is wrong in several places names each of them, and keeps nothing', async () => {
+    const settings = await open()
+    const before = settings.now()
+    const change = {
+      retention_days: 'x', ldap_url: 'dir', app_url: 'ftp://x', sync: { hour: 99, hours: 1, minute: 5 }, nothing: 1, cve_policy: { high: 'explode' }, security: { feeds: { kev_url: 'x', hour: 1.5 } },
+      notifications: { allow_private_hosts: 'a b' }, engines: { grype_sha256: 'zz' }, ldap: true, email: { smtp_host: 'x'.repeat(300), from_address: 'a\r\nb' }, signing: { key_email: 'x', key_name: '<' },
+      clamav: { database_folder: 'x', bundle_folder: 'x' }, oidc: { scopes: 'email' },
+    }
+    const error = await settings.patch(change).then(() => undefined, (refused: unknown) => isRefusal(refused) ? refused : undefined)
+    const told = [error?.message, ...(error?.facts.others as { message: string }[]).map(({ message }) => message)]
+    expect(told).toHaveLength(19)
+    expect(told.slice(0, 4)).toEqual([
+      'ldap_url: it must be a URL such as ldaps://directory.example:636.', 'retention.audit_days: it must be a whole number from 1 to 36500.',
+      'app_url: it must be an address that begins with http:// or https:// and holds no blanks, or empty.', 'sync.hour: it must be a whole number from 0 to 23.',
+    ])
+    // rules in words: nobody has to read an expression
+    for (const message of told) expect(message).not.toMatch(/\[\^|\\[su]|\$\||\(\?/)
+    expect(settings.now()).toBe(before)
+  })
+
+  test('every pattern of a setting says in words what it asks', () => {
+    const { now } = { now: {} }
+    for (const { path, schema } of leaves(SETTINGS, now)) if (schema.pattern !== undefined && schema.pattern !== ONE_LINE) expect(schema.rule, path).toMatch(/^[a-z]/)
   })
 
   test('of the flat keys of older clients lands in its section', async () => {

@@ -1,14 +1,14 @@
 import { Value } from '@sinclair/typebox/value'
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { fail } from '../core/errors.ts'
+import { fail, type AppError } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { isSealed, type SecretBox } from '../lib/secret-box.ts'
 import { translateLegacy } from './legacy.ts'
 import { SETTINGS, type SettingsValue } from './schema.ts'
-import { isTree, leaves, mapLeaves, MASK, overlay, type Tree } from './tree.ts'
+import { isTree, lay, leaves, mapLeaves, MASK, overlay, refuseAll, type Tree } from './tree.ts'
 
 /** The runtime configuration. `/repos/settings.json` holds only what differs from the defaults. */
 export interface Settings {
@@ -18,7 +18,7 @@ export interface Settings {
   masked(): SettingsValue
   /**
    * Deep-merges `change`, checks it, writes it atomically, tells the subscribers.
-   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting, enterprise_only; then nothing has changed
+   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only; then nothing has changed
    * @returns the dotted keys whose value is another now
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
@@ -101,9 +101,11 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
     masked: () => mapLeaves(SETTINGS, current, ({ schema, value }) => schema.secret === true && value !== '' ? MASK : value) as SettingsValue,
     patch: change => lock.run('settings', async () => {
       if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
-      const parts = translateLegacy(change)
+      const faults: AppError[] = []
+      const parts = translateLegacy(change, faults)
       if (!isEnterprise()) parts.forEach(refuseLocked)
-      const next = parts.reduce<Tree>((sofar, part) => overlay(SETTINGS, sofar, part), current)
+      const next = parts.reduce<Tree>((sofar, part) => lay(SETTINGS, sofar, part, { path: '', faults }), current)
+      refuseAll(faults)
       const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
       const changed = [...leaves(SETTINGS, next)].filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path))).map(leaf => leaf.path)
       if (changed.length === 0) return { changed }

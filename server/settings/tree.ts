@@ -1,12 +1,14 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { fail } from '../core/errors.ts'
-import { ONE_LINE } from './schema.ts'
+import { AppError } from '../core/errors.ts'
 
 /** A plain JSON object. */
 export type Tree = Record<string, unknown>
 
 export const MASK = '***'
+
+/** Of a change that is wrong throughout, so many faults are told. */
+const MOST_TOLD = 99
 
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -44,35 +46,61 @@ export function mapLeaves(schema: TSchema, value: Tree, turn: (leaf: { readonly 
   return result
 }
 
+interface Ruled { type?: string; enum?: string[]; minimum?: number; maximum?: number; maxLength?: number; rule?: string }
+
 /** The rule a value breaks, in words. */
-function rule(schema: TSchema): string {
-  const { type, enum: words, minimum, maximum, maxLength, pattern } = schema as { type?: string; enum?: string[]; minimum?: number; maximum?: number; maxLength?: number; pattern?: string }
+function rule(schema: TSchema, value: unknown): string {
+  const { type, enum: words, minimum, maximum, maxLength, rule: said } = schema as Ruled
   if (words !== undefined) return `it must be one of ${words.join(', ')}`
   if (type === 'integer') return `it must be a whole number from ${minimum ?? ''} to ${maximum ?? ''}`
   if (type === 'number') return `it must be a number from ${minimum ?? ''} to ${maximum ?? ''}`
   if (type === 'boolean') return 'it must be true or false'
-  if (type === 'string') return `it must be text of at most ${maxLength ?? ''} characters${pattern === undefined ? '' : pattern === ONE_LINE ? ' on one line' : ` of the form ${pattern}`}`
-  return 'it must be an object of names with true or false'
+  if (type !== 'string') return 'it must be an object of names with true or false'
+  if (typeof value === 'string' && value.length > (maxLength ?? Infinity)) return `it has ${value.length} characters and may have ${maxLength ?? ''}`
+  return said === undefined ? `it must be text of at most ${maxLength ?? ''} characters on one line` : `it must be ${said}`
+}
+
+const refusal = <Code extends 'unknown_setting' | 'bad_setting'>(code: Code, facts: Readonly<Record<string, unknown>> & { readonly key: string }): AppError => new AppError(code, facts)
+
+/** Throws all of them as one: the first, with the others among its facts. */
+export function refuseAll(faults: readonly AppError[]): void {
+  const [first, ...others] = faults
+  if (first === undefined) return
+  if (others.length === 0) throw first
+  throw new AppError(first.code, { ...first.facts, others: others.slice(0, MOST_TOLD).map(({ code, message, facts }) => ({ code, message, key: facts.key })) })
 }
 
 /**
- * Lays `change` over `base`: sections are merged, leaves replaced, records merged key by key, `***` for a secret skipped.
- * @throws unknown_setting, bad_setting, naming the dotted key
+ * Lays `change` over `base`: sections are merged, leaves replaced, records merged key by key, `***` for a secret skipped. What cannot
+ * be laid is left out and told in `faults`, each with its dotted key.
  */
-export function overlay(schema: TSchema, base: Tree, change: unknown, path = ''): Tree {
-  if (!isTree(change)) return fail('bad_setting', { key: path === '' ? 'settings' : path, why: 'it must be an object' })
+export function lay(schema: TSchema, base: Tree, change: unknown, { path, faults }: { readonly path: string; readonly faults: AppError[] }): Tree {
+  if (!isTree(change)) {
+    faults.push(refusal('bad_setting', { key: path === '' ? 'settings' : path, why: 'it must be an object' }))
+    return base
+  }
   const result: Tree = { ...base }
   for (const [key, value] of Object.entries(change)) {
     const here = dotted(path, key)
-    const member = memberOf(schema, key) ?? fail('unknown_setting', { key: here.slice(0, 200) })
-    if (isSection(member)) {
-      result[key] = overlay(member, isTree(base[key]) ? base[key] : {}, value, here)
-      continue
+    const member = memberOf(schema, key)
+    if (member === undefined) {
+      const known = Object.keys(schema.properties as object).join(', ')
+      faults.push(refusal('unknown_setting', { key: here.slice(0, 200), known: path === '' ? `there are ${known}` : `${path} has ${known}` }))
+    } else if (isSection(member)) {
+      result[key] = lay(member, isTree(base[key]) ? base[key] : {}, value, { path: here, faults })
+    } else if (member.secret !== true || value !== MASK) {
+      const next = member.type === 'object' && isTree(value) && isTree(base[key]) ? { ...base[key], ...value } : value
+      if (Value.Check(member, next)) result[key] = next
+      else faults.push(refusal('bad_setting', { key: here, why: rule(member, value) }))
     }
-    if (member.secret === true && value === MASK) continue
-    const next = member.type === 'object' && isTree(value) && isTree(base[key]) ? { ...base[key], ...value } : value
-    if (!Value.Check(member, next)) fail('bad_setting', { key: here, why: rule(member) })
-    result[key] = next
   }
+  return result
+}
+
+/** As `lay`, for one change. @throws unknown_setting, bad_setting, naming every faulty key */
+export function overlay(schema: TSchema, base: Tree, change: unknown, path = ''): Tree {
+  const faults: AppError[] = []
+  const result = lay(schema, base, change, { path, faults })
+  refuseAll(faults)
   return result
 }

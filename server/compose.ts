@@ -1,5 +1,6 @@
 import { createCatalog, type Catalog } from './catalog/catalog.ts'
 import { createRebuild } from './catalog/rebuild.ts'
+import { composeAdvisories } from './compose/advisories.ts'
 import { composeAuth } from './compose/auth.ts'
 import { handleDebts, oweEveryTree } from './compose/debts.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
@@ -97,7 +98,8 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const catalog = createCatalog({ db, outbox, pool, audit, events, clock, notices: outbound.notices })
   const rebuild = createRebuild({ db, outbox, manifests })
   const foreign = composeReprepro(env, layout)
-  const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log), ...foreign === undefined ? {} : { foreign } })
+  const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log), fixes: vulndb.fixes, ...foreign === undefined ? {} : { foreign } })
+  const advisories = composeAdvisories(base, vulndb.deps.database)
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
   const enrichment = composeEnrichment(vulndb.intel)
@@ -105,7 +107,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const gate = createGate({ steps, catalog, settings, signing, clock })
   const sbom = composeSbom(env, base)
   const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, sbom, notices: outbound.notices, log })
-  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
+  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, advisories.job, ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt })
@@ -126,11 +128,14 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const listener = createListener(app.callback(), env)
   const sweeping = setInterval(() => limits.sweep(), SWEEP_MS)
 
+  const followAdvisories = (): Promise<void> => advisories.follow().catch((error: unknown) => log.error({ err: error }, 'newly loaded data could not be told to the trees'))
+
   /** Brings files and database together again after whatever ended the last run. */
   async function repair(): Promise<void> {
     await spool.sweep()
     await followKeys(base)
-    for (const codename of await publisher.repair()) await outbox.owe(db, `publish:${codename}`)
+    for (const codename of await publisher.repair()) for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
+    await followAdvisories()
     if (await db.first('select 1 from package limit 1') === undefined) {
       const { manifests: found } = await rebuild()
       if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
@@ -147,7 +152,10 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
       outbox.start()
       scheduler.start()
       settings.subscribe(() => scheduler.reschedule())
-      vulndb.onChanged(() => security.rematch.soon())
+      vulndb.onChanged(() => {
+        security.rematch.soon()
+        void followAdvisories()
+      })
       keyring.onChange(() => void oweEveryTree(db, outbox).catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')))
       const url = await listener.open()
       void health.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start'))

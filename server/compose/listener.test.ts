@@ -1,4 +1,5 @@
 import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createListener, needAddress } from './listener.ts'
 
@@ -77,5 +78,45 @@ test('an address that is free is free again after it was looked at', async () =>
   await needAddress({ host: '127.0.0.1', port })
   const listener = createListener(() => undefined, { host: '127.0.0.1', port })
   expect(await listener.open()).toBe(`http://127.0.0.1:${port}`)
+  await listener.close()
+})
+
+/** Everything that comes back for these bytes until the connection ends. */
+function say(url: string, text: string): Promise<string> {
+  return new Promise(resolve => {
+    let answer = ''
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
+    socket.on('data', chunk => { answer += chunk.toString() }).on('end', () => socket.end()).on('error', () => undefined).on('close', () => resolve(answer))
+  })
+}
+
+test('a client that falls silent in the middle of its body is cut off, and one that waits for its answer is not', async () => {
+  let isCut: () => void
+  const cut = new Promise<void>(resolve => { isCut = resolve })
+  let answer: ServerResponse | undefined
+  const listener = createListener((req, res) => {
+    if (req.url === '/silent') req.on('error', () => undefined).on('close', () => isCut())
+    else answer = res
+  }, { host: '127.0.0.1', port: 0 }, 50)
+  const url = await listener.open()
+  const agent = new Agent()
+  const waiting = ask(agent, `${url}/slow`)
+  expect(await say(url, 'POST /silent HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome')).toBe('')
+  await cut
+  // the other one has waited as long, and longer
+  answer?.end('done')
+  expect((await waiting).status).toBe(200)
+  await listener.close()
+})
+
+test.each([
+  ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\nx', '400', /is not HTTP that can be read/],
+  ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nxxxxxx', '400', /is not HTTP that can be read/],
+  ['20 KiB of headers', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, '431', /larger than 16 KiB/],
+])('%s is answered with a sentence', async (_what, text, status, detail) => {
+  const listener = createListener((_, res) => void res.end('reached'), { host: '127.0.0.1', port: 0 })
+  const [head = '', body = ''] = (await say(await listener.open(), text)).split('\r\n\r\n')
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} .*application/json`, 's'))
+  expect((JSON.parse(body) as { detail: string }).detail).toMatch(detail)
   await listener.close()
 })

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Env } from '../env.ts'
 
 /** The HTTP server around the application. */
@@ -11,6 +12,8 @@ export interface Listener {
 }
 
 const PATIENCE_MS = 20_000
+/** So long may a client send nothing of what it announced, or take nothing of what it asked for. */
+const IDLE_MS = 120_000
 
 const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse }): boolean =>
   req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
@@ -38,17 +41,39 @@ export function needAddress({ host, port }: Pick<Env, 'host' | 'port'>): Promise
   })
 }
 
-export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>): Listener {
+/** What Node refuses before there is a request to answer. */
+const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are larger than 16 KiB. Send fewer of them, or a shorter address.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The headers of the request took longer than 30 s. Send it again.'],
+}
+
+/** Says in the form of every other answer that what came was no HTTP. */
+function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  const [line, detail] = UNREADABLE[code] ?? ['400 Bad Request', 'The request is not HTTP that can be read: its length or its framing is wrong. Nothing was kept; send it again.']
+  const body = JSON.stringify({ detail, code: 'bad_request' })
+  socket.end(`HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
+}
+
+/** @param idleMs  in tests, in place of two minutes */
+export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>, idleMs = IDLE_MS): Listener {
   const server = createServer()
+  server.timeout = idleMs
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
   server.headersTimeout = 30_000
   const open = new Set<{ readonly req: IncomingMessage; readonly res: ServerResponse }>()
   server.on('request', (req, res) => {
     const pair = { req, res }
     open.add(pair)
+    // in between, while a large package is looked at, nothing moves in either direction
+    res.on('timeout', () => { if (!req.complete || req.socket.writableLength > 0) req.socket.destroy() })
     // stopping: a client that stays connected and goes on asking must not keep us here
     if (!server.listening) res.shouldKeepAlive = false
     res.once('close', () => open.delete(pair))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const isAnswering = [...open].some(({ req, res }) => req.socket === socket && res.headersSent)
+    if (isAnswering || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
+    else refuseUnreadable(error, socket)
   })
   server.on('request', handle) // after the note above, which has to come before the answer's headers
   return {

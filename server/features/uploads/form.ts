@@ -56,7 +56,8 @@ function linger(stream: RawRequest['stream'], bytes: number): void {
 }
 
 interface Listener {
-  readonly field: (name: string, value: string) => void
+  /** Where its fields go. */
+  readonly fields: Map<string, string>
   readonly file: (body: Readable, filename: string) => Promise<unknown>
   /** Bytes the file may have. */
   readonly most: number
@@ -70,7 +71,9 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     let size = 0
     parser.on('field', (name, value, nameCut, valueCut) => {
       if (nameCut || valueCut) reject(refusal(`The form field ${name.slice(0, 40)} is too long.`))
-      else on.field(name, value)
+      // whoever looks at the form before us may take the other one
+      else if ((on.fields.get(name) ?? value) !== value) reject(refusal(`The form has the field ${name.slice(0, 40)} twice, with two values. Send it once.`))
+      else on.fields.set(name, value)
     })
     parser.on('file', (name, body, filename) => {
       body.on('error', () => undefined) // whoever reads it is told as well
@@ -106,7 +109,7 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
     parser = makeParser(raw)
     const whole = follow(raw, parser, {
       most: limitBytes,
-      field: (name, value) => fields.set(name, value),
+      fields,
       file: (stream, filename) => {
         body = stream
         return receiving = spool.receive(stream, { filename, limitBytes, signal: raw.signal, check: head => check({ head, filename, fields }) })

@@ -372,6 +372,11 @@ describe('a refusal keeps nothing and says why', () => {
     expect(await code(formOf(await hello(), Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x']))))).toBe('400 bad_request')
     expect(await code(formOf(await hello(), { distribution: 'x'.repeat(5000) }))).toBe('400 bad_request')
   })
+  test('of two distributions, of which somebody may have looked at the other one', async () => {
+    const two = formOf(await hello())
+    two.append('distribution', 'jammy')
+    expect(await send<Refusal>(two)).toMatchObject({ status: 400, body: { code: 'bad_request', facts: { said: expect.stringContaining('the field distribution twice') as string } } })
+  })
   test('of a body that is no form', async () => {
     expect(await code(Buffer.from('{}'), { 'content-type': 'application/json' })).toBe('400 bad_request')
     expect(await code(Buffer.from('{}'), { 'content-type': 'multipart/form-data' })).toBe('400 bad_request')

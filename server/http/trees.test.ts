@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-imports -- Node makes no FIFO by itself
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { link, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
  * Debian versions: `[epoch:]upstream[-revision]`.
- * Source: deb-version(7), Debian policy 5.6.12. Checked against `dpkg --compare-versions` in version.test.ts.
+ * Source: deb-version(7), Debian policy 5.6.12. Checked against `dpkg --compare-versions` in version.tool.test.ts.
  */
 interface Parts { readonly epoch: string; readonly upstream: string; readonly revision: string }
 

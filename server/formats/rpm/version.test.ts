@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { generateVersions } from '../../../test/support/rpm-versions.ts'
 import { compareVersions, complainVersion, isWithin, parseEvr, printEvr, versionKey } from './version.ts'
 
 const sign = (a: string, b: string): number => Math.sign(compareVersions(a, b))
@@ -33,30 +33,8 @@ describe('two versions stand in rpm’s order', () => {
   })
 })
 
-/** A small generator with a seed, so that a failure can be had again. */
-function randoms(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1103515245 + 12345) & 0x7fffffff
-    return state / 0x7fffffff
-  }
-}
-
-const ALPHABET = ['0', '0', '1', '2', '9', '10', '09', '.', '.', '_', '+', '~', '~', '^', '^', 'a', 'b', 'Z', 'rc']
-
-function generate(count: number): string[] {
-  const random = randoms(20261121)
-  const body = (most: number): string => Array.from({ length: 1 + Math.floor(random() * most) }, () => ALPHABET[Math.floor(random() * ALPHABET.length)] ?? '0').join('')
-  const versions: string[] = []
-  while (versions.length < count) {
-    const version = `${random() < 0.2 ? `${1 + Math.floor(random() * 12)}:` : ''}${body(7)}-${body(4)}`
-    if (complainVersion(version) === undefined) versions.push(version)
-  }
-  return versions
-}
-
 test('for 40,000 generated pairs the key has the order of the comparison', () => {
-  const versions = generate(400)
+  const versions = generateVersions(400)
   const wrong: string[] = []
   for (let i = 0; i < versions.length; i++) {
     for (let j = i; j < i + 100; j++) {
@@ -67,23 +45,6 @@ test('for 40,000 generated pairs the key has the order of the comparison', () =>
     }
   }
   expect(wrong).toEqual([])
-})
-
-/** Asks rpm itself. */
-function vercmp(pairs: readonly (readonly [string, string])[]): number[] {
-  const program = `%{lua: for a, b in string.gmatch([[${pairs.map(pair => pair.join(' ')).join('\n')}]], "(%S+) (%S+)") do print(rpm.vercmp(a, b) .. "\\n") end}`
-  return spawnSync('rpm', ['--eval', program], { encoding: 'utf8', maxBuffer: 2 ** 26 }).stdout.trim().split(/\s+/).map(Number)
-}
-const hasRpm = spawnSync('rpm', ['--version']).status === 0
-
-test.skipIf(!hasRpm)('rpm agrees on 6,000 generated pairs', () => {
-  const versions = generate(300)
-  const pairs = versions.flatMap((a, i) => Array.from({ length: 20 }, (_, k) => [a, versions[(i * 7 + k * 31 + 1) % versions.length] ?? ''] as const))
-  // an argument holds 128 KiB at most
-  const parts = Array.from({ length: pairs.length / 1000 }, (_, part) => pairs.slice(part * 1000, part * 1000 + 1000))
-  const answers = parts.flatMap(vercmp)
-  expect(answers.length).toBe(pairs.length)
-  expect(pairs.filter(([a, b], i) => sign(a, b) !== answers[i])).toEqual([])
 })
 
 describe.each(['rpm-rpmvercmp.tsv', 'rpm-evr-scalibr.tsv'])('the table %s', name => {

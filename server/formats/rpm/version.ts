@@ -2,7 +2,7 @@ import { holds, type RelationOp } from '../../core/relation.ts'
 
 /**
  * rpm versions: `[epoch:]version[-release]`.
- * Source: rpm-version(7); checked against rpm itself in version.test.ts.
+ * Source: rpm-version(7); checked against rpm itself in version.tool.test.ts.
  */
 export interface Evr {
   /** Absent where none is written; rpm reads that as 0. */

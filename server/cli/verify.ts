@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createDb, type DatabaseAddress } from '../db/db.ts'
@@ -38,6 +39,10 @@ async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
 async function verify(): Promise<Verified> {
   const env = readEnv(process.env, process.cwd())
   const layout = createLayout(env.reposRoot)
+  // a mistyped folder must not be made, found empty and called good
+  if (![layout.pool, layout.manifests, layout.incoming].some(folder => existsSync(folder))) {
+    throw new Error(`There is no Gatehouse in REPOS_ROOT=${layout.root}. Set REPOS_ROOT to the folder the service runs on.`)
+  }
   const { address, close } = await openDatabase(env, layout)
   const db = createDb(address)
   try {

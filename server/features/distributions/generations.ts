@@ -69,7 +69,8 @@ export async function rollBack(
     const detail = made.frozen ? `Generation ${made.n} is what generation ${n} was, and stays so.` : `Generation ${made.n} follows the packages again.`
     await audit.owe(tx, { action: 'ROLLBACK', result: 'SUCCESS', user: wish.by, ip: wish.ip, distribution: codename, detail: `${detail} ${wish.why}`.trim() })
   })
-  const left = done.left_out.length === 0 ? '' : ` ${done.left_out.length} packages of it must not or cannot be served any more.`
+  const many = done.left_out.length
+  const left = many === 0 ? '' : ` ${many === 1 ? 'One package' : `${many} packages`} of it must not or cannot be served any more.`
   return {
     status: done.frozen ? 'rolled_back' : 'forward', codename, generation: done.n, from: n, packages: done.packages, left_out: done.left_out,
     message: done.frozen ? `${codename} is what it was in generation ${n}, until it is rolled forward.${left}` : `${codename} follows its packages again.`,

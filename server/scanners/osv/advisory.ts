@@ -50,6 +50,13 @@ export interface Row {
   readonly safe?: true
 }
 
+const BUGFIX = /^(?:[A-Z]{2}(?:BA|EA)|(?:open)?SUSE-[RFO]U)-/
+
+/** `ALBA-2026:1` mends a bug, `RHEA-2026:1` adds something: where they name no CVE there is no vulnerability. */
+export function isSecurity({ id, cves }: Pick<Advisory, 'id' | 'cves'>): boolean {
+  return cves.length > 0 || !BUGFIX.test(id)
+}
+
 /** One row on its way into the tables. */
 export interface Entry { readonly ecosystem: Ecosystem; readonly advisory: Advisory; readonly row: Row }
 

@@ -15,17 +15,25 @@ export interface Family {
   readonly listsBuilds?: true
   /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
   readonly marksRebuilds?: true
+  /** The source whose code a source only signs, where it does; what it builds has that one's version. */
+  readonly signedSource?: (source: string) => string | undefined
+}
+
+/** Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` of `linux`, `linux-signed-hwe-6.5` of `linux-hwe-6.5`. */
+function signedKernel(source: string): string | undefined {
+  return /^linux-signed(?:-|$)/.test(source) ? source.replace('-signed', '').replace(/-(?:amd64|arm64|i386)$/, '') : undefined
 }
 
 const FAMILIES: Readonly<Record<string, Family>> = {
-  debian: { order: 'deb', kind: 'distribution', marksRebuilds: true },
-  ubuntu: { order: 'deb', kind: 'distribution', marksRebuilds: true },
+  debian: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
+  ubuntu: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
   alpine: { order: 'apk', kind: 'distribution' },
   almalinux: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   rocky: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   redhat: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   centos: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   oracle: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  amazon: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   fedora: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   opensuse: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   npm: { order: 'semver', kind: 'language' },

@@ -18,11 +18,11 @@ const cvesOf = (ids: readonly string[]): string[] => unique(ids.map(cveOf).filte
 const MOST_REFERENCES = 4
 const MOST_SUMMARY = 300
 
-/** CVSS vectors, and the distribution's own word: Ubuntu writes it beside them. */
+/** CVSS vectors, and the distribution's own word where it writes it beside them, as Ubuntu does. */
 function readSeverity(list: unknown): { readonly vectors: readonly string[]; readonly word: Severity | undefined } {
   const entries = listOf(list).filter(isFields)
   const vectors = entries.filter(({ type }) => typeof type === 'string' && type.startsWith('CVSS')).map(({ score }) => score).filter(score => typeof score === 'string')
-  const word = entries.map(({ type, score }) => type === 'Ubuntu' ? severityOf(score) : undefined).find(found => found !== undefined)
+  const word = entries.map(({ score }) => severityOf(score)).find(found => found !== undefined)
   return { vectors: unique(vectors.map(vector => vector.trim()).filter(vector => scoreOf(vector) !== undefined)), word }
 }
 
@@ -47,9 +47,9 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
   const title = typeof record.summary === 'string' ? record.summary.trim() : ''
   // Alma, Rocky and Red Hat: `Important: xz security update`
   const prefix = isLanguage ? undefined : severityOf(/^(\w+): /.exec(title)?.[1])
-  const rated = isLanguage ? (id.startsWith('MAL-') ? 'critical' : undefined) : word ?? prefix
-  // GitHub's own word counts only where there is no vector
-  const severity = rated ?? (vectors.length === 0 ? severityOf(fieldsOf(record.database_specific).severity) : undefined)
+  const said = severityOf(fieldsOf(record.database_specific).severity)
+  // a distribution's word stands before the scores, GitHub's only where there are none
+  const severity = isLanguage ? (id.startsWith('MAL-') ? 'critical' : vectors.length === 0 ? said : undefined) : word ?? said ?? prefix
   const summary = title === '' && typeof record.details === 'string' ? record.details.trim().split('\n', 1)[0] ?? '' : title
   const references = unique(listOf(record.references).filter(isFields).map(({ url }) => url).filter(url => typeof url === 'string').filter(url => /^https?:\/\/\S{1,500}$/.test(url)))
   const aliases = isLanguage ? unique(textsOf(record.aliases)) : []
@@ -97,10 +97,10 @@ function readRatings(affected: Fields, record: Fields): Record<string, Severity>
   return rated.length === 0 ? undefined : Object.fromEntries(rated)
 }
 
-/** Debian and Ubuntu write their rating beside each package. */
+/** Distributions write their rating beside each package: Debian an urgency, Ubuntu a priority, others a severity. */
 function readUrgency(affected: Fields): Severity | undefined {
-  const specific = fieldsOf(affected.ecosystem_specific)
-  return severityOf(specific.urgency) ?? severityOf(specific.ubuntu_priority) ?? readSeverity(affected.severity).word
+  const { urgency, ubuntu_priority: priority, severity } = fieldsOf(affected.ecosystem_specific)
+  return [urgency, priority, severity, fieldsOf(affected.database_specific).severity].map(severityOf).find(word => word !== undefined) ?? readSeverity(affected.severity).word
 }
 
 /** openSUSE lists what each source was built into, every binary with a version of its own: `[{ "libfoo1": "1.2-3.1" }]`. */
@@ -130,7 +130,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   const read = readAffected(affected, orderId, context)
   if (read === undefined) return []
   const isBinary = BY_BINARY.test(ecosystem)
-  const severity = readUrgency(affected)
+  const severity = family.kind === 'distribution' ? readUrgency(affected) : undefined
   const ratings = readRatings(affected, record)
   const modules = family.listsBuilds === true ? modulesOf(read.spans, specific.rpm_modularity, advisory.summary) : undefined
   const shared = {
@@ -187,5 +187,9 @@ export function readOsvRecord(value: unknown, { source, orders, sink }: FeedCont
     const [cve, ...others] = named.cves
     if (cve !== undefined && others.length === 0 && named.vectors !== undefined) sink.vector(cve, named.vectors)
   }
+  // a CVE's own record rates it for every distribution, also where it only names commits
+  const own = cveOf(id)
+  const { vectors } = readSeverity(record.severity)
+  if (own !== undefined && vectors.length > 0) sink.vector(own, vectors)
   return read
 }

@@ -8,7 +8,18 @@ import { modulesOf } from './modules.ts'
 import { severityOf } from './severity.ts'
 
 /** A package of an update, as its attributes say it. */
-interface Package { readonly name: string; readonly epoch: string; readonly version: string; readonly release: string; readonly arch: string; readonly module: string | undefined }
+interface Package {
+  readonly name: string
+  readonly epoch: string
+  readonly version: string
+  readonly release: string
+  readonly arch: string
+  readonly module: string | undefined
+  readonly collection: Collection | undefined
+}
+
+/** A repository of an update, by the names it has. */
+interface Collection { readonly names: string[] }
 
 interface Update {
   readonly type: string
@@ -20,7 +31,7 @@ interface Update {
   modified: string
   readonly references: { readonly href: string; readonly id: string; readonly title: string }[]
   readonly packages: Package[]
-  readonly collections: string[]
+  readonly collections: Collection[]
 }
 
 /** How updates name the distribution they are for, in their release or in the name of the repository they came from. */
@@ -32,17 +43,35 @@ const RELEASES: readonly (readonly [pattern: RegExp, ecosystem: (release: string
   [/\b(?:Red Hat Enterprise Linux|RHEL) (\d+)\b|\brhel-(\d+)-/i, release => `redhat-${release}`],
   [/\bopenSUSE Leap (\d+\.\d+)\b|\bopenSUSE-(?:SLE-|Leap-)?(\d+\.\d+)\b/i, release => `opensuse-leap-${release}`],
   [/\bopenSUSE[ -](Tumbleweed)\b/i, () => 'opensuse-tumbleweed'],
+  [/\bAmazon Linux (\d+)\b|\bamazon-linux-(\d+)\b|\bamazonlinux(\d+)?-/i, release => `amazon-${release}`],
 ]
 
-/** The ecosystem that an update names, or undefined. */
-function namedEcosystem({ release, id, collections }: Update): Ecosystem | undefined {
-  for (const text of [release, ...collections, id]) {
+/** The ecosystem that the first of these texts names which names one. */
+function namedIn(texts: readonly string[]): Ecosystem | undefined {
+  for (const text of texts) {
     for (const [pattern, ecosystem] of RELEASES) {
       const found = pattern.exec(text)?.slice(1).find(group => group !== undefined)
       if (found !== undefined) return ecosystem(found)
     }
   }
   return undefined
+}
+
+/**
+ * Which ecosystem each package of an update is for: that of its own collection, else the update's. Where the caller knows it, it is
+ * the caller's; of an update that has a collection for that one, only what is in it.
+ * @throws Malformed when nobody says
+ */
+function byEcosystem({ release, id, collections, packages }: Update, given: Ecosystem | undefined): ReadonlyMap<Ecosystem | undefined, readonly Package[]> {
+  const named = new Map(collections.map(collection => [collection, namedIn(collection.names)]))
+  const ofUpdate = namedIn([release, ...collections.flatMap(({ names }) => names), id])
+  if (given === undefined && ofUpdate === undefined) malformed('updateinfo.xml does not say which distribution it is for; name one with the field distribution')
+  const isListed = given !== undefined && [...named.values()].includes(given)
+  return Map.groupBy(packages, ({ collection }) => {
+    const own = collection === undefined ? undefined : named.get(collection)
+    if (given === undefined) return own ?? ofUpdate
+    return isListed && own !== undefined && own !== given ? undefined : given
+  })
 }
 
 const MOST_TEXT = 200_000
@@ -72,9 +101,9 @@ function advisoryOf(update: Update, source: string): Advisory {
 }
 
 /** One row for each build: the architectures of one version stand together. Source packages are not installed. */
-function rowsOf(update: Update, { orders, sink }: FeedContext): Row[] {
+function rowsOf({ title }: Update, packages: readonly Package[], { orders, sink }: FeedContext): Row[] {
   const rows = new Map<string, { readonly row: Row; readonly archs: Set<string> }>()
-  for (const { name, epoch, version, release, arch, module } of update.packages) {
+  for (const { name, epoch, version, release, arch, module } of packages) {
     if (arch === 'src' || arch === 'nosrc') continue
     const to = `${/^0*$/.test(epoch) ? '' : `${epoch}:`}${version}-${release}`
     if (name === '' || !orders.rpm.isVersion(to)) {
@@ -82,7 +111,7 @@ function rowsOf(update: Update, { orders, sink }: FeedContext): Row[] {
       continue
     }
     const key = `${name}\0${to}\0${module ?? ''}`
-    const modules = modulesOf([{ from: '0', to }], module, update.title)
+    const modules = modulesOf([{ from: '0', to }], module, title)
     const known = rows.get(key) ?? { row: { name, by: 'binary', spans: [{ from: '0', to }], ...modules === undefined ? {} : { modules } }, archs: new Set<string>() }
     if (arch !== '') known.archs.add(arch)
     rows.set(key, known)
@@ -107,17 +136,24 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
   let root = ''
   let update: Update | undefined
   let module: string | undefined
+  let collection: Collection | undefined
   let element = ''
   let text = ''
 
   function finish(done: Update): void {
     records++
     if (done.modified > newest) newest = done.modified
-    const ecosystem = given ?? namedEcosystem(done) ?? malformed('updateinfo.xml does not say which distribution it is for; name one with the field distribution')
+    const packages = byEcosystem(done, given)
     const advisory = advisoryOf(done, context.source)
     if (done.id === '' || (done.type !== 'security' && advisory.cves.length === 0)) return context.sink.skip(done.id === '' ? 'malformed' : 'not_security')
-    ecosystems.add(ecosystem)
-    for (const row of rowsOf(done, context)) context.sink.add({ ecosystem, advisory, row })
+    for (const [ecosystem, list] of packages) {
+      if (ecosystem === undefined) {
+        list.forEach(() => context.sink.skip('other_ecosystem'))
+        continue
+      }
+      ecosystems.add(ecosystem)
+      for (const row of rowsOf(done, list, context)) context.sink.add({ ecosystem, advisory, row })
+    }
   }
 
   parser.on('opentag', ({ name, attributes }) => {
@@ -130,9 +166,10 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
     else if (name === 'reference') update?.references.push({ href: of('href'), id: of('id'), title: of('title') })
     else if (name === 'collection') {
       module = undefined
-      update?.collections.push(of('short'))
+      collection = { names: [of('short')] }
+      update?.collections.push(collection)
     } else if (name === 'module') module = `${of('name')}:${of('stream')}`
-    else if (name === 'package') update?.packages.push({ name: of('name'), epoch: of('epoch') || '0', version: of('version'), release: of('release'), arch: of('arch'), module })
+    else if (name === 'package') update?.packages.push({ name: of('name'), epoch: of('epoch') || '0', version: of('version'), release: of('release'), arch: of('arch'), module, collection })
   })
   const take = (piece: string): void => { if (text.length < MOST_TEXT) text += piece }
   parser.on('text', take)
@@ -141,11 +178,12 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
     if (update !== undefined && name === element) {
       const value = text.trim()
       if (name === 'id' || name === 'title' || name === 'release' || name === 'severity' || name === 'description') update[name] = value
-      else if (name === 'name') update.collections.push(value)
+      else if (name === 'name') collection?.names.push(value)
     }
     if (name === 'update' && update !== undefined) {
       finish(update)
       update = undefined
+      collection = undefined
     }
     element = ''
     text = ''

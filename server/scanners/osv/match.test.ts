@@ -1,37 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { compareVersions as apk } from '../../formats/apk/version.ts'
-import { compareVersions as deb } from '../../formats/deb/version.ts'
-import { compareVersions as rpm } from '../../formats/rpm/version.ts'
-import type { Entry, Skipped } from './advisory.ts'
+import { affected, bytes, feed, fixed, record } from '../../../test/support/advisory-set.ts'
 import { readAlpineSecdb, readDebianTracker } from './from-feeds.ts'
-import { readOsvRecord } from './from-osv.ts'
 import { readUpdateinfo } from './from-updateinfo.ts'
-import { matchPackage, type PackageQuery } from './match.ts'
-import { createOrders } from './orders.ts'
-import { spellName } from './ecosystems.ts'
-
-const compare = { deb, rpm, apk }
-const orders = createOrders({ compare: (format, a, b) => compare[format](a, b) })
-
-/** Collects what importers read, and asks about it as the tables would. */
-function feed() {
-  const entries: Entry[] = []
-  const skipped: Skipped[] = []
-  const sink = { add: (entry: Entry) => { entries.push(entry) }, skip: (why: Skipped) => { skipped.push(why) }, vector: () => undefined }
-  const context = { source: 'osv/test', orders, sink }
-  const match = (query: PackageQuery) => matchPackage({ ...query, name: spellName(query.ecosystem, query.name) },
-    entries.filter(({ ecosystem }) => ecosystem === query.ecosystem).map(({ advisory, row }) => ({ ...row, advisory })), orders)
-  return {
-    entries, skipped, match, context,
-    osv: (...records: object[]) => { for (const record of records) readOsvRecord(record, context) },
-    ids: (ecosystem: string, name: string, version: string, more: Partial<PackageQuery> = {}) => match({ ecosystem, name, version, ...more }).findings.map(({ id }) => id).sort(),
-  }
-}
-
-const affected = (ecosystem: string, name: string, events: readonly object[], more: object = {}) => ({ package: { ecosystem, name }, ranges: [{ type: 'ECOSYSTEM', events }], ...more })
-const record = (id: string, list: readonly object[], more: object = {}) => ({ schema_version: '1.7.3', id, modified: '2026-01-01T00:00:00Z', affected: list, ...more })
-const fixed = (version: string) => [{ introduced: '0' }, { fixed: version }]
-async function* bytes(text: string): AsyncGenerator<Buffer> { yield Buffer.from(text) }
 
 describe('ranges', () => {
   const inRange = (events: readonly object[], version: string): boolean => {

@@ -1,7 +1,7 @@
 import { worse, type Finding, type Severity } from '../../core/findings.ts'
-import { cveOf, type Advisory } from './advisory.ts'
+import { cveOf, isSecurity, type Advisory } from './advisory.ts'
 import { familyOf, type Ecosystem, type Family } from './ecosystems.ts'
-import { isSameStream } from './modules.ts'
+import { isSameStream, streamsOf } from './modules.ts'
 import type { Orders, VersionOrder } from './orders.ts'
 import { isWithin } from './ranges.ts'
 import { bestScore, ratingOf } from './severity.ts'
@@ -39,6 +39,15 @@ interface Reading {
   readonly order: VersionOrder
   readonly query: PackageQuery
   readonly source: { readonly name: string; readonly version: string }
+  readonly streams: readonly string[]
+}
+
+/** The source that advisories name, and its version: not that of a rebuild, nor of a source that only signs another's build. */
+export function sourceOf({ ecosystem, name, version, source: own = { name, version } }: PackageQuery): { readonly name: string; readonly version: string } {
+  const family = familyOf(ecosystem)
+  const signed = family?.signedSource?.(own.name)
+  if (signed !== undefined) return { name: signed, version }
+  return family?.marksRebuilds === true ? { ...own, version: own.version.replace(REBUILD, '') } : own
 }
 
 /** What is compared: the version of the source for rows that name sources. A source RPM's header has no epoch. */
@@ -55,7 +64,8 @@ function speaksOf(row: StoredRow, reading: Reading): boolean {
   if (family.listsBuilds !== true) return true
   const to = row.spans[0]?.to
   if (to !== undefined && flavourOf(to) !== flavourOf(query.version)) return false
-  return isSameStream({ name: query.name, version: query.version, ...query.module === undefined ? {} : { module: query.module } }, { modules: row.modules, to })
+  // a package may have a version of its own; what the row names is the source
+  return isSameStream({ version: row.by === 'source' ? source.version : query.version, streams: reading.streams }, { modules: row.modules, to })
 }
 
 type Answer = 'affected' | 'fine' | 'unreadable'
@@ -71,25 +81,37 @@ function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
 
 interface Judged { readonly row: StoredRow; readonly answer: Answer }
 
+/** What builds of one version have in common in an update: `2:8.0.1763-16.el8` and `2:8.0.1763-16.el8_5.13`; undefined for other rows. */
+function buildOf({ advisory, by, spans: [span, ...others] }: StoredRow): string | undefined {
+  return span?.to === undefined || span.from !== '0' || span.closed === true || others.length > 0 ? undefined : `${advisory.id}\0${by}\0${span.to.replace(/-[^-]*$/, '')}`
+}
+
 /**
- * An update may list several builds of one package, each of which has the fix: a package that is at one of them is fixed. Holds
+ * An update may list several builds of one version, each of which has the fix: a package that is at one of them is fixed. Holds
  * where updates list builds.
  */
 function acrossBuilds(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
   if (listsBuilds !== true) return judged
-  const fixed = new Set(judged.filter(({ answer, row }) => answer === 'fine' && row.spans.length > 0).map(({ row }) => `${row.advisory.id}\0${row.by}`))
-  return judged.map(one => one.answer === 'affected' && fixed.has(`${one.row.advisory.id}\0${one.row.by}`) ? { row: one.row, answer: 'fine' } : one)
+  const fixed = new Set(judged.filter(({ answer }) => answer === 'fine').map(({ row }) => buildOf(row)).filter(build => build !== undefined))
+  return judged.map(one => one.answer === 'affected' && fixed.has(buildOf(one.row) ?? '') ? { row: one.row, answer: 'fine' } : one)
 }
 
 /** `DSA-5678` of `DSA-5678-2`, so that an update can be told from the repair of it. */
 const announcementOf = (id: string): string => id.replace(/-\d+$/, '')
 
+/** The rows of the highest rank among those that `keyOf` puts together. */
+function ofHighestRank(judged: readonly Judged[], keyOf: (row: StoredRow) => string): readonly Judged[] {
+  const ranks = new Map<string, number>()
+  for (const { row } of judged) ranks.set(keyOf(row), Math.max(row.advisory.rank, ranks.get(keyOf(row)) ?? 0))
+  return judged.filter(({ row }) => row.advisory.rank === ranks.get(keyOf(row)))
+}
+
 /**
  * What decides about one CVE: the rows of the highest rank that speak of it; and of an update's repair, the update itself.
+ * Where only updates are listed a later one may repair more of the same CVE, so there the rank decides between the tellings of one.
  */
-function deciding(judged: readonly Judged[]): readonly Judged[] {
-  const rank = Math.max(...judged.map(({ row }) => row.advisory.rank))
-  const best = judged.filter(({ row }) => row.advisory.rank === rank)
+function deciding(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
+  const best = ofHighestRank(judged, row => listsBuilds === true ? row.advisory.id : '')
   return best.filter(({ row: { advisory } }) => advisory.regression !== true
     || !best.some(({ row: other }) => other.advisory.regression !== true && announcementOf(other.advisory.id) === announcementOf(advisory.id)))
 }
@@ -135,18 +157,18 @@ function severityOf(id: string, rows: readonly StoredRow[]): { readonly severity
 
 const MOST_LISTED = 8
 
+/** Where the stretches end that a version lies in, in fixes. */
+function endsOf(row: StoredRow, reading: Reading, order: VersionOrder): readonly string[] {
+  const version = versionFor(row, reading)
+  return row.spans.filter(span => order.isVersion(version) && span.closed !== true && isWithin(version, [span], order)).map(({ to }) => to).filter(to => to !== undefined)
+}
+
 /** The lowest version that has all the fixes; undefined when one of them has none. */
 function fixOf(affected: readonly StoredRow[], reading: Reading, orders: Orders): string | undefined {
-  let fix: string | undefined
-  for (const row of affected) {
-    const order = row.order === undefined ? reading.order : orders[row.order]
-    const version = versionFor(row, reading)
-    const spans = row.spans.filter(span => order.isVersion(version) && isWithin(version, [span], order))
-    const to = spans.length === 0 || spans.some(span => span.to === undefined || span.closed === true) ? undefined : spans.map(span => span.to).find(one => one !== undefined)
-    if (to === undefined) return undefined
-    if (fix === undefined || order.compare(to, fix) > 0) fix = to
-  }
-  return fix
+  const orderOf = (row: StoredRow | undefined): VersionOrder => row?.order === undefined ? reading.order : orders[row.order]
+  const first = orderOf(affected[0])
+  const ends = [...new Set(affected.flatMap(row => endsOf(row, reading, orderOf(row))))].filter(to => first.isVersion(to)).sort((a, b) => first.compare(a, b))
+  return ends.find(to => affected.every(row => orderOf(row).isVersion(to) && !isWithin(to, row.spans, orderOf(row)) && row.versions?.includes(to) !== true))
 }
 
 function findingOf(id: string, affected: readonly StoredRow[], reading: Reading, { orders, classOf }: { readonly orders: Orders; readonly classOf: (id: string) => readonly string[] }): Finding {
@@ -174,10 +196,8 @@ function findingOf(id: string, affected: readonly StoredRow[], reading: Reading,
 export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
   const family = familyOf(query.ecosystem)
   if (family === undefined) return { findings: [], isUnreadable: false }
-  const own = query.source ?? { name: query.name, version: query.version }
-  const source = family.marksRebuilds === true && own.version === query.version ? { ...own, version: own.version.replace(REBUILD, '') } : own
-  const reading: Reading = { family, order: orders[family.order], query, source }
-  const speaking = rows.filter(row => speaksOf(row, reading))
+  const reading: Reading = { family, order: orders[family.order], query, source: sourceOf(query), streams: streamsOf(query, rows) }
+  const speaking = rows.filter(row => isSecurity(row.advisory) && speaksOf(row, reading))
   const judged = acrossBuilds(speaking.map(row => ({ row, answer: judge(row, reading, orders) })), family)
   const classOf = classesOf(family.kind === 'language' ? speaking.map(({ advisory }) => advisory) : [])
   const byId = new Map<string, Judged[]>()
@@ -187,7 +207,7 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
   const findings: Finding[] = []
   for (const [id, all] of byId) {
     // of language advisories one that says affected is enough: none of them is the distribution's own table
-    const affected = (family.kind === 'language' ? all : deciding(all)).filter(({ answer }) => answer === 'affected').map(({ row }) => row)
+    const affected = (family.kind === 'language' ? all : deciding(all, family)).filter(({ answer }) => answer === 'affected').map(({ row }) => row)
     if (affected.length > 0) findings.push(findingOf(id, affected, reading, { orders, classOf }))
   }
   return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }

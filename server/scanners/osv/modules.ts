@@ -1,4 +1,4 @@
-import type { Span } from './advisory.ts'
+import type { Row, Span } from './advisory.ts'
 
 /**
  * Module streams of RPM distributions. A package of one stream says nothing about the same package of another: postgresql 10
@@ -31,11 +31,28 @@ export function modulesOf(spans: readonly Span[], said: unknown, title: string |
   return [...text.matchAll(NAME_STREAM)].map(([, name = '', stream = '']) => `${name}:${stream.replace(/[.,]$/, '')}`)
 }
 
-/** What is asked about: `modular` by its label or, where the header has none, by the mark in its release. */
-export interface ModularPackage { readonly name: string; readonly version: string; readonly module?: string }
+/** The build of a module that a version is from: `.module_el8.9.0+3635+c6f99506`, the same in all that is built with it. */
+function buildOf(version: string): string | undefined {
+  return /\.module[_+][^-]*$/.exec(version)?.[0]
+}
+
+/**
+ * Which streams a package is from: by its label or, where its header has none, those of a fix from the same build of a module.
+ * Empty when nobody says.
+ */
+export function streamsOf({ version, module }: { readonly version: string; readonly module?: string }, rows: readonly Pick<Row, 'spans' | 'modules'>[]): readonly string[] {
+  const said = streamOf(module)
+  if (said !== undefined) return [said]
+  const build = buildOf(version)
+  return build === undefined ? [] : rows.find(({ modules = [], spans }) => modules.length > 0 && spans.some(({ to }) => to !== undefined && buildOf(to) === build))?.modules ?? []
+}
+
+/** What is asked about: modular by its streams or, where nobody names them, by the mark in its release. */
+export interface ModularPackage { readonly version: string; readonly streams: readonly string[] }
 
 const firstNumber = (version: string): string => /^(?:\d+:)?(\d+)/.exec(version)?.[1] ?? ''
 const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
+const nameless = (stream: string): string => stream.slice(stream.indexOf(':') + 1)
 /** True for `12` and `12.15-1`, `7.2` and `7.2.24-1`; streams such as `rhel8` follow no version. */
 const follows = (stream: string, version: string): boolean => /^\d/.test(stream) && (`${withoutEpoch(version)}.`.startsWith(`${stream}.`) || withoutEpoch(version).startsWith(`${stream}-`))
 
@@ -43,17 +60,16 @@ const follows = (stream: string, version: string): boolean => /^\d/.test(stream)
  * Whether a fix says anything about this package. Without a stream on both sides what is left to compare is the first number
  * of the version; on AlmaLinux 8 that gave no false positive where comparing versions alone gave nothing else.
  */
-export function isSameStream({ name, version, module }: ModularPackage, fix: { readonly modules: readonly string[] | undefined; readonly to: string | undefined }): boolean {
-  const stream = streamOf(module)
-  const isModular = stream !== undefined || hasModuleMark(version)
+export function isSameStream({ version, streams }: ModularPackage, fix: { readonly modules: readonly string[] | undefined; readonly to: string | undefined }): boolean {
+  const isModular = streams.length > 0 || hasModuleMark(version)
   if (fix.modules === undefined) return !isModular
   if (!isModular) return false
-  if (stream !== undefined && fix.modules.length > 0) return fix.modules.includes(stream)
+  if (streams.length > 0 && fix.modules.length > 0) return fix.modules.some(one => streams.includes(one))
   const to = fix.to ?? version
-  // the package that gives its module the name has the stream's version, or nearly always
-  const own = fix.modules.find(one => one.startsWith(`${name}:`))?.slice(name.length + 1)
-  if (own !== undefined && /^\d/.test(own) && follows(own, to)) return follows(own, version)
-  const asked = stream?.split(':')[1]
-  if (asked !== undefined && follows(asked, version)) return follows(asked, to)
+  // what gives its module the name has the stream's version, as nearly all that is built from it
+  const own = fix.modules.map(nameless).find(one => follows(one, to))
+  if (own !== undefined) return follows(own, version)
+  const asked = streams.map(nameless).find(one => follows(one, version))
+  if (asked !== undefined) return follows(asked, to)
   return firstNumber(to) === firstNumber(version)
 }

@@ -7,7 +7,7 @@ import { coverageOf } from './coverage.ts'
 import type { Database, Snapshot } from './database.ts'
 import { ecosystemOf, spellName } from './ecosystems.ts'
 import { readFeedStates } from './feed-state.ts'
-import { matchPackage, type Matched, type PackageQuery } from './match.ts'
+import { matchPackage, sourceOf, type Matched, type PackageQuery } from './match.ts'
 import type { Orders } from './orders.ts'
 import { bestScore, ratingOf } from './severity.ts'
 
@@ -58,7 +58,7 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
 
   async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Matched> {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
-    const names = [spelled.name, ...query.source === undefined ? [] : [query.source.name]]
+    const names = [spelled.name, sourceOf(spelled).name]
     const { findings, isUnreadable } = matchPackage(spelled, await snapshot.rows(query.ecosystem, names), orders)
     return { isUnreadable, findings: await Promise.all(findings.map(finding => rate({ ...finding, package: query.name }, snapshot))) }
   }
@@ -95,7 +95,9 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
       const snapshot = await open()
       if (snapshot === undefined || coverage === 'no_data' || coverage === 'not_covered') return { coverage, said, findings: [] }
       const own = queryOf(subject)
-      const built = (subject.about.built_using ?? []).map(source => ({ ecosystem: own.ecosystem, ...source }))
+      // a signed build names what it signs, which it is asked about as its source
+      const { name: source, version } = sourceOf(own)
+      const built = (subject.about.built_using ?? []).filter(one => one.name !== source || one.version !== version).map(source => ({ ecosystem: own.ecosystem, ...source }))
       const queries = [own, ...built, ...subject.embedded ?? []]
       let answers: readonly Matched[]
       try {

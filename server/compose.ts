@@ -30,6 +30,7 @@ import { createGate } from './pipeline/gate.ts'
 import { createPackageSigning } from './pipeline/package-signing.ts'
 import { createSteps } from './pipeline/steps.ts'
 import { createPublisher, type Publication, type Publisher } from './publish/publisher.ts'
+import { createOutlived, type Outlived } from './signing/outlived.ts'
 import { newestSignatures } from './scanners/clamav-signatures.ts'
 import type { AntivirusScanner } from './scanners/scanner.ts'
 import { createScanners, type Scanners } from './scanners/index.ts'
@@ -56,6 +57,8 @@ function tellPublished({ clock, events }: Foundation, log: Log): (publication: P
 async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
   if (await keyring.publish()) await oweEveryTree(db, outbox)
 }
+
+const outlivedJob = (outlived: Outlived): Job => ({ id: 'package-keys', name: 'Look for packages that outlive the key they are signed with', when: () => '35 * * * *', run: () => outlived.look() })
 
 /** What is done by the clock. */
 function composeJobs(base: Foundation, { publisher, catalog, jobs }: { readonly publisher: Publisher; readonly catalog: Catalog; readonly jobs: readonly Job[] }, log: Log): Scheduler {
@@ -99,6 +102,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const rebuild = createRebuild({ db, outbox, manifests })
   const foreign = composeReprepro(env, layout)
   const publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, onPublished: tellPublished(base, log), fixes: vulndb.fixes, ...foreign === undefined ? {} : { foreign } })
+  const outlived = createOutlived({ db, keyring })
   const advisories = composeAdvisories(base, vulndb.deps.database)
   handleDebts({ outbox, catalog, manifests, publisher, audit })
   const signing = createPackageSigning({ spool, keyring, settings, clock })
@@ -107,10 +111,10 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const gate = createGate({ steps, catalog, settings, signing, clock })
   const sbom = composeSbom(env, base)
   const security = composeSecurity(env, base, { catalog, scanners, steps, antivirus, sbom, notices: outbound.notices, log })
-  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, advisories.job, ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
+  const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, advisories.job, outlivedJob(outlived), ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
-  const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt })
+  const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt, warnings: outlived.warnings })
   const inbound = outbound.inbound({ onKev: vulndb.refreshKev })
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
@@ -136,6 +140,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
     await followKeys(base)
     for (const codename of await publisher.repair()) for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
     await followAdvisories()
+    await outlived.look()
     if (await db.first('select 1 from package limit 1') === undefined) {
       const { manifests: found } = await rebuild()
       if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
@@ -156,7 +161,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
         security.rematch.soon()
         void followAdvisories()
       })
-      keyring.onChange(() => void oweEveryTree(db, outbox).catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')))
+      keyring.onChange(() => void oweEveryTree(db, outbox).then(() => outlived.look()).catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')))
       const url = await listener.open()
       void health.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start'))
       return { url, needsSetup: !await firstAdmin.exists() }

@@ -25,12 +25,14 @@ export interface HealthParts {
   readonly scheduler: Scheduler
   /** Of when the vulnerability data are. */
   readonly dataAt: () => Promise<Date | undefined>
+  /** What else admins are to know. */
+  readonly warnings: () => readonly string[]
 }
 
 const REPREPRO_LIMITS = 'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
 
 /** The health report over its probes, and the gauges beside it. */
-export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler, dataAt }: HealthParts): Health {
+export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler, dataAt, warnings }: HealthParts): Health {
   const { clock, db, layout, keyring, outbox, settings, metrics, licensing } = base
   registerGauges({
     metrics, db, clock, vulnerabilityDataAt: dataAt,
@@ -48,6 +50,6 @@ export function composeHealth(env: Env, base: Foundation, { antivirus, scheduler
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
     license: () => licensing.card(),
     instance: { id: randomUUID(), shared: base.shared.backend === 'redis' ? 'redis' : 'local', trouble: base.shared.trouble },
-    warnings: () => [...env.warnings, ...env.aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : [], ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
+    warnings: () => [...env.warnings, ...warnings(), ...env.aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : [], ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
   })
 }

@@ -183,6 +183,23 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(await both.install('sealed', 'after-rotation')).toMatchObject({ code: 0 })
     })
 
+    test('once the old key is retired a client with the new one refuses what only that one signed, the health report says so, and an upload anew heals it', async () => {
+      const warnings = async (): Promise<string> => (await daemon.call('GET', '/health')).text
+      expect(await warnings()).toMatch(new RegExp(`Packages of ${codename} \\(\\d+\\) are signed with the key [0-9A-F]{16}, which retires on`))
+      expect(await daemon.call('POST', '/settings/gpg/generate', { token, body: { type: 'ed25519Legacy', overlap_days: 0 } })).toMatchObject({ status: 201 })
+      const fresh = await client({ signedPackages: true })
+      await expect.poll(async () => (await fresh.refresh()).code, { timeout: 60_000, interval: 500 }).toBe(0)
+      const refused = await fresh.install('after-rotation')
+      expect(refused.code, refused.out + refused.err).not.toBe(0)
+      expect(await fresh.installedVersion('after-rotation')).toBeUndefined()
+      await expect.poll(warnings).toMatch(/which is retired: .*upload them again/)
+      expect(await daemon.call('DELETE', '/artifacts/after-rotation/1.0-1', { token })).toMatchObject({ status: 200 })
+      await publish({ name: 'after-rotation' })
+      expect(await fresh.refresh()).toMatchObject({ code: 0 })
+      const { code, out, err } = await fresh.install('after-rotation')
+      expect(code, out + err).toBe(0)
+    })
+
     test('a package that its index of a moment ago names is still there after another publication', async () => {
       await publish({ name: 'early' })
       const one = await client({ signedPackages: true })

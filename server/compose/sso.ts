@@ -23,5 +23,5 @@ export function composeSso(env: Pick<Env, 'production'>, base: Pick<Foundation, 
     settings, provider, audit, log, steps: createSteps({ db, box, clock }), identities: createIdentities({ db }),
     vouchedFor: async (profile, coming) => enteredView(await auth.login.vouchedFor(profile, coming)),
   })
-  return bind(sso, ssoHandlers, { settings, directory, provider, oidc, isAllowed: () => licensing.allowed() === 'all' })
+  return bind(sso, ssoHandlers, { settings, directory, provider, oidc, isAllowed: () => licensing.allowed() !== 'nothing' })
 }

@@ -110,7 +110,9 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   const answer = async (ctx: Context): Promise<void> => {
     const who = await identify(ctx, route, authenticate)
     const allowed = row.edition === undefined ? 'all' : enterprise()
-    if (allowed === 'nothing' || (allowed === 'reads' && !key.startsWith('GET '))) fail('enterprise_only', { feature: row.edition ?? '' })
+    // whoever logs in may want to read
+    const isRead = key.startsWith('GET ') || row.access === 'public'
+    if (allowed === 'nothing' || (allowed === 'reads' && !isRead)) fail('enterprise_only', { feature: row.edition ?? '' })
     const input = await inputOf(ctx, row, who)
     const hidden = who === undefined ? [] : await hiddenFrom(who)
     // the answer too: a stream is made while it is sent

@@ -1,39 +1,15 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createRateLimits, type RateLimits } from '../http/rate-limit.ts'
 import { createEvents } from '../record/events.ts'
+import { createRedis, type TestRedis } from '../../test/support/redis.ts'
+import { lacking } from '../../test/support/tools.ts'
 import { createShared, type Shared } from './redis.ts'
 
-const isHere = spawnSync('sh', ['-c', 'command -v redis-server']).status === 0
-const PASSWORD = 'Zq7secret'
-
-let folder: string
-let port: number
-let server: ChildProcess
+let redis: TestRedis
 const opened: Shared[] = []
 
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-function startRedis(): void {
-  server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, '--requirepass', PASSWORD], { stdio: 'ignore' })
-}
-async function stopRedis(): Promise<void> {
-  const ended = new Promise(resolve => server.once('exit', resolve))
-  server.kill('SIGKILL')
-  await ended
-}
 function open(onTrouble: (trouble: string | undefined) => void = () => undefined): Shared {
-  const shared = createShared({ url: `redis://:${PASSWORD}@127.0.0.1:${port}`, onTrouble })
+  const shared = createShared({ url: redis.url, onTrouble })
   opened.push(shared)
   return shared
 }
@@ -49,16 +25,14 @@ const count = async (limits: readonly RateLimits[], times: number, address: stri
   return passed
 }
 
-describe.skipIf(!isHere)('with redis-server', () => {
+describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gh-redis-'))
-    port = await freePort()
-    startRedis()
+    redis = await createRedis()
+    redis.start()
   })
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(shared => shared.close()))
-    if (server.exitCode === null && server.signalCode === null) await stopRedis()
-    await rm(folder, { recursive: true, force: true })
+    await redis.close()
   })
 
   test('replicas count a client together; alone each counts for itself', async () => {
@@ -74,10 +48,10 @@ describe.skipIf(!isHere)('with redis-server', () => {
     await isUp(shared)
     const limits = createRateLimits(Date.now, shared)
     expect(await count([limits], 2, '192.0.2.2')).toBe(2)
-    await stopRedis()
+    await redis.kill()
     await until(() => shared.trouble() !== undefined)
     expect(await count([limits], 8, '192.0.2.2')).toBe(1)
-    startRedis()
+    redis.start()
     await isUp(shared)
     // this Redis knows of nothing that was before
     expect(await count([limits], 8, '192.0.2.2')).toBe(0)
@@ -85,7 +59,7 @@ describe.skipIf(!isHere)('with redis-server', () => {
     expect(said[0]).toBeUndefined()
     expect(said[1]).toMatch(/^Redis does not answer: /)
     expect(said.at(-1)).toBeUndefined()
-    expect(JSON.stringify(said)).not.toContain(PASSWORD)
+    expect(JSON.stringify(said)).not.toContain(redis.password)
   })
 
   test('of requests in one moment as many pass as the limit says', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { api } from '../../server/api.ts'
 import { ROLES, type Role } from '../../server/core/access.ts'
 import type { BoundRoute, Row } from '../../server/core/contract.ts'
-import { freshAddress } from '../support/app.ts'
+import { freshAddress, startApp, type TestApp } from '../support/app.ts'
 import { PASSWORD, startAccounts, type TestAccounts } from '../support/accounts.ts'
 
 /** Who may, as the specification says it: its endpoint tables and its permission summary. `-` is nobody without a credential. */
@@ -66,13 +66,31 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /settings/schema': ADMINS, 'GET /settings/gpg': ADMINS, 'POST /settings/gpg/generate': ADMINS, 'GET /settings/gpg/export': ADMINS,
 }
 
+/** What the community edition answers with 402: the specification's bills, promotion and scoped access, and logins that are kept elsewhere. */
+const ENTERPRISE = new Set([
+  'GET /sbom/export', 'GET /sbom/preview', 'GET /sbom/{name}/{version}', 'POST /distributions/promote', 'POST /distributions/migrate',
+  'PUT /access/distributions/{codename}', 'PUT /access/groups/{name}', 'DELETE /access/groups/{name}',
+  'POST /settings/test-ldap', 'POST /settings/test-oidc', 'POST /settings/test-email', 'GET /auth/oidc/login', 'GET /auth/oidc/callback', 'POST /auth/oidc/exchange',
+])
+
+/** Where a token that is limited to distributions is asked which ones it touches; each has tests of its own. In all other changes it has no part. */
+const BY_DISTRIBUTION = new Set([
+  'POST /security/packages/{name}/{version}/decide', 'POST /security/packages/{name}/{version}/assign', 'POST /security/packages/{name}/{version}/rescan',
+  'POST /security/packages/{name}/{version}/quarantine', 'DELETE /artifacts/{name}', 'DELETE /artifacts/{name}/{version}',
+  'POST /distributions/init', 'POST /distributions/promote', 'POST /distributions/migrate',
+])
+
 /** Limits a minute, as the specification's table says them. */
 const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20, 'POST /distributions/init': 5, 'POST /distributions/promote': 5, 'POST /distributions/migrate': 5 }
 
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
-  const { summary, access, limit, root, also, scoped }: Row = real
-  const row = { summary, access, ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also }, ...scoped === undefined ? {} : { scoped } }
+  const { summary, access, limit, root, also, scoped, edition }: Row = real
+  const row: Omit<Row, 'reply'> = {
+    summary, access,
+    ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also },
+    ...scoped === undefined ? {} : { scoped }, ...edition === undefined ? {} : { edition },
+  }
   return { key, row: { ...row, reply: {} as never }, handle: () => ({ reached: key }) }
 })
 
@@ -80,6 +98,9 @@ const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
 interface Odd { setup: string; challenge: string; deactivated: string; ended: string; uploads: string; jammy: string }
 
 let it: TestAccounts
+/** The same service in the community edition, and in the fortnight after its licence ended. */
+let community: TestApp
+let overdue: TestApp
 const sessions = new Map<Role, string>()
 const tokens = new Map<Role, string>()
 const odd: Odd = { setup: '', challenge: '', deactivated: '', ended: '', uploads: '', jammy: '' }
@@ -103,6 +124,9 @@ async function makeOdd(): Promise<void> {
 }
 beforeAll(async () => {
   it = await startAccounts({ routes: reached })
+  const same = { routes: reached, authenticate: it.authenticate }
+  community = await startApp({ ...same, enterprise: () => 'nothing' })
+  overdue = await startApp({ ...same, enterprise: () => 'reads' })
   for (const role of ROLES) {
     await it.user(`a-${role}`, role)
     sessions.set(role, await it.session(`a-${role}`))
@@ -111,11 +135,13 @@ beforeAll(async () => {
   }
   await makeOdd()
 })
-afterAll(() => it.close())
+afterAll(async () => { await Promise.all([it.close(), community.close(), overdue.close()]) })
 
-const pathOf = (key: string, row: Row): string => (row.root === true ? '' : '/api/v1') + key.slice(key.indexOf(' ') + 1).replace(/\{\w+\}/g, 'some-thing')
-const statusOf = async (key: string, token: string | undefined): Promise<number> => {
-  const answer = await it.app.ask(key.slice(0, key.indexOf(' ')), pathOf(key, api[key as keyof typeof api]), { token, headers: freshAddress() })
+const pathOf = (key: string, row: Row, codename = 'some-thing'): string =>
+  (row.root === true ? '' : '/api/v1') + key.slice(key.indexOf(' ') + 1).replace('{codename}', codename).replace(/\{\w+\}/g, 'some-thing')
+const statusOf = async (key: string, token: string | undefined, codename?: string, app: TestApp = it.app): Promise<number> => {
+  const answer = await app.ask(key.slice(0, key.indexOf(' ')), pathOf(key, api[key as keyof typeof api], codename), { token, headers: freshAddress() })
+  if (answer.status === 402) expect(answer.json().detail).toEqual({ edition: 'community', feature: 'enterprise', message: expect.any(String) as string, upgrade_url: expect.any(String) as string, contact: expect.any(String) as string })
   if (answer.status === 200) expect(answer.json()).toEqual({ reached: key })
   return answer.status
 }
@@ -136,9 +162,21 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
     expect(found).toEqual(expected)
   })
 
+  test('the community edition answers 402 to those who may, where the specification says so, and changes nothing else', async () => {
+    const [found, expected]: Record<string, number>[] = [{}, {}]
+    for (const who of EVERYONE) {
+      const token = who === '-' ? undefined : sessions.get(who)
+      const isLocked = ENTERPRISE.has(key) && (allowed.includes(who) || allowed.includes('-'))
+      const otherwise = await statusOf(key, token)
+      Object.assign(found as object, { [who]: await statusOf(key, token, undefined, community), [`${who}, licence overdue`]: await statusOf(key, token, undefined, overdue) })
+      Object.assign(expected as object, { [who]: isLocked ? 402 : otherwise, [`${who}, licence overdue`]: isLocked && !key.startsWith('GET ') && !key.startsWith('POST /auth/') ? 402 : otherwise })
+    }
+    expect(found).toEqual(expected)
+  })
+
   test('what is no access token opens only what is public; a setup token also the set-up of a second factor', async () => {
     const closed = allowed.includes('-') ? 200 : 401
-    for (const token of [`svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended]) expect(await statusOf(key, token)).toBe(closed)
+    for (const token of ['', 'Basic', `svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended]) expect(await statusOf(key, token)).toBe(closed)
     expect(await statusOf(key, odd.setup)).toBe(key === 'POST /auth/mfa/setup' || key === 'POST /auth/mfa/confirm' ? 200 : closed)
   })
 
@@ -146,9 +184,9 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
     const isUpload = key.startsWith('POST /upload/')
     const isOpen = allowed.includes('-') || isUpload || key === 'GET /auth/me'
     expect(await statusOf(key, odd.uploads)).toBe(isOpen ? 200 : 403)
-    // what asks about the distribution itself is told so by its row, and proves it in its own tests
-    const asksItself = (api[key as keyof typeof api] as Row).scoped === 'distribution'
-    expect(await statusOf(key, odd.jammy)).toBe(isOpen || asksItself || (key.startsWith('GET ') && allowed === ANY) ? 200 : 403)
+    expect(await statusOf(key, odd.jammy)).toBe(isOpen || BY_DISTRIBUTION.has(key) || (key.startsWith('GET ') && allowed === ANY) ? 200 : 403)
+    // a path that names the distribution is asked about it before the handler is
+    if (key.includes('{codename}')) expect(await statusOf(key, odd.jammy, 'jammy')).toBe(200)
   })
 })
 

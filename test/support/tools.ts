@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 const PROGRAMS = {
   apt: 'apt-get', 'apt-utils': 'apt-ftparchive', aptly: 'aptly', 'clamav-daemon': 'clamd', 'clamav-freshclam': 'freshclam', dpkg: 'dpkg', 'dpkg-dev': 'dpkg-scanpackages', chromium: 'chromium',
   'createrepo-c': 'createrepo_c', dnf: 'dnf', rpm: 'rpmbuild', zypper: 'zypper',
-  slapd: 'slapd', 'ldap-utils': 'ldapmodify', openssl: 'openssl',
+  'redis-server': 'redis-server', slapd: 'slapd', 'ldap-utils': 'ldapmodify', openssl: 'openssl',
   gnupg: 'gpg', gpgv: 'gpgv', 'nginx-light': 'nginx', reprepro: 'reprepro', sqv: 'sqv', 'xz-utils': 'xz', zstd: 'zstd',
 } as const
 export type Tool = keyof typeof PROGRAMS

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import { askClamd, streamToClamd, type ClamdAddress, type Deadlines } from './clamd-socket.ts'
 import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
 import { EngineUnavailable } from './scanner.ts'
+import { createUnopened } from './unopened.ts'
 
 export interface ClamdDeps {
   /** Undefined when neither CLAMD_SOCKET nor CLAMD_HOST is set. */
@@ -50,6 +51,16 @@ export function readVersion(text: string): Pick<EngineStatus, 'version' | 'signa
   }
 }
 
+/** Ends a scan from within the archive that is being read. */
+class Found extends Error {
+  readonly answer: AntivirusAnswer
+
+  constructor(answer: AntivirusAnswer) {
+    super('malware was found')
+    this.answer = answer
+  }
+}
+
 /** At most `n` at once; the others wait in the order of asking. */
 function createTurns(n: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = n
@@ -76,7 +87,7 @@ function deepArchive(): Buffer {
 
 /**
  * The antivirus step's engine: a running clamd, over its socket. It is given the inner archives, never the package:
- * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them.
+ * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them, so what of that lies in a package is unpacked for it.
  */
 export function createClamd({ address, clock, signatures, deadlines = DEADLINES, atOnce = 4 }: ClamdDeps): AntivirusScanner {
   const inTurn = createTurns(atOnce)
@@ -131,10 +142,19 @@ export function createClamd({ address, clock, signatures, deadlines = DEADLINES,
     },
     async scan(subject, signal) {
       let worst: AntivirusAnswer | undefined
-      for await (const inner of subject.inner()) {
-        const answer = await inTurn(() => scanOne(inner.name, inner.open(), signal))
-        if (answer.kind === 'infected') return answer
+      const take = (answer: AntivirusAnswer): void => {
+        if (answer.kind === 'infected') throw new Found(answer)
         if (worst === undefined || worst.kind === 'clean') worst = answer
+      }
+      // what is handed out takes no turn of its own: the stream around it has one and waits
+      const unopened = createUnopened({
+        scan: async (where, chunks) => take(await scanOne(where, chunks, signal)), cannot: (where, why) => take({ kind: 'unscannable', where, why }),
+      })
+      try {
+        for await (const inner of subject.inner()) take(await inTurn(() => scanOne(inner.name, unopened.follow(inner.name, inner.open()), signal)))
+      } catch (error) {
+        if (error instanceof Found) return error.answer
+        throw error
       }
       return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be looked at' }
     },

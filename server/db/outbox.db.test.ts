@@ -48,6 +48,38 @@ describe('the outbox', () => {
     expect(runs).toBe(2)
   }))
 
+  test('what was delivered while the loop was reading what is owed is not delivered once more', async () => {
+    const read = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    let holding = false
+    const query: Db['query'] = async (sql, values) => {
+      const rows = await db.query(sql, values)
+      if (holding && sql.includes('from outbox group by')) {
+        holding = false
+        read.resolve()
+        await hold.promise
+      }
+      return rows as never
+    }
+    const outbox = createOutbox({ db: { ...db, query }, onError: () => undefined, tickMs: 60_000 })
+    const started = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let runs = 0
+    outbox.handle('publish', async () => { runs++; started.resolve(); await gate.promise })
+    const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+    const settled = outbox.settled('publish:jammy', ask, 5_000)
+    outbox.start()
+    await started.promise
+    holding = true
+    outbox.nudge()
+    await read.promise // it has seen the ask that is under way
+    gate.resolve()
+    expect(await settled).toBe(true)
+    hold.resolve()
+    await outbox.stop()
+    expect(runs).toBe(1)
+  })
+
   test('what a rolled-back transaction owed is never delivered', () => withOutbox(async outbox => {
     outbox.handle('publish', async () => { throw new Error('must not run') })
     await expect(db.tx(async tx => { await outbox.owe(tx, 'publish:jammy'); throw new Error('rolled back') })).rejects.toThrow('rolled back')

@@ -65,6 +65,9 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   const retryAt = new Map<string, number>()
   const waiters = new Map<string, Set<Waiter>>()
   const deliveries = new Set<Promise<void>>()
+  // asks that were delivered while somebody reads what is owed: the answer may still hold them
+  const finished = new Set<number>()
+  let readers = 0
   let timer: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
@@ -82,7 +85,9 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     try {
       await kind.deliver(batch.map(owed => restOf(owed.key)))
       // exactly the asks that were read: one that came while delivering stays owed
-      await db.query('delete from outbox where id = any($1)', [batch.flatMap(owed => owed.ids)])
+      const ids = batch.flatMap(owed => owed.ids)
+      await db.query('delete from outbox where id = any($1)', [ids])
+      if (readers > 0) for (const id of ids) finished.add(id)
       for (const owed of batch) {
         retryAt.delete(owed.key)
         tell(owed, true)
@@ -119,6 +124,18 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     }
   }
 
+  /** Reads what is owed and hands it to `take` at once, without what was delivered in the meantime. */
+  async function withOwed<T>(take: (rows: readonly Owed[]) => T): Promise<T> {
+    readers++
+    try {
+      const rows = await readOwed(db)
+      return take(rows.map(row => ({ ...row, ids: row.ids.filter(id => !finished.has(id)) })).filter(({ ids }) => ids.length > 0))
+    } finally {
+      readers--
+      if (readers === 0) finished.clear()
+    }
+  }
+
   /** The tick is for what others wrote; what was owed here with a delay is looked at when it is due. */
   function lookWhenDue(dueInMs: readonly number[]): void {
     const soonest = Math.min(...dueInMs.filter(ms => ms > 0))
@@ -131,31 +148,35 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     do {
       lookAgain = false
       try {
-        const rows = await readOwed(db)
-        dispatch(rows.filter(row => row.due_in_ms <= 0), true)
-        lookWhenDue(rows.map(row => row.due_in_ms))
+        await withOwed(rows => {
+          dispatch(rows.filter(row => row.due_in_ms <= 0), true)
+          lookWhenDue(rows.map(row => row.due_in_ms))
+        })
       } catch (error) {
         onError('outbox', error)
       }
     } while (lookAgain && !stopped)
+    looking = undefined // in the same moment as the last question: a nudge in between would be lost until the next tick
   }
 
   function nudge(): void {
     if (stopped) return
     lookAgain = true
-    looking ??= look().finally(() => { looking = undefined })
+    looking ??= look()
   }
 
   async function drain(): Promise<void> {
     const tried = new Map<string, number>()
     for (;;) {
-      const rows = await readOwed(db)
-      const fresh = rows.filter(({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids))
-      if (fresh.length === 0 && deliveries.size === 0) return
-      for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
-      dispatch(fresh, false)
-      for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key) // no room yet: its turn comes in the next round
-      await Promise.race(deliveries)
+      const isDone = await withOwed(rows => {
+        const fresh = rows.filter(({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids))
+        for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
+        dispatch(fresh, false)
+        for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key) // no room yet: its turn comes in the next round
+        return fresh.length === 0 && deliveries.size === 0
+      })
+      if (isDone) return
+      if (deliveries.size > 0) await Promise.race(deliveries)
     }
   }
 

@@ -20,6 +20,7 @@ export default defineConfig({
       { test: { name: 'db', globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
       { test: { name: 'tools', include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
       { test: { name: 'api', globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
+      { test: { name: 'daemon', include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
       { test: { name: 'clients', retry, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
       { test: { name: 'ui', retry, globalSetup: ['test/ui/support/built.ts'], include: ['test/ui/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
     ],

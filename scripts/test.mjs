@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
 import { runNode } from './with-node.mjs'
 
-const PROJECTS = ['unit', 'db', 'tools', 'api', 'clients', 'ui']
+const PROJECTS = ['unit', 'db', 'tools', 'api', 'daemon', 'clients', 'ui']
 // what asks the database runs once more on Debian's PostgreSQL
 const ASK_DATABASE = ['db', 'api']
 

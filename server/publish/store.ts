@@ -27,6 +27,8 @@ interface EntryRow {
 export interface EntryQuery { readonly codename: Codename; readonly format: FormatId; readonly archs: readonly string[]; readonly from: string; readonly to: string | undefined }
 
 const PAGE = 2_000
+/** Between two pages others get their turn: what is done with each of these takes longer than reading it. */
+const OFFERED_PAGE = 500
 
 /** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
 export async function* readEntries(db: Queryable, { codename, format, archs, from, to }: EntryQuery): AsyncGenerator<PublishedEntry> {
@@ -51,10 +53,10 @@ export async function* readOffered(db: Queryable, { codename, format, archs }: O
     const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(`
       select name, version, arch, sort_key, manifest->'about'->>'source' as source, manifest->'about'->>'source_version' as source_version
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and (name, sort_key, arch) > ($4, $5, $6)
-      order by name, sort_key, arch limit ${PAGE}`, [codename, format, archs, ...after])
+      order by name, sort_key, arch limit ${OFFERED_PAGE}`, [codename, format, archs, ...after])
     for (const { sort_key: _, ...row } of rows) yield row
     const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
+    if (last === undefined || rows.length < OFFERED_PAGE) return
     after = [last.name, last.sort_key, last.arch]
   }
 }

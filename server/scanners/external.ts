@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from '../lib/cached.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -45,6 +45,14 @@ export interface External {
 /** Runs the engine in its own empty folder. @throws EngineUnavailable when it was cut short or could not be started */
 export type Run = (args: readonly string[], options?: { readonly deadlineMs?: number; readonly signal?: AbortSignal }) => Promise<Ended>
 
+/** What an engine is asked; `binary` is the program whose version is known, and no other may answer. */
+export interface EngineQuestion {
+  readonly binary: Binary
+  readonly name: string
+  readonly text: string
+  readonly args: (file: string) => readonly string[]
+}
+
 export interface Engine {
   /** True also for one that is there and cannot be used: it must be told of, not passed over. */
   isPresent(): Promise<boolean>
@@ -53,7 +61,7 @@ export interface Engine {
   status(): Promise<EngineStatus>
   isStale(data: EngineData): boolean
   /** Writes the input into an empty folder and runs the engine there, one run at a time. @throws EngineUnavailable, the signal's reason */
-  ask(input: { readonly name: string; readonly text: string; readonly args: (file: string) => readonly string[] }, signal: AbortSignal): Promise<string>
+  ask(input: EngineQuestion, signal: AbortSignal): Promise<string>
 }
 
 const ASK_MS = 120_000
@@ -68,6 +76,24 @@ export function lastWords(err: string): string {
   // eslint-disable-next-line no-control-regex -- colours and other control sequences are what is taken out
   const plain = line.replace(/\u001b\[[0-9;]*m/g, '').replace(/[\u0000-\u001f\u007f]/g, ' ')
   return plain === '' ? '' : `: ${plain.slice(0, 300)}`
+}
+
+/** Of data that claim to come from tomorrow nobody can say how old they are. */
+function believable(data: EngineData, now: Date): EngineData {
+  if (!('at' in data) || Date.parse(data.at) <= now.getTime() + 2 * DAY_MS) return data
+  return { missing: `Its data say that they are of ${data.at.slice(0, 10)}, which lies ahead: the clock of this machine or theirs is wrong.` }
+}
+
+/** Which files a database has, and of when: two levels, as both engines lay theirs out. */
+async function markFolder(folder: string, levels = 2): Promise<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const marks = await Promise.all(entries.slice(0, 100).map(async entry => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return levels > 1 ? `${entry.name}/(${await markFolder(path, levels - 1)})` : entry.name
+    const file = await stat(path).catch(() => undefined) // replaced just now
+    return `${entry.name} ${file?.size} ${file?.mtimeMs}`
+  }))
+  return marks.join(', ')
 }
 
 /** An engine that is a program: found, digested, asked in a folder and an environment of its own, never two runs at a time. */
@@ -103,9 +129,18 @@ export function createEngine({ id, environment, read, refused }: External, deps:
   const look = async (): Promise<Installed | undefined> => {
     const found = await binary.find()
     if (found === undefined) return undefined
-    return inFolder(async folder => ({ binary: found, ...await read(runIn(found.path, folder)) }))
+    return inFolder(async folder => {
+      const { version, data } = await read(runIn(found.path, folder))
+      return { binary: found, version, data: believable(data, clock.now()) }
+    })
   }
-  const installed = cached({ clock, ms: STATUS_FOR_MS, read: look })
+  let asked: { readonly mark: string; readonly answer: () => Promise<Installed | undefined> } | undefined
+  // what an engine says of itself holds for a while, but never for another program or other data
+  async function installed(): Promise<Installed | undefined> {
+    const mark = `${(await binary.find())?.sha256} ${await markFolder(databaseFolder)}`
+    if (asked?.mark !== mark) asked = { mark, answer: cached({ clock, ms: STATUS_FOR_MS, read: look }) }
+    return asked.answer()
+  }
   const isStale = (data: EngineData): boolean => 'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
 
   return {
@@ -133,10 +168,11 @@ export function createEngine({ id, environment, read, refused }: External, deps:
         return { id, ok: false, error: `${error.message}.` }
       }
     },
-    ask: ({ name, text, args }, signal) => lock.run(id, () => inFolder(async folder => {
+    ask: ({ binary: { sha256 }, name, text, args }, signal) => lock.run(id, () => inFolder(async folder => {
       signal.throwIfAborted()
       const found = await binary.find()
       if (found === undefined) throw new EngineUnavailable(id, 'it is not installed any more')
+      if (found.sha256 !== sha256) throw new EngineUnavailable(id, 'it was replaced a moment ago; ask again')
       const file = join(folder, name)
       await writeFile(file, text)
       const { code, out, err } = await runIn(found.path, folder)(args(file), { deadlineMs: ASK_MS, signal })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -39,18 +39,19 @@ let n = 0
 async function engine(scan: StubScan, more: { db?: { print: string; exit?: number }; pin?: string; searchPath?: string; exec?: Exec; version?: string; enabled?: boolean } = {}) {
   const folder = join(root, `stub-${n++}`)
   const work = join(folder, 'work')
+  const databaseFolder = join(folder, 'grype-db')
   await stubEngine(folder, { name: 'grype', version: more.version ?? '{"application":"grype","version":"0.116.0"}', db: more.db ?? DB, scan })
   const grype = createGrype({
-    exec: more.exec ?? runTool, enabled: () => more.enabled ?? true, searchPath: more.searchPath ?? `relative:/nowhere:${folder}`, pin: () => more.pin ?? '', databaseFolder: join(root, 'grype-db'), workFolder: work,
+    exec: more.exec ?? runTool, enabled: () => more.enabled ?? true, searchPath: more.searchPath ?? `relative:/nowhere:${folder}`, pin: () => more.pin ?? '', databaseFolder, workFolder: work,
     clock: { now: () => new Date('2026-11-21T08:00:00Z') }, maxAgeDays: () => 14,
   })
-  return { grype, folder, work, scan: (subject = DEB, signal = new AbortController().signal) => grype.scan(subject, signal) }
+  return { grype, folder, work, databaseFolder, scan: (subject = DEB, signal = new AbortController().signal) => grype.scan(subject, signal) }
 }
 const failureOf = (run: Promise<unknown>): Promise<string> => run.then(() => 'answered', (error: unknown) => error instanceof EngineUnavailable ? error.message : `not an EngineUnavailable: ${String(error)}`)
 
 describe('what grype is asked', () => {
   test('one file with our package URL and the control, nothing to fetch, no configuration, no variable of ours', async () => {
-    const { scan, folder, work } = await engine({ print: report(CONTROL) })
+    const { scan, folder, work, databaseFolder } = await engine({ print: report(CONTROL) })
     await scan()
     expect(await readFile(join(folder, 'input'), 'utf8')).toBe([
       'pkg:deb/debian/libssl3@3.0.20-1~deb12u2?arch=amd64&distro=debian-12&upstream=openssl%403.0.20-1~deb12u2',
@@ -64,7 +65,7 @@ describe('what grype is asked', () => {
     const at = lines.findIndex(line => line.startsWith('/'))
     const names = lines.slice(0, at).map(line => line.split('=')[0]).filter(name => name !== 'PWD' && name !== '_' && name !== 'OLDPWD' && name !== 'SHLVL')
     expect(names).toEqual(['GRYPE_CHECK_FOR_APP_UPDATE', 'GRYPE_DB_AUTO_UPDATE', 'GRYPE_DB_CACHE_DIR', 'GRYPE_DB_REQUIRE_UPDATE_CHECK', 'GRYPE_DB_VALIDATE_AGE', 'HOME', 'LC_ALL', 'NO_COLOR', 'PATH', 'TMPDIR'])
-    expect(lines).toContain(`GRYPE_DB_CACHE_DIR=${join(root, 'grype-db')}`)
+    expect(lines).toContain(`GRYPE_DB_CACHE_DIR=${databaseFolder}`)
     expect(lines.filter(line => /^GRYPE_(?!DB_CACHE_DIR)/.test(line)).every(line => line.endsWith('=false'))).toBe(true)
     expect(lines.slice(at + 1)).toEqual(['packages.txt']) // its working folder, which is HOME too, holds nothing else
     expect(await readdir(work)).toEqual([]) // and is gone
@@ -108,6 +109,7 @@ describe('what its answer means', () => {
   test.each<[string, { print: string; exit?: number }, string]>([
     ['no database', { print: '{"valid":false,"error":"database does not exist"}', exit: 1 }, 'no_data'], ['a status that is no JSON', { print: 'oops', exit: 1 }, 'no_data'],
     ['a status without a date', { print: '{"valid":true}' }, 'no_data'], ['an old database', { print: '{"built":"2026-11-01T00:00:00Z","valid":true}' }, 'stale'],
+    ['a database from next year', { print: '{"built":"2027-11-01T00:00:00Z","valid":true}' }, 'no_data'],
   ])('%s is told', async (_, db, coverage) => {
     const { scan, grype } = await engine({ print: report(CONTROL) }, { db })
     expect(await scan()).toMatchObject({ coverage, findings: [] })
@@ -161,6 +163,41 @@ describe('an engine that fails has not answered', () => {
   test('one that is switched off is not asked either', async () => {
     const { grype } = await engine({ print: '' }, { enabled: false })
     expect([await grype.isPresent?.(), await grype.status()]).toEqual([false, { id: 'grype', ok: false, error: 'It is switched off.' }])
+  })
+  test('what it said of itself does not hold for another program', async () => {
+    const { scan, grype, folder } = await engine({ print: report(CONTROL) })
+    expect(await scan()).toMatchObject({ coverage: 'covered' })
+    await stubEngine(folder, { name: 'grype', version: '{"version":"0.117.0"}', db: { print: '{"valid":false}', exit: 1 }, scan: { print: report(CONTROL) } })
+    expect([await scan(), await grype.status()]).toMatchObject([{ coverage: 'no_data' }, { ok: false, version: '0.117.0' }])
+  })
+  test('nor for other data', async () => {
+    const { scan, folder, databaseFolder } = await engine({ print: report(CONTROL) })
+    const stub = await readFile(join(folder, 'grype'), 'utf8')
+    await mkdir(join(databaseFolder, '6'), { recursive: true })
+    const load = (built: string): Promise<void> => writeFile(join(databaseFolder, '6', 'import.json'), `{"valid":true,"built":"${built}","from":"${'x'.repeat(built.length % 7)}"}`)
+    await load('2026-11-20T06:00:00Z')
+    await writeFile(join(folder, 'grype'), stub.replace(`'db status')`, `'db status') cat ${databaseFolder}/6/import.json; exit;;\n'nothing here')`))
+    expect(await scan()).toMatchObject({ coverage: 'covered' })
+    await load('2026-01-01T00:00:00.000Z')
+    expect(await scan()).toMatchObject({ coverage: 'stale' })
+  })
+  test('one that is replaced while it is asked has not answered', async () => {
+    const replaced: { folder?: string } = {}
+    const { folder, scan } = await engine({ print: report(CONTROL) }, {
+      exec: async (file, args, options) => {
+        const answer = await runTool(file, args, options)
+        if (args[0] === 'db') await writeFile(join(replaced.folder ?? '', 'grype'), '#!/bin/sh\necho another\n')
+        return answer
+      },
+    })
+    replaced.folder = folder
+    // what answered before is gone, and what is there now does not say what it is
+    expect(await failureOf(scan())).toBe('it does not tell its version')
+  })
+  test.each([['its version', 'version'], ['its data', 'db']])('one that hangs when it is asked for %s is ended at its deadline', async (_, word) => {
+    const { scan, grype } = await engine({ print: report(CONTROL) }, { exec: (file, args, options) => args[0] === word ? runTool('/bin/sleep', ['1000'], { ...options, deadlineMs: 100 }) : runTool(file, args, options) })
+    expect(await failureOf(scan())).toBe('it took longer than 0 s')
+    expect(await grype.status()).toMatchObject({ ok: false, error: 'it took longer than 0 s.' })
   })
   test('the right pin is accepted', async () => {
     const { folder } = await engine({ print: report(CONTROL) })

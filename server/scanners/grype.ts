@@ -75,7 +75,7 @@ export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
     const { grype } = engineDistribution(distribution.scanner)
     if (now === undefined || grype === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
     const input = engineInput(subject, grype.distro)
-    const text = await engine.ask({ name: 'packages.txt', text: printPurlFile(input), args: file => [`purl:${file}`, '-o', 'json', '--distro', grype.distro] }, signal)
+    const text = await engine.ask({ binary: now.binary, name: 'packages.txt', text: printPurlFile(input), args: file => [`purl:${file}`, '-o', 'json', '--distro', grype.distro] }, signal)
     let document: GrypeDocument
     try {
       document = readGrype(text)

@@ -72,7 +72,7 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
     const { trivy } = engineDistribution(distribution.scanner)
     if (now === undefined || trivy === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
     const input = engineInput(subject, `${trivy.family}-${trivy.version}`)
-    const text = await engine.ask({ name: 'bom.cdx.json', text: printTrivyBill(input, subject, trivy), args: file => ['sbom', ...FLAGS, '--cache-dir', deps.databaseFolder, file] }, signal)
+    const text = await engine.ask({ binary: now.binary, name: 'bom.cdx.json', text: printTrivyBill(input, subject, trivy), args: file => ['sbom', ...FLAGS, '--cache-dir', deps.databaseFolder, file] }, signal)
     let document: TrivyDocument
     try {
       document = readTrivy(text)

@@ -180,6 +180,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
       await base.threads.close()
       await db.close()
       await base.embedded?.stop()
+      await base.unlock()
     },
   }
 }

@@ -11,6 +11,7 @@ import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
 import { openRoot } from '../files/root.ts'
+import { lockRoot } from '../files/root-lock.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { createSpool } from '../files/spool.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -46,6 +47,7 @@ export async function layFoundation(env: Env, log: Log) {
   const clock = systemClock
   const layout = createLayout(env.reposRoot)
   await openRoot(layout.root)
+  const unlock = await lockRoot(layout.root)
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   if (env.production && env.settingsKey === undefined) log.warn('SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it')
@@ -64,7 +66,7 @@ export async function layFoundation(env: Env, log: Log) {
   const settings = await createSettings({ layout, box, production: env.production, isEnterprise: () => licensing.allowed() === 'all' })
   const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
   return {
-    clock, layout, db, embedded, outbox, threads, box, jwtSecret: secrets.jwt,
+    clock, layout, unlock, db, embedded, outbox, threads, box, jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),

@@ -21,7 +21,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
- *     └── .secrets/   .pg/   gpg.key
+ *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and `gpg.key`; nothing else.
  */

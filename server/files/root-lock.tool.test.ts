@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { lockRoot } from './root-lock.ts'
+
+let root: string
+beforeAll(async () => { root = await mkdtemp(join(tmpdir(), 'gh-lock-')) })
+afterAll(() => rm(root, { recursive: true, force: true }))
+beforeEach(() => rm(join(root, '.running'), { force: true }))
+const leave = (text: unknown): Promise<void> => writeFile(join(root, '.running'), typeof text === 'string' ? text : JSON.stringify(text))
+const holder = async (): Promise<unknown> => JSON.parse(await readFile(join(root, '.running'), 'utf8'))
+
+test('a root that another process runs on is refused by the number of that process, and given back by it', async () => {
+  const module = JSON.stringify(join(import.meta.dirname, 'root-lock.ts'))
+  const script = `const { lockRoot } = await import(${module}); const free = await lockRoot(${JSON.stringify(root)}); process.stdout.write('has it'); process.stdin.once('data', async () => { await free(); process.exit() })`
+  const other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(other.stdout, 'data')
+  await expect(lockRoot(root)).rejects.toThrow(`REPOS_ROOT=${root} is in use by pid ${other.pid}. Stop the other Gatehouse`)
+  other.stdin.write('go')
+  await once(other, 'exit')
+  expect(await readdir(root)).toEqual([])
+  await (await lockRoot(root))()
+})
+
+test.each([
+  ['a process that is gone', { pid: 2 ** 22 + 5, host: hostname(), begun: '1' }],
+  ['a process whose number is somebody else now', { pid: process.ppid, host: hostname(), begun: '1' }],
+  ['a container of before, with the number this one has', { pid: process.pid, host: hostname(), begun: '1' }],
+  ['another machine', { pid: process.ppid, host: 'elsewhere', begun: '1' }],
+  ['a process that was killed while it wrote', '{"pid":'],
+  ['nobody', ''],
+])('what %s left is taken over', async (_who, text) => {
+  await leave(text)
+  const free = await lockRoot(root)
+  expect(await holder()).toMatchObject({ pid: process.pid, host: hostname() })
+  await free()
+  expect(await readdir(root)).toEqual([])
+})

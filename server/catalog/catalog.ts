@@ -42,10 +42,11 @@ export type Change =
    * moment the second sees what the first did; undefined changes nothing.
    */
   | { readonly kind: 'review'; readonly ref: PackageRef; readonly judge: (before: Manifest, now: Iso) => Judgement | undefined }
-  | { readonly kind: 'delete'; readonly ref: PackageRef; readonly why: string }
+  /** `unless` is asked while the row is locked: what it was found by may be different by now. True leaves it where it is. */
+  | { readonly kind: 'delete'; readonly ref: PackageRef; readonly why: string; readonly unless?: (tx: Tx) => Promise<boolean> }
 
 export interface Changed {
-  /** `already`: nothing was changed; the same bytes were admitted before, or a review left everything as it is. */
+  /** `already`: nothing was changed; the same bytes were admitted before, or a review or an `unless` left everything as it is. */
   readonly outcome: 'created' | 'already' | 'changed' | 'deleted'
   readonly manifest: Manifest
   /** Resolves true when the published tree says what the database says; false after `timeoutMs` or a failed publication. */
@@ -150,18 +151,20 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
 
   /** Writes a row that is new. @returns `already` where another request was faster with the same bytes. @throws duplicate_conflict */
   async function insert(change: Change & { kind: 'admit' | 'copy' }, manifest: Manifest, actor: Actor): Promise<Written> {
-    return db.tx<Written>(async tx => {
+    const written = await db.tx<Written | undefined>(async tx => {
       const rival = await lockOutRivals(tx, manifest.ref)
       if (rival !== undefined) refuseOtherBytes(rival, manifest)
       if (!await insertManifest(tx, manifest)) {
         const other = await lockManifest(tx, manifest.ref)
-        if (other === undefined) throw new Error(`${printRef(manifest.ref)} came and went at the same moment`)
+        if (other === undefined) return undefined
         refuseOtherBytes(other, manifest)
         return { outcome: 'already', manifest: other }
       }
       const ask = await commit(auditOf(change, undefined, manifest, actor), undefined, manifest, tx)
       return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
     })
+    // the other one was deleted between the two looks, so its place is free now
+    return written ?? insert(change, manifest, actor)
   }
 
   async function copy(change: Change & { kind: 'copy' }, actor: Actor): Promise<Written> {
@@ -208,6 +211,7 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
     const known = await findManifest(db, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
     return blobLock.run(known.blob.sha256, () => db.tx<Written>(async tx => {
       const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
+      if (change.kind === 'delete' && await change.unless?.(tx) === true) return { outcome: 'already', manifest: before }
       const done = work(change, before, actor)
       if (done === undefined) return { outcome: 'already', manifest: before }
       const { after, fact } = done

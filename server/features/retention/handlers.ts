@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { retention } from './contract.ts'
 import { clean, distributionOf, readRule, type RetentionDeps } from './retention.ts'
-import { deletePin, saveKeep, savePin } from './store.ts'
+import { deletePin, lockVersion, saveKeep, savePin } from './store.ts'
 
 export interface RetentionRouteDeps extends RetentionDeps { readonly audit: Pick<Audit, 'owe'>; readonly clock: Clock }
 
@@ -22,8 +22,8 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
   'POST /distributions/{codename}/retention/run': (deps, { params, who, raw }) => clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp }),
   'POST /distributions/{codename}/pins': async ({ db, audit, clock }, { params, body: { name, version, reason = '' }, who, raw }) => {
     const { codename } = distributionOf(params.codename)
-    if (await db.first('select 1 as one from package where codename = $1 and name = $2 and version = $3', [codename, name, version]) === undefined) fail('version_not_found', { name, version })
     await db.tx(async tx => {
+      if (!await lockVersion(tx, { codename, name, version })) fail('version_not_found', { name, version })
       await savePin(tx, codename, { name, version, reason, by: who.name, at: clock.now() })
       await audit.owe(tx, { action: 'PIN', result: 'SUCCESS', user: who.name, ip: raw.clientIp, package: name, version, distribution: codename, detail: `Pinned. ${reason}`.trim() })
     })

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
+import type { Codename } from '../../core/identity.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers } from './handlers.ts'
-import { cleanAll } from './retention.ts'
+import { clean, cleanAll } from './retention.ts'
 
 let stock: Stock
 beforeAll(async () => { stock = await createStock() })
@@ -44,6 +45,32 @@ test('a run removes them, but never what is pinned, held, the only one, or elsew
   expect(await call('DELETE /distributions/{codename}/pins/{name}/{version}', { params: { ...params, name: 'hello', version: '1.2' } })).toMatchObject({ keep: 1, pins: [] })
   await cleanAll({ db: stock.db, catalog: stock.catalog })
   expect(await versions()).toEqual(['0.9', '1:0.1'])
+})
+
+test('what is pinned while a run is under way stays, and so does what a deletion made one of the newest', async () => {
+  for (const version of ['1', '2', '3', '4']) await stock.put({ version })
+  const ref = { format: 'deb', name: 'hello', arch: 'amd64' } as const
+  let isFirst = true
+  const change: typeof stock.catalog.change = async (wanted, actor) => {
+    // between the list and the first deletion
+    if (isFirst) {
+      isFirst = false
+      await call('POST /distributions/{codename}/pins', { params, body: { name: 'hello', version: '2' } })
+      await stock.catalog.change({ kind: 'delete', ref: { ...ref, version: '4', codename: 'jammy' as Codename }, why: 'broken' }, { name: 'admin' })
+    }
+    return stock.catalog.change(wanted, actor)
+  }
+  const { removed } = await clean({ db: stock.db, catalog: { change } }, 'jammy', { keep: 1, dryRun: false, by: 'admin' })
+  expect(removed.map(one => one.version)).toEqual(['1'])
+  expect(await versions()).toEqual(['2', '3'])
+})
+
+test('of versions that are equal, one is as new as the other, and the preview says which one goes', async () => {
+  for (const version of ['1.0', '1.00']) await stock.put({ version })
+  const { removed: foretold } = await call('POST /distributions/{codename}/retention/preview', { params, body: { keep: 1 } })
+  const { removed } = await clean({ db: stock.db, catalog: stock.catalog }, 'jammy', { keep: 1, dryRun: false, by: 'admin' })
+  expect(removed).toEqual(foretold)
+  expect(await versions()).toHaveLength(1)
 })
 
 test('without a rule nothing goes, and asking for it says what to do', async () => {

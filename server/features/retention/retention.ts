@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { findDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
-import type { Db } from '../../db/db.ts'
-import { listPins, listRules, listSurplus, readKeep, type Surplus } from './store.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { isKept, listPins, listRules, listSurplus, readKeep, type Surplus } from './store.ts'
 
 export interface RetentionDeps { readonly db: Db; readonly catalog: Pick<Catalog, 'change'> }
 
@@ -52,8 +52,10 @@ export async function clean(
     if (pinned) continue
     const ref = { format, codename, name: one.name, version: one.version, arch: one.arch }
     try {
-      if (!wish.dryRun) await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.` }, actor)
-      removed.push(one)
+      // pinned since, or among the newest because a newer one went
+      const unless = (tx: Tx): Promise<boolean> => isKept(tx, { ...ref, keep })
+      const done = wish.dryRun || (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor)).outcome === 'deleted'
+      if (done) removed.push(one)
     } catch (error) {
       if (!isRefusal(error, 'version_not_found')) throw error // deleted by somebody meanwhile
     }

@@ -6,7 +6,7 @@ const tool = (...path: readonly string[]): string => join(ROOT, 'node_modules', 
 
 /** What must hold before a push. Each is a program of its own; what it says is shown when it fails. */
 const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
-  ['types', [tool('typescript', 'bin', 'tsc'), '-p', ROOT, '--noEmit']],
+  ['types', [tool('typescript', 'bin', 'tsc'), '-p', ROOT, '--noEmit', '--incremental', '--tsBuildInfoFile', join(ROOT, '.cache', 'types')]],
   ['console types', [tool('svelte-check', 'bin', 'svelte-check'), '--workspace', join(ROOT, 'ui'), '--tsconfig', './tsconfig.json', '--output', 'human']],
   ['layers', [join(ROOT, 'scripts', 'check-layers.ts')]],
   ['lint', [tool('eslint', 'bin', 'eslint.js'), '--max-warnings', '0', '--cache', '--cache-location', join(ROOT, '.cache', 'eslint'), ROOT]],

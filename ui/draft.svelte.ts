@@ -1,0 +1,21 @@
+import { currentSession } from './session.svelte.ts'
+
+/** Settings that were changed and not saved, by dotted key. They outlive the screen, and are seen by nobody but who typed them. */
+export type Changes = Readonly<Record<string, unknown>>
+
+let draft = $state.raw<{ readonly owner: string | undefined; readonly changes: Changes }>({ owner: undefined, changes: {} })
+
+export function currentDraft(): Changes {
+  const { owner, changes } = draft
+  return currentSession().me?.username === owner ? changes : {}
+}
+
+export function setDraft(changes: Changes): void {
+  draft = { owner: currentSession().me?.username, changes }
+}
+
+/** Takes settings out of the draft: they are saved, or are to stay as they were. */
+export function forget(keys: readonly string[]): void {
+  const { owner, changes } = draft
+  draft = { owner, changes: Object.fromEntries(Object.entries(changes).filter(([key]) => !keys.includes(key))) }
+}

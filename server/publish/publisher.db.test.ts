@@ -21,8 +21,16 @@ beforeEach(async () => {
   stock.clock.set(new Date().toISOString())
   keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
-  publisher = createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+  publisher = startPublisher()
 })
+const startPublisher = (): Publisher => createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+
+/** A start on a copy without what can be built again. */
+async function restartWithoutTrees(): Promise<void> {
+  await publisher.close()
+  for (const folder of ['trees', 'apt']) await rm(join(stock.layout.root, folder), { recursive: true })
+  publisher = startPublisher()
+}
 afterEach(async () => {
   await publisher.close()
   await stock.close()
@@ -239,6 +247,22 @@ describe('a rollback', () => {
     expect(await named()).toEqual([])
   })
 
+  test('whose trees are lost publishes nothing by itself, and goes forward when somebody says so', async () => {
+    await stock.put({ name: 'good', bytes: 'good' })
+    await publisher.publish(JAMMY)
+    await stock.put({ name: 'bad', bytes: 'bad' })
+    await publisher.publish(JAMMY)
+    await publisher.rollback(JAMMY, 1, noLine)
+    await restartWithoutTrees()
+    expect(await publisher.repair()).toContain(JAMMY)
+    await expect(publisher.publish(JAMMY)).rejects.toThrow('Generation 1 of jammy is not kept. Kept: none. A rollback without a generation publishes its packages as they are now.')
+    expect(await publisher.generations(JAMMY)).toEqual({ frozen: { to: 1, head: 2 }, generations: [] })
+    await expect(publisher.rollback(JAMMY, 1, noLine)).rejects.toMatchObject({ code: 'generation_not_kept' })
+    expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ frozen: false, packages: 2 })
+    expect(await named()).toEqual(['bad 1.0', 'good 1.0'])
+    expect(await differences()).toEqual([])
+  })
+
   test('to a generation that is not kept is refused and changes nothing', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
@@ -248,6 +272,17 @@ describe('a rollback', () => {
 })
 
 describe('a start after a crash', () => {
+  test('builds a tree again that a restored copy does not have', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    await restartWithoutTrees()
+    expect(await publisher.repair()).toEqual([JAMMY])
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['one 1.0'])
+    expect(await differences()).toEqual([])
+    expect(await publisher.repair()).toEqual([])
+  })
+
   test.each<[string, (root: string) => Promise<unknown>]>([
     ['an index was cut short', root => truncate(join(root, INDEX), 3)],
     ['an index has other bytes', root => appendFile(join(root, `${INDEX}.gz`), 'x')],

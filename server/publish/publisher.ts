@@ -14,7 +14,7 @@ import { pruneShards } from './prune.ts'
 import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState } from './state.ts'
-import { clearDirty, readDirty, readFrozen, type Dirty, type PoolFile } from './store.ts'
+import { clearDirty, readDirty, readFrozen, wasPublished, type Dirty, type PoolFile } from './store.ts'
 
 /** What a publication did, for logs, events and the dashboard. */
 export interface Publication extends Made {
@@ -151,8 +151,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     async repair() {
       const broken: Codename[] = []
       for (const distribution of DISTRIBUTIONS) {
-        const wasTouched = existsSync(join(layout.trees, distribution.codename)) || existsSync(layout.publishedFolder(distribution.codename))
-        if (wasTouched && await repairOne(distribution)) broken.push(distribution.codename)
+        const { codename } = distribution
+        const wasTouched = existsSync(join(layout.trees, codename)) || existsSync(layout.publishedFolder(codename)) || await wasPublished(db, codename)
+        if (wasTouched && await repairOne(distribution)) broken.push(codename)
       }
       return broken
     },

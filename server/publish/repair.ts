@@ -7,7 +7,7 @@ import type { Maker } from './maker.ts'
 import { proveLiveTree } from './prove.ts'
 import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, stateFile, type GenerationState } from './state.ts'
-import { markAllDirty, whichAreWithheld } from './store.ts'
+import { markAllDirty, wasPublished, whichAreWithheld } from './store.ts'
 
 export interface RepairDeps { readonly db: Db; readonly layout: Layout; readonly maker: Pick<Maker, 'filesOf'> }
 
@@ -39,9 +39,10 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     const state = live === undefined ? undefined : await readState(layout, codename, live)
     // with the state lost, the rebuild below links everything anew
     await unlinkUnnamed(distribution, state)
-    if (live === undefined) return false
-    if (state !== undefined && await proveLiveTree(layout, codename, state)) return false
-    await rm(stateFile(layout, codename, live), { force: true })
+    if (live === undefined && !await wasPublished(db, codename)) return false
+    if (live !== undefined && state !== undefined && await proveLiveTree(layout, codename, state)) return false
+    // without a link the trees were left out of the copy that this was restored from
+    if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })
     await markAllDirty(db, codename)
     return true
   }

@@ -36,8 +36,8 @@ export interface RollbackDeps {
   readonly db: Db
   readonly layout: Layout
   readonly maker: Maker
-  /** The ordinary publication, from the pieces of `base`. */
-  readonly goForward: (distribution: Distribution, base: GenerationState, record: Order['record']) => Promise<Made>
+  /** The ordinary publication, from the pieces of `base`; without them everything is rendered anew. */
+  readonly goForward: (distribution: Distribution, base: GenerationState | undefined, record: Order['record']) => Promise<Made>
 }
 
 /** Returns of a distribution to what it was. The caller holds the distribution's lock. */
@@ -48,6 +48,9 @@ export interface Rollback {
   stay(distribution: Distribution, frozen: Frozen, dirty: readonly Dirty[]): Promise<Made | undefined>
   list(codename: Codename): Promise<{ readonly generations: readonly GenerationCard[]; readonly frozen: { readonly to: number; readonly head: number } | undefined }>
 }
+
+// what was taken back is not published again by itself: that is for whoever took it back
+const LOST = 'none. A rollback without a generation publishes its packages as they are now'
 
 export function createRollback({ db, layout, maker, goForward }: RollbackDeps): Rollback {
   /** Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back. */
@@ -64,7 +67,7 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
   async function stay(distribution: Distribution, frozen: Frozen, dirty: readonly Dirty[]): Promise<Made | undefined> {
     const { codename } = distribution
     const live = await maker.current(codename)
-    const base = live ?? await readState(layout, codename, frozen.to) ?? fail('generation_not_kept', { codename, generation: frozen.to, kept: '' })
+    const base = live ?? await readState(layout, codename, frozen.to) ?? fail('generation_not_kept', { codename, generation: frozen.to, kept: LOST })
     const fresh = dirty.filter(mark => mark.seq > frozen.seq)
     if (fresh.length === 0 && live !== undefined) return undefined
     const names = new Set(fresh.map(mark => mark.name))
@@ -83,14 +86,16 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
     const frozen = await readFrozen(db, codename)
     const base = await readState(layout, codename, n)
     const kept = (await readStates(layout, codename)).map(state => state.n)
-    if (base === undefined || live === undefined) return fail('generation_not_kept', { codename, generation: n, kept: kept.join(', ') })
-    const head = frozen?.head ?? live.n
-    if (n === head) {
+    const head = frozen?.head ?? live?.n
+    if (n === head) { // forward needs no earlier files, which a restored copy may not have; back does
       const publication = await goForward(distribution, base, async (tx, made) => {
         await saveFrozen(tx, codename, undefined)
         await within(tx, { n: made, frozen: false })
       })
       return { ...publication, frozen: false, left_out: [] }
+    }
+    if (base === undefined || live === undefined || head === undefined) {
+      return fail('generation_not_kept', { codename, generation: n, kept: kept.length > 0 ? kept.join(', ') : frozen === undefined ? 'none' : LOST })
     }
     const files = await maker.filesOf(distribution, base.pieces)
     const unserved = await whichAreNotPublished(db, codename, files)

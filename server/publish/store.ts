@@ -10,6 +10,11 @@ export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
   return db.query<Dirty>('select seq, name from publish_dirty where codename = $1', [codename])
 }
 
+/** Whether a tree of this distribution was ever switched to, wherever that is now. */
+export async function wasPublished(db: Queryable, codename: Codename): Promise<boolean> {
+  return await db.first('select 1 from generation where codename = $1 limit 1', [codename]) !== undefined
+}
+
 /** Exactly the marks that were read: a range would also take one that was committed meanwhile with a lower number. */
 export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void> {
   if (seqs.length > 0) await tx.query('delete from publish_dirty where seq = any($1::bigint[])', [seqs])

@@ -59,6 +59,11 @@ describe('a second engine on PATH', () => {
     expect(status).toBe('pending_review')
     expect(cve_scan).not.toBe('no_findings')
   })
+  test.each([['old', '{"built":"2025-01-01T00:00:00Z","valid":true}', 'stale'], ['gone', '{"valid":false,"error":"no database"}', 'no_data'], ['from the future', '{"built":"2099-01-01T00:00:00Z","valid":true}', 'no_data']])(
+    'one whose data are %s never publishes anything as clean', async (_, db, verdict) => {
+      await behave({ print: report(CONTROL) }, db)
+      expect(await upload()).toMatchObject({ http: 201, status: 'pending_review', cve_scan: verdict })
+    })
   test('what was decided about its findings is in the bills and in VEX', async () => {
     await behave({ print: report(CONTROL, match('CVE-2026-2', 'High', { name: 'x', version: '1.0' })) })
     const { name } = await upload()

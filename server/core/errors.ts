@@ -22,6 +22,7 @@ export const ERRORS = {
   body_too_large: [413, 'The request body is larger than {limit_kb} KB.'],
   rate_limited: [429, 'More than {limit} requests a minute. Go on in {retry_after} s.'],
   internal: [500, 'Internal server error'],
+  database_gone: [503, 'The database does not answer. Try again in a moment.'],
   not_ready: [503, 'The service is not ready: {why}.'],
   // editions
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],

@@ -1,6 +1,7 @@
 import knex, { type Knex } from 'knex'
 import type { PoolClient } from 'pg'
 import pg from 'pg'
+import { orGone } from './gone.ts'
 
 // PostgreSQL's int8 (OID 20) arrives as text by default; every bigint here is a count, a size or a sequence below 2^53
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -19,7 +20,7 @@ export interface Queryable {
 export interface Tx extends Queryable { readonly inTransaction: true }
 
 export interface Db extends Queryable {
-  /** Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or deadlock. */
+  /** Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or deadlock. @throws DatabaseGone */
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** For migrations only. */
   readonly knex: Knex
@@ -39,11 +40,16 @@ function queryable(run: (sql: string, params: readonly unknown[]) => Promise<unk
   }
 }
 
+const gone = (error: unknown): never => { throw orGone(error) }
+
+/** One statement. What is thrown between statements is not about the database, whatever its code. */
+const ask = async (client: PoolClient, sql: string, params: readonly unknown[] = []): Promise<unknown[]> => (await client.query(sql, [...params]).catch(gone)).rows
+
 async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
-  await client.query('begin')
+  await ask(client, 'begin')
   try {
-    const result = await work({ ...queryable(async (sql, params) => (await client.query(sql, [...params])).rows), inTransaction: true })
-    await client.query('commit')
+    const result = await work({ ...queryable((sql, params) => ask(client, sql, params)), inTransaction: true })
+    await ask(client, 'commit')
     return result
   } catch (error) {
     await client.query('rollback').catch(() => undefined) // the connection is gone; the first error says more
@@ -62,7 +68,7 @@ export function createDb(address: DatabaseAddress, options: { readonly poolSize?
   const pool = knex({ client: 'pg', connection, pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 }, acquireConnectionTimeout: 30_000, log: SILENT })
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await (pool.client as Knex.Client).acquireConnection() as PoolClient
+    const client = await (pool.client as Knex.Client).acquireConnection().catch(gone) as PoolClient
     try {
       return await work(client)
     } finally {
@@ -71,7 +77,7 @@ export function createDb(address: DatabaseAddress, options: { readonly poolSize?
   }
 
   return {
-    ...queryable(async (sql, params) => withClient(async client => (await client.query(sql, [...params])).rows)),
+    ...queryable((sql, params) => withClient(client => ask(client, sql, params))),
     tx: async work => withClient(async client => {
       for (let attempt = 1; ; attempt++) {
         try {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Role } from '../core/access.ts'
 import { fail } from '../core/errors.ts'
+import { DatabaseGone } from '../db/gone.ts'
 import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
 
@@ -33,6 +34,7 @@ const ROUTES = [
   route('GET /text', { reply: 'text' }, () => 'plain'),
   route('GET /file', { reply: 'file' }, () => ({ body: Buffer.from('bytes'), type: 'application/x-thing', name: 'a b.bin' })),
   route('GET /crash', { reply: json }, () => { throw new Error('the secret is in here', { cause: new Error('deep') }) }),
+  route('GET /database-gone', { reply: json }, () => { throw new DatabaseGone(new Error('connect ECONNREFUSED /tmp/socket')) }),
   route('GET /refused', { reply: json }, () => fail('duplicate_conflict', { ref: 'hello 1.0', incoming_sha256: 'aa', existing_sha256: 'bb' })),
   route('GET /weak', { reply: json }, () => fail('weak_password', { why: 'it is short' })),
   route('GET /paid', { reply: json, edition: 'Promotion' }),
@@ -173,6 +175,12 @@ describe('answers', () => {
     expect([text.text, text.headers['content-type']]).toEqual(['plain', 'text/plain; charset=utf-8'])
     const file = await get('/api/v1/file')
     expect([file.text, file.headers['content-type'], file.headers['content-disposition']]).toEqual(['bytes', 'application/x-thing', 'attachment; filename="a b.bin"'])
+  })
+
+  test('while the database is away is 503 and says when to ask again', async () => {
+    const answer = await get('/api/v1/database-gone')
+    expect([answer.status, answer.headers['retry-after'], answer.json()]).toEqual([503, '5',
+      { detail: 'The database does not answer. Try again in a moment.', code: 'database_gone', request_id: answer.headers['x-request-id'] }])
   })
 
   test('every answer of the API is hardened and kept by nobody', async () => {

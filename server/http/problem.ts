@@ -1,5 +1,6 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
+import { DatabaseGone } from '../db/gone.ts'
 import type { Log } from '../lib/log.ts'
 
 /** One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`. */
@@ -44,6 +45,8 @@ export function problemOf(error: unknown): Problem {
     return { status, code, detail, ...(Object.keys(facts).length === 0 ? {} : { facts }) }
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
+  // who builds packages sends again what was answered with 503, and gives up on 500
+  if (error instanceof DatabaseGone) return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
   return { status: 500, code: 'internal', detail: ERRORS.internal[1] }
 }
 
@@ -76,6 +79,7 @@ export function catchProblems(log: Log) {
       ctx.status = problem.status
       if (problem.status === 401) ctx.set('WWW-Authenticate', 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
+      if (problem.code === 'database_gone') ctx.set('Retry-After', '5')
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
       ctx.body = problemBody(problem, requestId)
     }

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDb } from '../../test/support/postgres.ts'
+import { createDb, type Db } from './db.ts'
+import { DatabaseGone } from './gone.ts'
+
+let db: Db
+let close: () => Promise<void>
+beforeAll(async () => { ({ db, close } = await createTestDb()) })
+afterAll(() => close())
+const END = 'select pg_terminate_backend(pg_backend_pid())'
+
+test('a server that goes away in the middle is told apart from a fault, and the next statement finds it again', async () => {
+  await expect(db.query(END)).rejects.toBeInstanceOf(DatabaseGone)
+  await expect(db.tx(tx => tx.query(END))).rejects.toBeInstanceOf(DatabaseGone)
+  expect(await db.first('select 1 as one')).toEqual({ one: 1 })
+})
+
+test('so is one that is not there', async () => {
+  const nowhere = createDb({ socket: '/nonexistent', database: 'none' })
+  await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseGone)
+  await nowhere.close()
+})
+
+test('a statement that is wrong, and a file that is not there, are faults', async () => {
+  await expect(db.query('select nothing')).rejects.not.toBeInstanceOf(DatabaseGone)
+  const missing = Object.assign(new Error('no such file'), { code: 'ENOENT' })
+  await expect(db.tx(() => Promise.reject(missing))).rejects.toBe(missing)
+})

@@ -3,11 +3,19 @@ type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   match: () => import('./match.ts'),
-  publish: () => import('./publish.ts'),
+  publish: async () => ({ run: args => everyFormat(args) }),
   'publish-apk': () => import('./publish-apk.ts'),
+  'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
   search: () => import('./search.ts'),
   upload: () => import('./upload.ts'),
+}
+
+/** The publications of all formats, one after the other. */
+async function everyFormat(args: readonly string[]): Promise<boolean> {
+  let within = true
+  for (const { run } of [await import('./publish-deb.ts'), await import('./publish-rpm.ts'), await import('./publish-apk.ts')]) within = await run(args) !== false && within
+  return within
 }
 
 const [name = '', ...args] = process.argv.slice(2)

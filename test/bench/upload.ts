@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
-import { writeDebs } from './publish.ts'
+import { writeDebs } from './publish-deb.ts'
 import { isInstalled, show, timedTool, type Figure } from './tools.ts'
 
 const AT_ONCE = 8

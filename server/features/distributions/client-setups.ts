@@ -8,23 +8,30 @@ export interface ClientSetups {
   readonly codename: string
   readonly format: string
   readonly label: string
-  readonly key_url: string
-  /** Armoured; null while there is no key. */
+  /** Null while nobody knows what the key will be called. */
+  readonly key_url: string | null
+  /** Armoured or PEM; null while there is no key of the kind that its clients use. */
   readonly public_key: string | null
   /** To compare by another channel. */
   readonly fingerprints: readonly string[]
   readonly clients: readonly ClientSetup[]
 }
 
+type Key = Pick<ClientSetups, 'key_url' | 'public_key' | 'fingerprints'>
+
+async function keyOf(keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>, kind: ReturnType<typeof indexKeyOf>, url: string): Promise<Key> {
+  if (kind === 'rsa') {
+    const [key] = await keyring.rsaKeys()
+    return { key_url: key === undefined ? null : `${url}/apk/${key.key_name}`, public_key: key?.public_key ?? null, fingerprints: [] }
+  }
+  const keys = await keyring.keys()
+  const armored = keys.length === 0 ? null : (await keyring.publicKey('armored')).toString()
+  return { key_url: `${url}/repos/gpg.key`, public_key: armored, fingerprints: keys.map(key => key.fingerprint) }
+}
+
 /** @throws distribution_not_found */
 export async function setupsOf(keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>, codename: string, facts: ClientFacts): Promise<ClientSetups> {
   const distribution = findDistribution(codename) ?? fail('distribution_not_found', { codename })
-  const keys = await keyring.keys()
-  const rsaKey = indexKeyOf(distribution) === 'rsa' ? (await keyring.rsaKeys())[0] : undefined
-  const armored = async (): Promise<string | null> => keys.length === 0 ? null : (await keyring.publicKey('armored')).toString()
-  return {
-    codename: distribution.codename, format: distribution.format, label: distribution.label, key_url: `${facts.url}${rsaKey === undefined ? '/repos/gpg.key' : `/apk/${rsaKey.key_name}`}`,
-    public_key: rsaKey?.public_key ?? await armored(), fingerprints: rsaKey === undefined ? keys.map(key => key.fingerprint) : [],
-    clients: clientSetups(distribution, facts),
-  }
+  const { format, label } = distribution
+  return { codename: distribution.codename, format, label, ...await keyOf(keyring, indexKeyOf(distribution), facts.url), clients: clientSetups(distribution, facts) }
 }

@@ -68,7 +68,7 @@ export const distributions = contract({
     summary: 'What a client needs to install from this distribution: files, commands, the public key.',
     access: 'any', params: Codename, fails: ['distribution_not_found'],
     reply: Type.Unsafe<ClientSetups>(Type.Object({
-      codename: Type.String(), format: Type.String(), label: Type.String(), key_url: Type.String(), public_key: Type.Union([Type.String(), Type.Null()]),
+      codename: Type.String(), format: Type.String(), label: Type.String(), key_url: Type.Union([Type.String(), Type.Null()]), public_key: Type.Union([Type.String(), Type.Null()]),
       fingerprints: Type.Array(Type.String()),
       clients: Type.Array(Type.Object({
         manager: Type.String(), line: Type.String(), setup: Type.Array(Type.String()), refresh: Type.String(),

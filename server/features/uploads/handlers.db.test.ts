@@ -345,7 +345,7 @@ describe('a refusal keeps nothing and says why', () => {
   test('of another architecture', async () => expect(await code(formOf(await hello('1', { arch: 'arm64' })))).toBe('422 wrong_arch'))
   test('of an inactive format', async () => {
     given.active = new Set()
-    expect(await send<Refusal>(formOf(await hello()))).toMatchObject({ status: 422, body: { code: 'format_not_active', facts: { how: 'apt, both or all' } } })
+    expect(await send<Refusal>(formOf(await hello()))).toMatchObject({ status: 422, body: { code: 'format_not_active', facts: { format: 'deb', how: 'apt, both or all' } } })
   })
   test('of missing fields', async () => {
     expect(await code(formOf(await hello(), {}))).toBe('422 missing_field')

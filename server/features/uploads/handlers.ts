@@ -43,7 +43,7 @@ function waitOf({ headers }: RawRequest): number {
 function recognise({ formats, activeFormats, switchesFor }: UploadDeps, head: Uint8Array, filename: string): Format {
   const format = formats.find(candidate => candidate.recognises(head))
     ?? fail('unknown_format', { filename, formats: formats.map(({ label }) => label).join(' nor ') })
-  if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.label, how: switchesFor(format.id) })
+  if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.id, how: switchesFor(format.id) })
   return format
 }
 

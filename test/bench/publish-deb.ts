@@ -108,7 +108,7 @@ async function aptly(root: string, size: number): Promise<Figure> {
   return timedTool(`${tool} repo add r $(find debs -name '*.deb' | sort | tail -n 1) && ${tool} publish update -skip-signing -skip-contents jammy`, root)
 }
 
-/** One package more in a distribution of so many: `npm run bench publish -- 1000 10000 60000`. */
+/** One package more in a distribution of so many: `npm run bench publish-deb -- 1000 10000 60000`. */
 export async function run(args: readonly string[]): Promise<boolean> {
   let within = true
   for (const size of args.length === 0 ? [1_000, 10_000, 60_000] : args.map(Number)) {

@@ -6,7 +6,7 @@ import { ENV_TABLE } from '../server/env.ts'
 import { createMetrics } from '../server/record/metrics.ts'
 import { SETTINGS } from '../server/settings/schema.ts'
 
-const README = join(import.meta.dirname, '..', 'README.md')
+const REFERENCE = join(import.meta.dirname, '..', 'docs', 'reference.md')
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -58,10 +58,13 @@ async function metricsTable(): Promise<string> {
   return table(['metric', 'kind', 'meaning'], [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(([, name = '', help = '', kind = '']) => [code(name), kind, help]))
 }
 
-/** The README with its generated tables as the code has them now. */
-export async function withTables(readme: string): Promise<string> {
+/** The reference with its tables as the code has them now. */
+export async function withTables(reference: string): Promise<string> {
   const tables: Record<string, string> = { env: envTable(), settings: settingsTable(), errors: errorsTable(), metrics: await metricsTable() }
-  return readme.replace(/(<!-- table (\w+)[^>]*-->\n)[^]*?(<!-- end -->)/g, (_, begin: string, name: string, end: string) => `${begin}\n${tables[name] ?? ''}\n\n${end}`)
+  return reference.replace(/(<!-- table (\w+)[^>]*-->\n)[^]*?(<!-- end -->)/g, (_, begin: string, name: string, end: string) => `${begin}\n${tables[name] ?? ''}\n\n${end}`)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(README, await withTables(await readFile(README, 'utf8')))
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await writeFile(REFERENCE, await withTables(await readFile(REFERENCE, 'utf8')))
+  process.stdout.write('Wrote docs/reference.md: commit it with the change.\n')
+}

@@ -92,6 +92,6 @@ export function needDistributions(who: Pick<Principal, 'scope'>, codenames: read
 }
 
 /** `uploads to jammy, noble`, as messages name it. */
-export function printScope({ distributions, uploadOnly }: Scope): string {
+function printScope({ distributions, uploadOnly }: Scope): string {
   return `${uploadOnly ? 'uploads' : 'reading, and changes'} to ${distributions?.join(', ') ?? 'any distribution'}`
 }

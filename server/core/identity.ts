@@ -56,8 +56,3 @@ export function relPath(text: string): RelPath {
 export function printRef(ref: PackageRef): string {
   return `${ref.format}:${ref.name}@${ref.version}/${ref.arch} in ${ref.codename}`
 }
-
-/** True when both name the same package in the same distribution. */
-export function sameRef(a: PackageRef, b: PackageRef): boolean {
-  return a.format === b.format && a.name === b.name && a.version === b.version && a.arch === b.arch && a.codename === b.codename
-}

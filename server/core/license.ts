@@ -41,7 +41,7 @@ export function readLicense(key: string, vendorSecret: string): License | undefi
   }
 }
 
-export const WARN_DAYS = 30
+const WARN_DAYS = 30
 export const GRACE_DAYS = 14
 const DAY_MS = 86_400_000
 

@@ -32,7 +32,7 @@ export interface Provided {
 }
 
 /** `libc6 (>= 2.36)`, as people read it. */
-export function printRelation(relation: Relation): string {
+function printRelation(relation: Relation): string {
   const name = relation.arch === undefined ? relation.name : `${relation.name}:${relation.arch}`
   return relation.op === undefined ? name : `${name} (${relation.op} ${relation.version ?? ''})`
 }

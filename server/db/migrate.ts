@@ -14,7 +14,7 @@ import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
 
 /** In order. A new step goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention, access]
+const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention, access]
 
 const source: Knex.MigrationSource<Migration> = {
   getMigrations: async () => [...MIGRATIONS],

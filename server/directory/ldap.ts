@@ -53,7 +53,7 @@ const LONGEST_NAME = 200
  * Puts a name into the filter's `{username}`, escaped: what people type is a value and never a part of the filter.
  * @throws DirectoryFault for a filter without the placeholder, which would find anybody. Source: RFC 4515, 3
  */
-export function fillFilter(template: string, username: string): string {
+function fillFilter(template: string, username: string): string {
   if (!template.includes('{username}')) throw new DirectoryFault('ldap.user_filter has no {username}')
   return template.replaceAll('{username}', () => Filter.escape(username))
 }

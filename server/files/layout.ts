@@ -66,7 +66,7 @@ export interface Layout {
  * A file name for anything a package may be called: what is not plain is percent-encoded, so `1:2.0~rc1/x` stays one
  * segment and two names never share one. What would be longer than 120 bytes ends in its SHA-256 instead.
  */
-export function fileSegment(text: string): string {
+function fileSegment(text: string): string {
   const plain = text.replace(/[^A-Za-z0-9+.~_-]/g, char => [...Buffer.from(char)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join(''))
   if (plain.length > 120) return `${plain.slice(0, 50)}%${createHash('sha256').update(text).digest('hex')}`
   return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain

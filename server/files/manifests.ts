@@ -18,7 +18,7 @@ export interface Manifests {
 }
 
 /** @throws with the reason when the text is not a manifest of this schema */
-export function parseManifest(text: string): Manifest {
+function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as Partial<Manifest> | null
   const whole = value?.schema === 1 && typeof value.ref?.name === 'string' && typeof value.blob?.sha256 === 'string'
     && typeof value.state === 'string' && Array.isArray(value.reports) && Array.isArray(value.files) && value.about !== undefined

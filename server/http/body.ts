@@ -3,7 +3,7 @@ import type { Middleware } from 'koa'
 import { fail } from '../core/errors.ts'
 
 /** Largest JSON body. Packages come as multipart and have a limit of their own. */
-export const JSON_LIMIT_BYTES = 1024 * 1024
+const JSON_LIMIT_BYTES = 1024 * 1024
 /** Deeper than any body of ours; what walks values recursively ends at some thousands. */
 const DEEPEST = 100
 const LINGER_BYTES = 64 * 1024 * 1024

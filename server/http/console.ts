@@ -9,7 +9,7 @@ const TYPES: Record<string, string> = {
 }
 
 /** The console reaches its own origin and nothing else; no inline script or style runs. */
-export const CONSOLE_CSP = [
+const CONSOLE_CSP = [
   `default-src 'none'`, `script-src 'self'`, `style-src 'self'`, `img-src 'self' data:`, `font-src 'self'`, `connect-src 'self'`,
   `form-action 'none'`, `base-uri 'none'`, `frame-ancestors 'none'`,
 ].join('; ')

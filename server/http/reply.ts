@@ -7,7 +7,7 @@ import { problemBody, problemOf } from './problem.ts'
 const HEARTBEAT_MS = 15_000
 
 /** One event as it goes over the wire (WHATWG HTML, 9.2 Server-sent events). */
-export function printEvent({ id, event, data }: StreamEvent): string {
+function printEvent({ id, event, data }: StreamEvent): string {
   const lines = [...id === undefined ? [] : [`id: ${id}`], ...event === undefined ? [] : [`event: ${event}`], `data: ${JSON.stringify(data)}`]
   return `${lines.join('\n')}\n\n`
 }

@@ -27,13 +27,13 @@ export interface RouteDeps {
 export const API_PREFIX = '/api/v1'
 
 /** `/artifacts/{name}` → `/artifacts/:name`, without the slash at its end: the router takes both. */
-export function routerPath(key: string, row: Row): string {
+function routerPath(key: string, row: Row): string {
   const path = key.slice(key.indexOf(' ') + 1).replace(/\{(\w+)\}/g, ':$1').replace(/(.)\/$/, '$1')
   return row.root === true ? path : `${API_PREFIX}${path}`
 }
 
 /** Static segments before parameters, so that `/artifacts/audit/logs` is not somebody's version. */
-export function bySpecificity(a: BoundRoute, b: BoundRoute): number {
+function bySpecificity(a: BoundRoute, b: BoundRoute): number {
   const [left, right] = [a, b].map(({ key, row }) => routerPath(key, row).split('/'))
   for (let n = 0; n < Math.max(left?.length ?? 0, right?.length ?? 0); n++) {
     const difference = Number(left?.[n]?.startsWith(':') ?? false) - Number(right?.[n]?.startsWith(':') ?? false)

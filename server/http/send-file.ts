@@ -14,7 +14,7 @@ const SMALL = 128 * 1024
 const SETTLED_MS = 2_000
 
 /** One byte range (RFC 9110, 14.1.2). Several ranges are answered with the whole file, as the RFC allows. */
-export function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfiable' {
+function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfiable' {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header.trim())
   if (match === null || (match[1] === '' && match[2] === '')) return 'whole'
   const [, from = '', to = ''] = match

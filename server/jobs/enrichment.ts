@@ -50,7 +50,7 @@ const names = (findings: readonly Finding[]): string => `${findings.slice(0, 10)
  * Brings a package's findings up to date. A served package waits for review when exploitation makes the policy ask for that
  * where it did not before; everything else only changes numbers, quietly.
  */
-export function judgeEnriched(before: Manifest, enriched: readonly Finding[], { policy, now }: { readonly policy: CvePolicy; readonly now: Iso }): Judgement | undefined {
+function judgeEnriched(before: Manifest, enriched: readonly Finding[], { policy, now }: { readonly policy: CvePolicy; readonly now: Iso }): Judgement | undefined {
   const { findings, isOther } = laidOver(before.findings, enriched, policy)
   if (!isOther) return undefined
   const reports = before.reports.map(report => report.findings === undefined ? report : { ...report, findings: laidOver(report.findings, enriched, policy).findings })

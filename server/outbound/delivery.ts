@@ -42,7 +42,7 @@ const ATTEMPT_MS = 15_000
 const ANSWER_BYTES = 64 * 1024
 
 /** `sha256=<hex>`, as GitHub signs and as receivers of such webhooks verify. https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries */
-export function signBody(secret: string, body: string | Uint8Array): string {
+function signBody(secret: string, body: string | Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 

@@ -10,7 +10,7 @@ export interface Keep { readonly generations: number; readonly days: number }
 export const KEEP: Keep = { generations: 5, days: 7 }
 const DAY_MS = 86_400_000
 /** How long what an index that somebody may still hold names stays reachable. */
-export const GRACE_MS = 60 * 60 * 1000
+const GRACE_MS = 60 * 60 * 1000
 
 type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob' | 'byHash'>
 

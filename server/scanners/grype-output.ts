@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<string, Severity>> = { critical: 'critical', high: 
 const severityOf = (word: string | undefined): Severity | undefined => WORDS[word?.toLowerCase() ?? '']
 
 /** Source: CVSS v3.1 and v4.0 specifications, qualitative severity rating scale. */
-export function severityOfScore(score: number): Severity {
+function severityOfScore(score: number): Severity {
   return score >= 9 ? 'critical' : score >= 7 ? 'high' : score >= 4 ? 'medium' : score > 0 ? 'low' : 'negligible'
 }
 

@@ -17,7 +17,7 @@ const WORDS = ['shared library', 'development files', 'documentation', 'command 
 const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
 
 /** The n-th name and summary; every name once, spread as an archive's are. */
-export function artifactAt(n: number): { readonly name: string; readonly summary: string } {
+function artifactAt(n: number): { readonly name: string; readonly summary: string } {
   const mixed = (n * 2_654_435_761) >>> 0
   const name = `${pick(HEADS, mixed >>> 3)}${pick(STEMS, mixed >>> 9)}-${pick(STEMS, mixed >>> 15)}${n.toString(36)}${pick(TAILS, mixed >>> 21)}`
   return { name, summary: `${pick(WORDS, mixed >>> 5)} ${pick(STEMS, mixed >>> 11)} ${pick(WORDS, mixed >>> 17)} (${pick(STEMS, mixed >>> 23)})` }

@@ -22,7 +22,7 @@ export interface SearchTime {
 }
 
 /** Measures searching 100,000 artifacts in an embedded PostgreSQL of its own, which is gone afterwards. Takes half a minute. */
-export async function benchSearch(artifacts = 100_000): Promise<readonly SearchTime[]> {
+async function benchSearch(artifacts = 100_000): Promise<readonly SearchTime[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-bench-search-'))
   const cluster = await startEmbedded({ folder: join(folder, 'data'), durable: false })
   const db = createDb(cluster)

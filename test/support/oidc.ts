@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -158,6 +158,3 @@ export function createBrowser(headers: () => Record<string, string> = () => ({})
     },
   }
 }
-
-/** S256 of RFC 7636, as a check of what was sent. */
-export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')

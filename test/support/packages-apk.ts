@@ -49,12 +49,12 @@ const sha1Hex = (content: string | Buffer): string => createHash('sha1').update(
 const record = (key: string, value: string): string => String(pax(key, value).body)
 
 /** The pax header that `abuild-tar --hash` writes ahead of every file: apk-tools 3 refuses files without a checksum, and takes one header an entry. */
-export function paxHeader(records: Readonly<Record<string, string>>): TarSpec {
+function paxHeader(records: Readonly<Record<string, string>>): TarSpec {
   return { name: 'PaxHeader', type: 'x', body: Object.entries(records).map(([key, value]) => record(key, value)).join('') }
 }
 
 /** The entries of a data member. Names of more than 100 bytes go ahead of theirs in a pax header. */
-export function apkEntries(files: Readonly<Record<string, FileSpec>>): TarSpec[] {
+function apkEntries(files: Readonly<Record<string, FileSpec>>): TarSpec[] {
   const entries: TarSpec[] = []
   const folders = new Set<string>()
   const add = (one: TarSpec & { readonly name: string }): void => {

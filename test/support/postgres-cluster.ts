@@ -12,7 +12,7 @@ import { TEMPLATE } from './postgres.ts'
 interface Cluster { readonly socket: string; stop(): Promise<void> }
 
 /** Folder of Debian's server binaries, or undefined. */
-export function findDebianPostgres(): string | undefined {
+function findDebianPostgres(): string | undefined {
   const root = '/usr/lib/postgresql'
   const versions = existsSync(root) ? readdirSync(root).filter(version => existsSync(join(root, version, 'bin', 'initdb'))) : []
   return versions.length === 0 ? undefined : join(root, versions.sort((a, b) => Number(b) - Number(a))[0] ?? '', 'bin')

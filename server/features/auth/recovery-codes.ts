@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Queryable, Tx } from '../../db/db.ts'
 
 /** Codes in a set. */
-export const RECOVERY_CODES = 8
+const RECOVERY_CODES = 8
 const GROUPS = 4
 const GROUP = 4
 // Crockford's base 32: no i, l, o or u, which are misread from paper

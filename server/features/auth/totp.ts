@@ -2,7 +2,7 @@ import { generateSecret, generateURI, verifySync } from 'otplib/functional'
 import { toDataURL } from 'qrcode'
 
 /** Seconds that one code is shown. */
-export const STEP_SECONDS = 30
+const STEP_SECONDS = 30
 const ISSUER = 'Gatehouse'
 
 /** What an authenticator app is set up with. */

@@ -7,7 +7,7 @@ import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
 import { countFindings, countStates, countStorage, listGroups, uploadsPerDay, type Group } from './store.ts'
 
 /** What every role may see: acts on packages, not on accounts, keys or settings. */
-export const SHOWN_ACTIONS: readonly AuditAction[] = ['UPLOAD', 'DELETE', 'IMPORT', 'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN',
+const SHOWN_ACTIONS: readonly AuditAction[] = ['UPLOAD', 'DELETE', 'IMPORT', 'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN',
   'INIT_DISTS', 'SYNC_INDEX']
 
 /** An audit entry without address and chain. */
@@ -53,7 +53,7 @@ export interface Dashboard {
 const RECENT = 10
 const DAYS = 30
 
-export function historyItem({ timestamp, action, result, user, package: name, version, distribution, detail }: AuditEntry): HistoryItem {
+function historyItem({ timestamp, action, result, user, package: name, version, distribution, detail }: AuditEntry): HistoryItem {
   return {
     timestamp, action, result, user, detail,
     ...(name === undefined ? {} : { package: name }), ...(version === undefined ? {} : { version }),

@@ -8,7 +8,7 @@ import type { Found } from './which.ts'
 
 /** The same version elsewhere: name it with `distribution` and `arch`. */
 export interface Variant { readonly distribution: string; readonly arch: string; readonly status: State }
-export const variantsOf = (others: readonly Found[]): Variant[] =>
+const variantsOf = (others: readonly Found[]): Variant[] =>
   others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state }))
 
 interface Named { readonly name: string; readonly version: string; readonly arch: string; readonly distribution: string; readonly format: string;

@@ -60,7 +60,7 @@ const TOP = 10
 
 interface Row { readonly manifest: IndexedManifest; readonly due_at: Date | null; readonly size: number }
 
-export function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'>, now: Date): ReviewItem {
+function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'>, now: Date): ReviewItem {
   const { ref, findings, reports, review } = manifest
   const at = now.toISOString()
   const marked = findings.map(finding => ({ ...findingView(finding), accepted: acceptanceOf(manifest, finding, at) !== undefined }))

@@ -20,7 +20,7 @@ export const Sla = Type.Object({ due_at: OrNull(Time), days_remaining: OrNull(Ty
 
 const AcceptedFinding = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
 
-export const ReviewItemSchema = Type.Object({
+const ReviewItemSchema = Type.Object({
   ...NAMED, package: Text, status: State, cve_status: Text, severity: OrNull(Severity), findings: Type.Integer(), open_findings: Type.Integer(),
     counts: counts(SEVERITIES),
   epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Integer(), cves: Type.Array(AcceptedFinding), reasons: Type.Array(Text),

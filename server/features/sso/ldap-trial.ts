@@ -11,7 +11,7 @@ const DESTINATION = ['host', 'port', 'use_ssl', 'use_starttls', 'verify_cert', '
  * Lays what a form holds over the saved settings; `***` and what is missing mean saved. The form may be the section or `{ldap: section}`.
  * @throws unknown_setting, bad_setting; also where the saved password would go to a server it was not saved for
  */
-export function ldapOfForm(saved: LdapSettings, form: unknown): LdapSettings {
+function ldapOfForm(saved: LdapSettings, form: unknown): LdapSettings {
   const change = isTree(form) && isTree(form.ldap) ? form.ldap : form
   const next = overlay(SETTINGS.properties.ldap, saved as Tree, change ?? {}, 'ldap') as LdapSettings
   const given = isTree(change) ? change.bind_password : undefined

@@ -14,7 +14,7 @@ const TYPES: readonly (readonly [name: ValueType, size: number])[] =
   [['char', 1], ['int8', 1], ['int16', 2], ['int32', 4], ['int64', 8], ['string', 0], ['bin', 1], ['string array', 0], ['i18n string', 0]]
 
 /** What is refused before anything is allocated. rpm itself takes 256 MiB; the largest header of Fedora has 12 MiB. */
-export const HEADER_BYTES = 32 * 2 ** 20
+const HEADER_BYTES = 32 * 2 ** 20
 /** rpm 4.18 allows 32 entries in the signature and 65,535 in the main header, and a million values in each. */
 const MAX_VALUES = 1_000_000
 

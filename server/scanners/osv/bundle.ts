@@ -53,7 +53,7 @@ function isFile(value: unknown): value is BundleFile {
 }
 
 /** @throws Malformed when the manifest is not one of format 1 */
-export function readManifest(bytes: Buffer): BundleManifest {
+function readManifest(bytes: Buffer): BundleManifest {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -71,7 +71,7 @@ export function readManifest(bytes: Buffer): BundleManifest {
 }
 
 /** True when one of the armoured keys has signed these bytes. */
-export async function isSignedBy(bytes: Buffer, armoredSignature: string, armoredKeys: string): Promise<boolean> {
+async function isSignedBy(bytes: Buffer, armoredSignature: string, armoredKeys: string): Promise<boolean> {
   try {
     const verificationKeys = await openpgp.readKeys({ armoredKeys })
     const message = await openpgp.createMessage({ binary: bytes })

@@ -10,12 +10,12 @@ const MARK = /\.module[_+]/
 const NAME_STREAM = /(?<![\w+.-])([A-Za-z0-9][\w+.-]*):([\w+.-]+)/g
 
 /** `httpd:2.4` of a label `httpd:2.4:8040020210127115317:9f9e2e7e`, and of itself. */
-export function streamOf(label: string | undefined): string | undefined {
+function streamOf(label: string | undefined): string | undefined {
   const [name = '', stream = ''] = (label ?? '').split(':')
   return name === '' || stream === '' ? undefined : `${name}:${stream}`
 }
 
-export function hasModuleMark(version: string): boolean {
+function hasModuleMark(version: string): boolean {
   return MARK.test(version)
 }
 

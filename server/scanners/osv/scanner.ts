@@ -29,7 +29,7 @@ export interface OsvScanner extends VulnerabilityScanner {
 const ID = 'osv'
 
 /** What a package is to be asked about: as itself and as its source. */
-export function queryOf({ identity, about, distribution, facts }: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
+function queryOf({ identity, about, distribution, facts }: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
   // only RPM headers have it, and only those of module builds
   const { modularity } = typeof facts === 'object' && facts !== null ? facts as { readonly modularity?: unknown } : {}
   return {

@@ -139,11 +139,29 @@ describe('a distribution that not everybody may see', () => {
     expect((await fetchTree('/repos/dists/jammy/InRelease')).status).toBe(200)
   })
 
+  test('stays closed to the next user of a name that was deleted, and to everybody else when that was the only one', async () => {
+    const make = async (): Promise<string> => {
+      await it.call('POST', '/auth/users', { token: admin, body: { username: 'temp', password: PASSWORD, role: 'reader' } })
+      return login('temp')
+    }
+    const sees = async (token: string, codename: string): Promise<number> => (await it.call('GET', `/distributions/${codename}/packages`, { token })).status
+    await it.call('PUT', '/access/groups/desk', { token: admin, body: { members: ['rita', 'temp'] } })
+    await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['temp'] } })
+    const first = await make()
+    expect([await sees(first, 'noble'), await sees(first, 'bookworm')]).toEqual([200, 200])
+    expect((await it.call('DELETE', '/auth/users/temp', { token: admin })).status).toBe(200)
+    const second = await make()
+    // what this process has just read is up to a second old
+    await expect.poll(async () => [await sees(second, 'noble'), await sees(second, 'bookworm')], { timeout: 10_000 }).toEqual([404, 404])
+    expect([await sees(tokenOf('gast'), 'bookworm'), await sees(tokenOf('rita'), 'noble')]).toEqual([404, 200])
+    expect((await it.call('GET', '/access/groups', { token: admin })).body).toEqual({ groups: [{ name: 'desk', members: ['rita', 'temp (deleted)'] }] })
+  })
+
   test('is open again when its rule is emptied, and every change is in the audit log', async () => {
     await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: false, roles: [], groups: [] } })
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(200)
     expect((await fetchTree('/repos/dists/noble/InRelease')).status).toBe(200)
     const log = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', { token: admin })
-    expect(log.body.items).toHaveLength(4)
+    expect(log.body.items).toHaveLength(6)
   })
 })

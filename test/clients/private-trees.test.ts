@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (const codename of ['jammy', ...CLOSED]) expect((await ask('POST', '/distributions/init', { codename })).status, codename).toBe(200)
   const wanted: [Buffer, string, string][] = [
     [shared, 'jammy', 'shared.deb'], [shared, 'noble', 'shared.deb'], [await buildDeb({ name: 'closed', version: '1.0' }), 'noble', 'closed.deb'],
-    [await buildRpm({ name: 'closed', version: '1.0' }), 'almalinux9', 'closed.rpm'], [await buildApk({ name: 'closed', version: '1.0-r0' }), 'alpine3.20', 'closed.apk'],
+    [await buildRpm({ name: 'closed', version: '1.0', release: '1' }), 'almalinux9', 'closed.rpm'], [await buildApk({ name: 'closed', version: '1.0-r0' }), 'alpine3.20', 'closed.apk'],
   ]
   for (const [content, distribution, filename] of wanted) {
     const answer = await daemon.upload(content, { token: admin, distribution, filename })

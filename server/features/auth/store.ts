@@ -84,7 +84,14 @@ export function updateAccount(tx: Tx, username: string, { role, fullName, email,
   [username, role ?? null, fullName !== undefined, fullName ?? null, email !== undefined, email ?? null, active ?? null])
 }
 
+/**
+ * Takes the account away, and its name out of who may see what: the next one of that name inherits nothing. A name that no account can
+ * have stays in its place, since a rule whose lists are empty is open to everybody.
+ */
 export async function deleteAccount(tx: Tx, username: string): Promise<void> {
+  const gone = `${username} (deleted)`
+  await tx.query('update access_group set members = array_replace(members, $1, $2) where $1 = any(members)', [username, gone])
+  await tx.query('update distribution_access set users = array_replace(users, $1, $2) where $1 = any(users)', [username, gone])
   await tx.query('delete from account where username = $1', [username])
 }
 

@@ -115,7 +115,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
   const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt, warnings: outlived.warnings })
-  const inbound = outbound.inbound({ onKev: vulndb.refreshKev })
+  const inbound = outbound.inbound({ onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev })
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
   const limits = createRateLimits(() => clock.now().getTime(), base.shared)

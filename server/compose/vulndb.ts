@@ -26,6 +26,8 @@ export interface VulnDb {
   dataAt(): Promise<Date | undefined>
   /** Asks for the catalogue of known exploited vulnerabilities, in the background. */
   refreshKev(): Promise<void>
+  /** Fetches all that is configured again, in the background: somebody says that it is new. */
+  refreshFeeds(): Promise<void>
   /** Called after an import that changed what is known. */
   onChanged(listener: (result: ImportResult) => void): void
   stop(): Promise<void>
@@ -67,6 +69,9 @@ export function composeVulnDb({ layout, settings, clock, events }: Foundation, {
     }],
     refreshKev: async () => {
       void feeds.run(feed => feed.source === 'kev').catch((error: unknown) => log.error({ err: error }, 'the KEV catalogue could not be fetched'))
+    },
+    refreshFeeds: async () => {
+      void feeds.run().catch((error: unknown) => log.error({ err: error }, 'vulnerability data could not be fetched'))
     },
     onChanged: listener => { listeners.push(listener) },
     stop: async () => {

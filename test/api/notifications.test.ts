@@ -176,6 +176,26 @@ test('inbound webhooks are verified with the same secret, at the root', async ()
   expect([taken.status, await taken.json()]).toMatchObject([200, { status: 'accepted' }])
 })
 
+test('a push on GitHub has the configured feeds fetched again, behind the answer', async () => {
+  const asked: string[] = []
+  const feeds = createServer((req, res) => {
+    asked.push(req.url ?? '')
+    for (const look of watchers) look()
+    res.writeHead(404).end()
+  })
+  await new Promise<void>(resolve => { feeds.listen(0, '127.0.0.1', resolve) })
+  const { port } = feeds.address() as AddressInfo
+  await daemon.call('PATCH', '/settings/', { token: admin, body: { notifications: { allow_private_hosts: '127.0.0.1' }, security: { feeds: { kev_url: `http://127.0.0.1:${port}/kev.json`, debian_tracker_url: `http://127.0.0.1:${port}/tracker.json` } } } })
+  const body = JSON.stringify({ ref: 'refs/heads/main', repository: { full_name: 'github/advisory-database' } })
+  const all = new Promise<void>(resolve => watchers.add(() => { if (new Set(asked).size === 2) resolve() }))
+  const taken = await fetch(`${daemon.url}/webhooks/github`, { method: 'POST', body, headers: { 'content-type': 'application/json', 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}` } })
+  expect(taken.status).toBe(200)
+  await all
+  expect([...new Set(asked)].sort()).toEqual(['/kev.json', '/tracker.json'])
+  feeds.closeAllConnections()
+  feeds.close()
+})
+
 test('the community edition answers 402 for mail, directory and single sign-on, and 200 for the webhook', async () => {
   await daemon.stop()
   await daemon.restart({ EDITION: 'community' })

@@ -14,6 +14,6 @@ const common = {
  * The handlers read the bytes themselves, because a signature is about bytes.
  */
 export const webhooks = contract({
-  'POST /webhooks/github': { ...common, summary: 'A webhook of GitHub: a push or release starts the synchronisation of sources.' },
+  'POST /webhooks/github': { ...common, summary: 'A webhook of GitHub: after a push or release the configured feeds of vulnerability data are fetched again.' },
   'POST /webhooks/kev': { ...common, summary: 'Says that the catalogue of known exploited vulnerabilities is new: it is fetched again.' },
 })

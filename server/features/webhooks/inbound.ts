@@ -29,7 +29,7 @@ export interface Inbound {
 
 /** What a webhook sets going. It may run again after a crash, and runs once for several that come together. */
 export interface Reactions {
-  /** Synchronises the sources; asked by a push or release. */
+  /** Fetches what is configured again; asked by a push or release, as of the advisory databases that GitHub hosts. */
   readonly onGithub?: () => Promise<void>
   /** Fetches the catalogue of known exploited vulnerabilities again. */
   readonly onKev?: () => Promise<void>
@@ -51,6 +51,11 @@ const MINUTE_MS = 60_000
  * may change it, so bytes are what is remembered. A call for KEV may well be `{}` every time: an hour keeps replays from becoming a load.
  */
 const REMEMBERED_MS: Record<Source, number> = { github: 30 * 24 * 60 * MINUTE_MS, kev: 60 * MINUTE_MS }
+const FOLLOWS: Record<Source, string> = {
+  // TODO(import): when sources of packages can be configured, a push synchronises those, too
+  github: 'Taken. The feeds of vulnerability data are fetched behind this answer; sources of packages are not synchronised by this version.',
+  kev: 'Taken. The catalogue is fetched behind this answer.',
+}
 const MEANINGFUL = new Set(['push', 'release', 'create', 'registry_package', 'package', 'repository_dispatch', 'workflow_dispatch'])
 
 /** Compares in a time that tells nothing about where they differ. */
@@ -101,7 +106,7 @@ export function createInbound({ db, audit, outbox, clock, secret, reactions }: I
         return true
       })
       outbox.nudge()
-      const follows = reactionTo[source] === undefined ? 'Taken and noted in the audit log.' : 'Taken; the work goes on behind this answer.'
+      const follows = reactionTo[source] === undefined ? 'Taken and noted in the audit log.' : FOLLOWS[source]
       return isNew ? { status: 'accepted', event, message: follows } : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
     },
     handle: () => outbox.handle('inbound', async rests => {

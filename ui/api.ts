@@ -3,8 +3,8 @@ import type { Reply, Wire } from './wire.ts'
 /** What a call needs: path parameters, query and body, each only where the route has one. */
 type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & { readonly signal?: AbortSignal; readonly headers?: Readonly<Record<string, string>> }
 
-/** One field that the server refused, from the list of a 422. */
-export interface FieldProblem { readonly field: string; readonly message: string }
+/** One field that the server refused, from the list of a 422. `path` is dotted, from the top of the body. */
+export interface FieldProblem { readonly field: string; readonly path: string; readonly message: string }
 
 /** A refusal of the server, or no answer at all (`status` 0). `message` is the sentence to show. */
 export class ApiProblem extends Error {
@@ -48,7 +48,10 @@ export function problemFrom(status: number, body: unknown, headers: { readonly g
   const detail = top.detail
   const inner = isRecord(detail) ? detail : {}
   const fields = Array.isArray(detail)
-    ? detail.filter(isRecord).map(one => ({ field: Array.isArray(one.loc) ? String(one.loc.at(-1) ?? '') : '', message: String(one.msg ?? '') }))
+    ? detail.filter(isRecord).map(one => {
+      const loc = Array.isArray(one.loc) ? one.loc.map(String) : []
+      return { field: loc.at(-1) ?? '', path: loc.slice(1).join('.'), message: String(one.msg ?? '') }
+    })
     : []
   const isShape = top.code === undefined || top.code === 'bad_shape' // every other 422 is a whole sentence already
   const message = typeof detail === 'string' ? detail

@@ -14,6 +14,7 @@ export const GO_KEYS: readonly { readonly key: string; readonly screen: ScreenNa
   { key: 'o', screen: 'policy', word: 'Policy' },
   { key: 'e', screen: 'engines', word: 'Engines' },
   { key: 'h', screen: 'health', word: 'Health' },
+  { key: 'a', screen: 'audit', word: 'Audit' },
   { key: 'n', screen: 'users', word: 'Users and tokens' },
   { key: 's', screen: 'settings', word: 'Settings' },
 ]

@@ -67,14 +67,12 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
 async function run(signal: AbortSignal): Promise<void> {
   let lastId = ''
   let attempts = 0
-  let opened = false
   while (!signal.aborted) {
     lastId = await follow(lastId, signal, () => {
       const lost = live.state === 'offline'
       live = { state: 'live', since: undefined, retryAt: undefined }
       attempts = 0
-      if (opened && lost) tell(undefined)
-      opened = true
+      if (lost) tell(undefined)
     })
     if (signal.aborted) return
     const seconds = BACK_OFF[Math.min(attempts++, BACK_OFF.length - 1)] ?? 30
@@ -105,4 +103,5 @@ export function startLive(): void {
 export function stopLive(): void {
   stop?.()
   stop = undefined
+  live = { state: 'connecting', since: undefined, retryAt: undefined }
 }

@@ -1,4 +1,5 @@
 import { onLive } from './live.svelte.ts'
+import { signIns } from './session.svelte.ts'
 
 /** What a screen reads: the old value stays while a new one loads, and stays visible beside a problem. */
 export interface Resource<T> {
@@ -9,7 +10,8 @@ export interface Resource<T> {
 }
 
 /**
- * Reads now, again whenever something that `read` looks at synchronously changes, and on live events that `follow` names.
+ * Reads now, again whenever something that `read` looks at synchronously changes, after signing in again, and on live events where
+ * `follow` says so. What failed is read again when a lost connection is back.
  * A newer read ends an older one. Call it while a component is set up.
  */
 export function resource<T>(read: (signal: AbortSignal) => Promise<T>, follow: 'live' | 'alone' = 'alone'): Resource<T> {
@@ -36,19 +38,19 @@ export function resource<T>(read: (signal: AbortSignal) => Promise<T>, follow: '
   }
 
   $effect(() => {
+    signIns()
     void load()
     return () => running?.abort()
   })
-  if (follow === 'live') {
-    $effect(() => {
-      // many packages may move at once: one read for all of them
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const stop = onLive(() => {
-        timer ??= setTimeout(() => { timer = undefined; void load() }, 400)
-      })
-      return () => { clearTimeout(timer); stop() }
+  $effect(() => {
+    // many packages may move at once: one read for all of them
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = onLive(event => {
+      const isBack = event === undefined
+      if (follow === 'live' || (isBack && problem !== undefined)) timer ??= setTimeout(() => { timer = undefined; void load() }, 400)
     })
-  }
+    return () => { clearTimeout(timer); stop() }
+  })
 
   return {
     get value() { return value },

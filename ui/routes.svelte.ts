@@ -1,5 +1,5 @@
 /** The screens that have an address. `login` is where a single sign-on comes back to, `reset-password` where a mailed link leads; `setup` is also what a fresh instance shows under any address. */
-export const SCREENS = ['dashboard', 'review', 'upload', 'packages', 'distributions', 'vulnerabilities', 'policy', 'engines', 'users', 'settings', 'health', 'profile', 'setup', 'login', 'reset-password'] as const
+export const SCREENS = ['dashboard', 'review', 'upload', 'packages', 'distributions', 'vulnerabilities', 'policy', 'engines', 'audit', 'users', 'settings', 'health', 'profile', 'setup', 'login', 'reset-password'] as const
 export type ScreenName = typeof SCREENS[number]
 export type Query = Readonly<Record<string, string>>
 export interface Address { readonly screen: ScreenName; readonly query: Query }

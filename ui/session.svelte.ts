@@ -11,7 +11,7 @@ const AWAY_MS = 30 * 60_000
 const LONGEST_WAIT_MS = 2 ** 31 - 1
 
 interface Session {
-  /** Undefined while nobody is signed in. */
+  /** Undefined while nobody is signed in; after a session ended in the middle of work, still the one whose work it is. */
   readonly me: Me | undefined
   /** `starting`: a kept token is being checked. `expired`: there was a session a moment ago. `unreachable`: nobody knows yet. */
   readonly state: 'starting' | 'out' | 'expired' | 'unreachable' | 'in'
@@ -28,6 +28,7 @@ export type Step =
 export interface Access { readonly access_token: string }
 
 let session = $state.raw<Session>({ me: undefined, state: 'starting', lastName: '' })
+let entered = $state(0)
 let token: string | undefined
 let renewal: ReturnType<typeof setTimeout> | undefined
 let lastInput = Date.now()
@@ -72,12 +73,17 @@ lendCredential({
   refused: used => {
     if (used !== token) return // an old answer: someone has signed in since
     keep(undefined)
-    session = { me: undefined, state: 'expired', lastName: session.me?.username ?? session.lastName }
+    session = { me: session.me, state: 'expired', lastName: session.me?.username ?? session.lastName }
   },
 })
 
 export function currentSession(): Session {
   return session
+}
+
+/** How often somebody signed in since the page was loaded. Whoever reads it hears of the next time: what was refused meanwhile is asked again. */
+export function signIns(): number {
+  return entered
 }
 
 async function enter(): Promise<void> {
@@ -104,6 +110,7 @@ export async function resume(): Promise<void> {
 export async function takeUp(access: Access): Promise<Step> {
   keep(access.access_token)
   await enter()
+  entered++
   return { kind: 'in' }
 }
 
@@ -143,6 +150,7 @@ export async function refreshMe(): Promise<void> {
 
 // Words of the permission summary; the server checks again, this only explains beforehand.
 const ALLOWED = {
+  auditor: ['auditor', 'maintainer', 'admin'],
   uploader: ['uploader', 'maintainer', 'admin'],
   maintainer: ['maintainer', 'admin'],
   admin: ['admin'],

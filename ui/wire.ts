@@ -34,6 +34,7 @@ export type ApiToken = Reply<'GET /auth/api-tokens'>['tokens'][number]
 export type RoleCards = Reply<'GET /auth/roles'>['roles']
 export type SetupStatus = Reply<'GET /setup/status'>
 export type KeyInfo = Reply<'GET /settings/gpg'>
+export type Group = Reply<'GET /access/groups'>['groups'][number]
 export type Engines = Reply<'GET /security/engines'>
 
 /** What the antivirus engine says of itself, with the values that its row leaves open. */

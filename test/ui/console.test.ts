@@ -147,6 +147,26 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
+  test('what is dropped while the server is away waits, and goes on by itself when it is back; so it does when the session has ended', async () => {
+    await signIn('#/upload')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await daemon.kill9()
+    await page.getByRole('button', { name: /Offline since/ }).waitFor()
+    await dropFiles(page, 'body', [{ name: 'hello_4.0_amd64.deb', bytes: await hello('4.0') }])
+    await page.getByRole('row', { name: /hello_4.0/ }).getByText('for the connection').waitFor()
+    await daemon.restart()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('1 published').waitFor()
+
+    const used = await page.evaluate(() => sessionStorage.getItem('gatehouse.token')) ?? ''
+    await daemon.call('POST', '/auth/logout', { token: used })
+    await dropFiles(page, 'body', [{ name: 'hello_4.1_amd64.deb', bytes: await hello('4.1') }])
+    const door = page.getByRole('dialog', { name: 'Sign in again' })
+    await door.getByLabel('Password', { exact: true }).fill(PERSON.password)
+    await page.keyboard.press('Enter')
+    await page.getByText('2 published').waitFor()
+  })
+
   test('a session that ends asks to sign in again and comes back to the same place', async () => {
     await signIn('#/packages?q=hell')
     await page.evaluate(() => sessionStorage.setItem('gatehouse.token', 'ended'))

@@ -146,6 +146,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
       const { body } = await daemon.call<{ mfa_token: string }>('POST', '/auth/token', { body: { username: 'dora', password: PASSWORD } })
       await daemon.call('POST', '/auth/mfa/authenticate', { body: { mfa_token: body.mfa_token, recovery_code: used } })
     }
+    await page.reload() // the second step is open
     await answer(codes[6] ?? '')
     await page.getByText('Only 1 recovery code left.').waitFor()
     await page.getByRole('button', { name: 'New recovery codes' }).click()
@@ -250,7 +251,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
     await page.getByRole('button', { name: 'Set the password' }).click()
     await page.getByText('This reset link is used').waitFor()
     await page.getByRole('button', { name: 'Ask for a new link' }).click()
-    await heading('Forgot your password?').waitFor()
+    await heading('Forgot your password?').waitFor() // also when somebody is signed in: whoever asks wants another password
   })
 
   test('single sign-on goes through the provider and comes back to where one was; a refusal is said in words', async () => {
@@ -336,7 +337,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
     await page.getByRole('link', { name: 'Mail' }).click()
     await page.getByText('2 unsaved changes').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.locator('[data-path=app_url] .error').getByText('It must be text').waitFor() // and the section with the fault is open
+    await page.locator('[data-path=app_url] .error').getByText('It must be an address').waitFor() // and the section with the fault is open
     expect(await page.getByLabel('Address of this console').getAttribute('aria-invalid')).toBe('true')
     expect((await stored()).app_url).toBe(daemon.url)
     await isFine()
@@ -415,8 +416,8 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
 
   test('without an answer the screens say so and offer to try again', async () => {
     await asAdmin('#/packages')
-    await page.route('**/api/v1/settings/**', route => route.abort())
-    await page.route('**/api/v1/auth/sessions', route => route.abort())
+    await page.route('**/api/v1/settings/**', route => route.abort('connectionrefused'))
+    await page.route('**/api/v1/auth/sessions', route => route.abort('connectionrefused'))
     await page.goto(`${daemon.url}/#/settings`)
     await page.getByText('The server does not answer.').waitFor()
     await page.unroute('**/api/v1/settings/**')

@@ -6,7 +6,7 @@ import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/bro
 
 const SCREENS = [
   '#/dashboard', '#/upload', '#/packages', '#/packages?pick=hello', '#/packages?pick=hello&tab=findings', '#/packages?pick=hello&tab=versions', '#/packages?pick=hello&tab=dependencies',
-  '#/packages?q=nothing', '#/distributions', '#/users', '#/users?tab=tokens', '#/users?tab=roles', '#/health', '#/profile', '#/setup',
+  '#/packages?q=nothing', '#/distributions', '#/users', '#/users?tab=tokens', '#/users?tab=groups', '#/users?tab=roles', '#/audit', '#/audit?tab=decisions', '#/audit?q=nothing', '#/health', '#/profile', '#/setup',
 ]
 
 describe.skipIf(noBrowser !== undefined)('every screen', () => {

@@ -1,5 +1,5 @@
 import { ApiProblem, call } from '../../api.ts'
-import type { Changes } from './draft.svelte.ts'
+import type { Changes } from '../../draft.svelte.ts'
 
 /** One step of what a test did, as the stepper draws it. */
 export interface TrialStep { readonly id: string; readonly word: string; readonly mark: 'passed' | 'warned' | 'failed' | 'waiting'; readonly said: string }

@@ -1,4 +1,5 @@
 import { ApiProblem, call, sentence } from '../../api.ts'
+import { liveState } from '../../live.svelte.ts'
 import { currentSession } from '../../session.svelte.ts'
 import { bytes } from '../../show.ts'
 import { toast } from '../../toasts.svelte.ts'
@@ -44,6 +45,8 @@ interface Uploads {
 /** The queue outlives the screen: files go on while someone looks elsewhere. */
 export const uploads: Uploads = $state({ items: [], pausedUntil: undefined, limitPerMinute: undefined, limitMb: undefined, picked: undefined })
 let nextId = 1
+/** Whose files these are: nobody else's name may stand beside them in the audit log. */
+let owner: string | undefined
 
 function formatOf(name: string): Format | undefined {
   return FORMATS.find(format => name.toLowerCase().endsWith(`.${format}`))
@@ -101,9 +104,25 @@ export function chooseTarget(format: Format, codename: string): void {
   pump()
 }
 
+/** Goes on after somebody signed in; what another person left here is gone with that person. */
+export function takeUpQueue(): void {
+  const name = currentSession().me?.username
+  if (owner !== undefined && owner !== name) {
+    for (const item of uploads.items) item.abort?.abort()
+    Object.assign(uploads, { items: [], picked: undefined })
+  }
+  owner = name
+  pump()
+}
+
+/** Without a session, or without a connection, nothing is begun that would only fail. */
+export function standsStill(): boolean {
+  return currentSession().state !== 'in' || liveState().state === 'offline'
+}
+
 /** Starts what may start now. */
 export function pump(): void {
-  if (uploads.pausedUntil !== undefined) return
+  if (uploads.pausedUntil !== undefined || standsStill()) return
   let running = uploads.items.filter(item => item.phase === 'sending' || item.phase === 'gate').length
   for (const item of uploads.items) {
     if (running >= AT_ONCE) return
@@ -156,6 +175,10 @@ function settleProblem(item: Item, error: unknown): void {
     uploads.items = uploads.items.filter(one => one.id !== item.id)
     return
   }
+  if (error instanceof ApiProblem && error.status === 401) {
+    item.phase = 'waiting' // for who signs in again
+    return
+  }
   if (error instanceof ApiProblem && error.status === 429) {
     item.phase = 'waiting'
     pause(error.retryAfter ?? 60, Number(error.facts.limit) || undefined)
@@ -206,6 +229,11 @@ export function retry(items: readonly Item[]): void {
 
 export function clearFinished(): void {
   uploads.items = uploads.items.filter(item => !['done', 'unsent'].includes(item.phase) && !(item.phase === 'failed' && !canRetry(item)))
+}
+
+/** How many files are on their way, or will be without anybody doing anything. */
+export function atWork(): number {
+  return uploads.items.filter(({ phase, distribution }) => phase === 'sending' || phase === 'gate' || (phase === 'waiting' && distribution !== '')).length
 }
 
 /** True when nothing of the gate was reached. */

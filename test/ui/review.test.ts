@@ -1,0 +1,346 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
+import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import type { FakeAnswers } from '../support/fake-engine-daemon.ts'
+import { buildDeb } from '../support/packages.ts'
+import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+
+type Known = FakeAnswers['findings'][string][number]
+const PASSWORD = 'Harbour-Lantern-88'
+const HIGH: Known = { id: 'CVE-2026-1001', severity: 'high', fixed_in: '9', epss: 0.62, summary: 'A hole in the first door.' }
+const OTHER: Known = { id: 'CVE-2026-1002', severity: 'high', kev: true, summary: 'A hole in the second door.' }
+const MEDIUM: Known = { id: 'CVE-2026-1003', severity: 'medium', summary: 'A draught.' }
+
+describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
+  let daemon: Daemon
+  let browser: Browser
+  let admin: string
+  let ann: string
+  let folder: string
+  let page: Page
+  let complaints: string[]
+  let close: () => Promise<void>
+  const findings: Record<string, readonly Known[]> = {}
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gh-ui-review-'))
+    await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings }))
+    browser = await launch()
+    daemon = await startDaemon({ entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'), env: { FAKE_ANSWERS: join(folder, 'answers.json') } })
+    admin = await daemon.setupAdmin()
+    await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
+    for (const [username, role] of [['ann', 'uploader'], ['mae', 'maintainer'], ['aud', 'auditor']] as const) {
+      expect((await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })).status).toBe(201)
+    }
+    ann = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: 'ann', password: PASSWORD } })).body.access_token
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  beforeEach(async () => {
+    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
+    page = opened.page
+    complaints = opened.complaints
+    close = () => opened.context.close()
+  })
+  afterEach(async () => {
+    await close()
+    expect(complaints).toEqual([])
+    // what a test left waiting is no business of the next one
+    for (const { name, version } of (await queue())) await daemon.call('DELETE', `/artifacts/${name}/${version}`, { token: admin })
+  })
+
+  const queue = async () => (await daemon.call<{ packages: { name: string; version: string; assigned_to: string | null }[] }>('GET', '/security/review-queue', { token: admin })).body.packages
+  const stateOf = async (name: string): Promise<string> => (await daemon.call<{ status: string }>('GET', `/artifacts/${name}`, { token: admin })).body.status
+  const served = async (name: string): Promise<boolean> => (await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text.includes(`Package: ${name}\n`)
+  const decisionOf = async (name: string) => (await daemon.call<{ decision: { decision: string; justification: string; decided_by: string; expires_at: string | null } | null }>('GET', `/security/packages/${name}/1.0/decision`, { token: admin })).body.decision
+  async function send(name: string, known: readonly Known[], status: string, token = ann): Promise<void> {
+    findings[`${name} 1.0`] = known
+    await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings }))
+    expect((await daemon.upload(await buildDeb({ name, version: '1.0' }), { token })).body.status).toBe(status)
+  }
+  const hold = (name: string, known: readonly Known[] = [HIGH], token = ann): Promise<void> => send(name, known, 'pending_review', token)
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name })
+  async function signIn(at: string, name = 'mae', password = PASSWORD): Promise<void> {
+    await page.goto(`${daemon.url}/${at}`)
+    await page.getByLabel('User name').fill(name)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await page.locator('.bar h1').waitFor()
+  }
+  const reason = () => page.getByLabel('Justification')
+  const open = (name: string): string => `#/review?pick=${name}&version=1.0&in=jammy&arch=amd64`
+
+  test('the queue is worked through with the keyboard alone: approve one, reject the next, and it is empty', async () => {
+    await hold('alpha')
+    await hold('beta', [OTHER])
+    await page.locator('[name=username]:focus').waitFor()
+    await page.keyboard.type('mae')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press('Enter')
+    await heading('Dashboard').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('r')
+    await heading('Review queue').waitFor()
+    await page.getByRole('row', { name: /beta/ }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter') // on the link of the row
+    const first = page.getByRole('region', { name: /^(alpha|beta)$/ })
+    await first.getByRole('heading', { level: 2 }).waitFor()
+    const [one, two] = await first.getAttribute('aria-label') === 'alpha' ? ['alpha', 'beta'] : ['beta', 'alpha']
+    await page.keyboard.press('m')
+    await page.getByText(`${one} is yours`).waitFor()
+    expect((await queue()).find(({ name }) => name === one)?.assigned_to).toBe('mae')
+    await page.keyboard.press('a')
+    expect(await page.getByRole('radio', { name: /^Approve/ }).isChecked()).toBe(true)
+    expect(await reason().evaluate(element => element === document.activeElement)).toBe(true)
+    await page.keyboard.type('Looked at with the team.')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText(`Approved: ${one} 1.0`).waitFor()
+    expect([await stateOf(one), await served(one)]).toEqual(['published', true])
+
+    await page.getByRole('region', { name: two, exact: true }).getByRole('heading', { level: 2 }).waitFor() // the next one opens by itself
+    await page.locator('body').click({ position: { x: 4, y: 4 } }) // out of the field
+    await page.keyboard.press('r')
+    await page.keyboard.type('Not in this form.')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText(`Rejected: ${two} 1.0`).waitFor()
+    await page.getByText('The queue is empty').waitFor()
+    expect([await served(two), await decisionOf(two)]).toMatchObject([false, { decision: 'reject', decided_by: 'mae' }])
+    const { body } = await daemon.call<{ items: { action: string; user: string; detail: string }[] }>('GET', `/artifacts/audit/logs?package=${two}&action=SECURITY_DECISION`, { token: admin })
+    expect(body.items[0]).toMatchObject({ user: 'mae', detail: expect.stringContaining('Not in this form.') as string })
+  })
+
+  test('a decision needs a choice and a reason; a template begins the reason; an accepted risk ends on the day that was chosen', async () => {
+    await hold('gamma')
+    await signIn(open('gamma'))
+    await page.getByRole('button', { name: /^Decide/ }).click()
+    await page.getByText('Choose a decision.').waitFor()
+    await page.getByText('A decision needs a reason.').waitFor()
+    expect(await reason().getAttribute('aria-invalid')).toBe('true')
+    expect(await axeProblems(page)).toEqual([])
+    expect(await stateOf('gamma')).toBe('pending_review')
+
+    await page.getByRole('radio', { name: /^Accept the risk/ }).check()
+    expect(await page.getByLabel('Ends').inputValue()).toBe('90') // a risk is not accepted for ever by accident
+    await page.getByRole('button', { name: 'Not reachable' }).click()
+    expect(await reason().inputValue()).toBe('The vulnerable code is not reachable here, because ')
+    await page.keyboard.type('nothing calls it.') // the focus is where one goes on
+    await page.getByLabel('Ends').selectOption('On a date')
+    await page.getByLabel('Last day').fill('2020-01-01')
+    await page.getByRole('button', { name: /^Accept the risk/ }).click()
+    await page.getByText('Choose a day that is still to come.').waitFor()
+    expect(await stateOf('gamma')).toBe('pending_review')
+    const day = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10)
+    await page.getByLabel('Last day').fill(day)
+    await page.getByRole('button', { name: /^Accept the risk/ }).click()
+    await page.getByText('Risk accepted: gamma 1.0').waitFor()
+    const said = await decisionOf('gamma')
+    expect(said).toMatchObject({ decision: 'accept_risk', justification: 'The vulnerable code is not reachable here, because nothing calls it.' })
+    expect(Math.abs(new Date(said?.expires_at ?? 0).getTime() - new Date(`${day}T23:59:59`).getTime())).toBeLessThan(1000)
+    expect(await served('gamma')).toBe(true)
+  })
+
+  test('ticked packages are decided together; what is refused stays ticked and says why', async () => {
+    for (const name of ['bulk-one', 'bulk-two']) await hold(name)
+    const mae = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: 'mae', password: PASSWORD } })).body.access_token
+    await hold('bulk-own', [HIGH], mae)
+    await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: true } } })
+    try {
+      await signIn('#/review')
+      await page.getByRole('row', { name: /bulk-own/ }).waitFor()
+      await page.keyboard.press('j')
+      await page.keyboard.press('x')
+      await page.getByText('1 of 3 ticked').waitFor()
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+      await page.getByText('3 of 3 ticked').waitFor()
+      expect(await axeProblems(page)).toEqual([])
+      await page.getByRole('radio', { name: /^Make an exception/ }).check()
+      await reason().fill('The same library in all of them.')
+      await page.getByText('You uploaded 1 of them.').waitFor()
+      await page.getByRole('button', { name: /^Make an exception, 3 packages/ }).click()
+      await page.getByText('Exception made: 2 packages').waitFor()
+      await page.getByRole('row', { name: /bulk-own/ }).getByRole('alert').waitFor()
+      await page.getByText('1 of 1 ticked').waitFor()
+      expect([await stateOf('bulk-one'), await stateOf('bulk-two'), await stateOf('bulk-own')]).toEqual(['published', 'published', 'pending_review'])
+      expect(await reason().inputValue()).toBe('The same library in all of them.') // and can be sent again
+    } finally {
+      await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: false } } })
+    }
+  })
+
+  test('one vulnerability is decided alone, and the package is published when none is left', async () => {
+    await hold('delta', [HIGH, OTHER])
+    await signIn(open('delta'))
+    const row = (id: string) => page.getByRole('row', { name: new RegExp(id) })
+    await page.getByRole('heading', { name: '2 findings, 2 open' }).waitFor()
+    await page.getByRole('checkbox', { name: `Decide about ${HIGH.id}` }).check()
+    await page.getByText('only; the rest of the package stays open.').waitFor()
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await reason().fill('Behind the wall.')
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await row(HIGH.id).getByText('accepted by mae').waitFor()
+    await page.getByRole('heading', { name: '2 findings, 1 open' }).waitFor()
+    expect([await stateOf('delta'), await served('delta')]).toEqual(['pending_review', false])
+    await page.getByRole('checkbox', { name: `Decide about ${OTHER.id}` }).check()
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await reason().fill('Mitigated at the gateway.')
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('The queue is empty').waitFor()
+    expect([await stateOf('delta'), await served('delta')]).toEqual(['published', true])
+  })
+
+  test('somebody else was first: it is said, and what is shown is read again', async () => {
+    await hold('epsilon')
+    await signIn(open('epsilon'))
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await reason().fill('Fine.')
+    await page.route('**/dashboard/events', route => route.abort('connectionrefused')) // the news does not come in time
+    await daemon.call('POST', '/security/packages/epsilon/1.0/decide', { token: admin, body: { decision: 'reject', justification: 'No.' } })
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('Somebody else was first.').or(page.getByText('This does not wait for review any more.')).first().waitFor()
+    expect([await stateOf('epsilon'), await reason().inputValue()]).toEqual(['rejected', 'Fine.'])
+  })
+
+  test('a decision that cannot be sent is not lost: neither without a connection, nor without an answer', async () => {
+    await hold('zeta')
+    await signIn(open('zeta'))
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await reason().fill('Written before the cable was pulled.')
+    await page.route('**/decide', route => route.abort('connectionrefused'))
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('The server does not answer.').waitFor()
+    expect([await reason().inputValue(), await stateOf('zeta')]).toEqual(['Written before the cable was pulled.', 'pending_review'])
+    await page.unroute('**/decide')
+
+    await daemon.kill9()
+    let isBack = false
+    onTestFailed(async () => { if (!isBack) await daemon.restart() }) // the others need it
+    await page.getByRole('button', { name: /Offline since/ }).waitFor()
+    const approve = page.getByRole('button', { name: /^Approve/ })
+    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true')
+    await reason().press('Control+Enter')
+    await page.mouse.move(2, 2)
+    await approve.hover()
+    expect(await page.locator('.tip').textContent()).toBe('There is no connection to the server.')
+    await daemon.restart()
+    isBack = true
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await reason().inputValue()).toBe('Written before the cable was pulled.')
+    await approve.click()
+    await page.getByText('Approved: zeta 1.0').waitFor()
+    expect(await served('zeta')).toBe(true)
+  })
+
+  test('a session that ends in the middle of a decision asks for the password over it, and the decision is still there; not for somebody else', async () => {
+    await hold('eta')
+    await signIn(open('eta'))
+    const endSession = async (): Promise<void> => {
+      const token = await page.evaluate(() => sessionStorage.getItem('gatehouse.token')) ?? ''
+      expect((await daemon.call('POST', '/auth/logout', { token })).status).toBe(200)
+    }
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await reason().fill('Half a thought')
+    await endSession()
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    const door = page.getByRole('dialog', { name: 'Sign in again' })
+    await door.getByText('Your session ended.').waitFor()
+    expect(await door.getByLabel('User name').inputValue()).toBe('mae')
+    expect(await axeProblems(page)).toEqual([])
+    for (let n = 0; n < 3; n++) await page.keyboard.press('Escape') // it is no dialog that one leaves
+    await door.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await door.waitFor({ state: 'detached' })
+    expect([await reason().inputValue(), new URL(page.url()).hash]).toEqual(['Half a thought', open('eta')])
+    await reason().fill('Half a thought, and the rest.')
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await page.getByText('Approved: eta 1.0').waitFor()
+    expect((await decisionOf('eta'))?.justification).toBe('Half a thought, and the rest.')
+
+    await hold('theta')
+    await page.goto(`${daemon.url}/${open('theta')}`)
+    await reason().fill('For nobody else’s eyes')
+    await page.getByRole('radio', { name: /^Approve/ }).check()
+    await endSession()
+    await page.getByRole('button', { name: /^Approve/ }).click()
+    await door.getByLabel('User name').fill('aud')
+    await door.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await door.waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'theta' }).getByRole('heading', { level: 2 }).waitFor()
+    expect(await reason().inputValue()).toBe('')
+    expect(await page.getByRole('button', { name: /^Decide/ }).getAttribute('aria-disabled')).toBe('true')
+  })
+
+  test('a change of the policy shows what it would move before it is saved, outlives a look elsewhere, and is saved', async () => {
+    await send('iota', [MEDIUM], 'published')
+    await signIn('#/policy', ADMIN.username, ADMIN.password)
+    const policy = async (): Promise<unknown> => (await daemon.call<{ cve_policy: Record<string, unknown> }>('GET', '/settings/', { token: admin })).body.cve_policy.medium
+    const warn = page.getByRole('radio', { name: 'medium: Warn' })
+    await warn.waitFor()
+    await warn.focus()
+    await page.keyboard.press('ArrowLeft') // one step harder
+    expect(await page.getByRole('radio', { name: 'medium: Review' }).isChecked()).toBe(true)
+    const preview = page.getByRole('region', { name: 'Preview' })
+    await preview.getByText('would wait for review and leave the index').waitFor()
+    await preview.getByRole('link', { name: 'iota' }).waitFor()
+    await page.getByText('1 change not saved.').waitFor()
+    expect([await axeProblems(page), await policy(), await served('iota')]).toEqual([[], 'warn', true])
+
+    await page.goto(`${daemon.url}/#/engines`)
+    await heading('Engines').waitFor()
+    await page.goto(`${daemon.url}/#/policy`)
+    await page.getByText('1 change not saved.').waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    expect(await page.getByRole('radio', { name: 'medium: Warn' }).isChecked()).toBe(true)
+
+    await page.getByLabel('high: days to decide').fill('-1')
+    await page.getByText('Whole days, at most 3,650.').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Save the policy' }).getAttribute('aria-disabled')).toBe('true')
+    await page.getByLabel('high: days to decide').fill('14')
+    await page.getByLabel('Four eyes').check()
+    await page.getByRole('button', { name: 'Save the policy' }).click()
+    await page.getByText('The policy is saved').waitFor()
+    const { body } = await daemon.call('GET', '/settings/', { token: admin })
+    expect(body).toMatchObject({ cve_policy: { sla_high_days: 14, medium: 'warn' }, review: { four_eyes: true } })
+    await daemon.call('PATCH', '/settings/', { token: admin, body: { cve_policy: { sla_high_days: 30 }, review: { four_eyes: false } } })
+  })
+
+  test('who may not decide sees the queue and every control, and why it is not theirs', async () => {
+    await hold('kappa')
+    await signIn(open('kappa'), 'aud')
+    const button = page.getByRole('button', { name: /^Decide/ })
+    await button.hover()
+    expect(await page.locator('.tip').textContent()).toBe('Needs maintainer. You are auditor.')
+    await page.goto(`${daemon.url}/#/policy`)
+    await page.getByText('The policy belongs to admins').waitFor()
+  })
+
+  test.each([['light', 1440], ['dark', 1440], ['light', 960], ['dark', 420]] as const)('has no serious axe finding, no policy violation and no sideways scrolling: %s, %d px', async (theme, width) => {
+    await hold('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window', Array.from({ length: 30 }, (_, n) => ({ ...HIGH, id: `CVE-2026-${2000 + n}` })))
+    await hold('lambda', [OTHER])
+    const narrow = await openPage(browser, daemon.url, { theme, width, address: nextAddress() })
+    const found: string[] = []
+    await narrow.page.getByLabel('User name').fill(ADMIN.username)
+    await narrow.page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
+    await narrow.page.keyboard.press('Enter')
+    await narrow.page.locator('.bar h1').waitFor()
+    for (const at of ['#/review', open('lambda'), open('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window'), '#/review?q=nothing', '#/vulnerabilities', '#/vulnerabilities?by=package', `#/vulnerabilities?cve=${OTHER.id}`, '#/policy', '#/engines']) {
+      await narrow.page.goto(`${daemon.url}/${at}`)
+      await narrow.page.locator('.bar h1').waitFor()
+      await narrow.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      found.push(...(await axeProblems(narrow.page)).map(problem => `${at} ${problem}`))
+      if (await tooWide(narrow.page) > 0) found.push(`${at} is too wide`)
+    }
+    await narrow.context.close()
+    expect({ found, complaints: narrow.complaints }).toEqual({ found: [], complaints: [] })
+  })
+})

@@ -17,7 +17,7 @@ export interface LdapProfile {
 
 export type LdapAnswer =
   | { readonly kind: 'ok'; readonly profile: LdapProfile }
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'refused'; readonly username?: string | undefined }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** What a try of the settings showed. */
@@ -82,9 +82,11 @@ async function groupsOf(connection: LdapConnection, settings: LdapSettings, pers
   return (await connection.search(settings.base_dn, filter, ['cn'])).map(({ dn }) => dn)
 }
 
+/** Of several names always the same one: a directory keeps them in no order. */
+const nameOf = (settings: LdapSettings, person: LdapEntry): string => [...person.values(settings.attr_username)].sort()[0] ?? ''
+
 function profileOf(settings: LdapSettings, person: LdapEntry, groups: readonly string[]): LdapProfile | undefined {
-  // of several names always the same one: a directory keeps them in no order
-  const username = [...person.values(settings.attr_username)].sort()[0] ?? ''
+  const username = nameOf(settings, person)
   const [email] = settings.attr_email === '' ? [] : person.values(settings.attr_email)
   const [fullName] = settings.attr_fullname === '' ? [] : person.values(settings.attr_fullname)
   if (!USERNAME.test(username)) return undefined
@@ -109,7 +111,7 @@ export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_00
         await connection.bind(`cn=nobody of this name,${settings.base_dn}`, password)
         return { kind: 'refused' }
       }
-      if (!await connection.bind(person.dn, password)) return { kind: 'refused' }
+      if (!await connection.bind(person.dn, password)) return { kind: 'refused', username: nameOf(settings, person) }
       // what a person may read of themselves is another matter than what the service account may
       if (settings.bind_dn !== '') await bindService(connection, settings)
       const profile = profileOf(settings, person, await groupsOf(connection, settings, person))

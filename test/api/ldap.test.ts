@@ -164,6 +164,12 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
       expect([await status('alice', 'alicepw'), await status('alice', PASSWORD)]).toEqual([401, 200])
       expect(await it.stock.db.query(`select role, origin from account where username = 'alice'`)).toEqual([{ role: 'reader', origin: 'local' }])
     })
+    test('and those of the directory are locked by guesses under any spelling', async () => {
+      expect(await status('bob', 'bobpw')).toBe(200)
+      for (const name of ['BOB', 'Bob', 'bOb', 'boB', 'BOb']) expect(await status(name, 'wrong')).toBe(401)
+      expect(await status('bob', 'bobpw')).toBe(401)
+    })
+
     test('are not reached by another spelling of their name', async () => {
       await it.user('alice', 'reader')
       expect([await status('ALICE', 'alicepw'), await status('Alice', PASSWORD)]).toEqual([401, 401])

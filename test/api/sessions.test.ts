@@ -218,6 +218,25 @@ describe('a directory', () => {
     expect(await service.stock.db.first('select role, origin from account')).toEqual({ role: 'admin', origin: 'local' })
   })
 
+  test('locks whoever\'s password is guessed at, under whatever spelling or address it is tried; a local account of that name not', async () => {
+    answers = { ada: person('ada'), ADA: person('ada'), 'ada@example.test': person('ada'), Root: person('root') }
+    expect((await login('ada')).status).toBe(200)
+    for (const name of Object.keys(answers)) answers[name] = { kind: 'refused', username: name === 'Root' ? 'root' : 'ada' }
+    for (const name of ['ADA', 'ada@example.test', 'ADA', 'ada', 'ada@example.test']) expect((await login(name, 'wrong')).status).toBe(401)
+    for (let n = 0; n < 5; n++) expect((await login('Root', 'wrong')).status).toBe(401)
+    answers = { ada: person('ada'), ADA: person('ada') }
+    expect([said(await login('ada')), said(await login('ADA')), (await login('root')).status]).toEqual([[401, 'bad_password'], [401, 'bad_password'], 200])
+  })
+
+  test('that writes a name otherwise than before means the same person', async () => {
+    answers = { ada: person('ada') }
+    await login('ada')
+    answers = { ada: person('Ada', { role: 'reader' }) }
+    const answer = await login('ada')
+    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({ username: 'ada', role: 'reader' })
+    expect(await service.stock.db.query('select username from account order by username')).toEqual([{ username: 'ada' }, { username: 'root' }])
+  })
+
   test('sets the role again at each login, and is put down', async () => {
     answers = { ada: person('ada') }
     await login('ada')

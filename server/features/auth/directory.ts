@@ -14,7 +14,8 @@ export interface DirectoryProfile {
 /** What a directory says about a name and a password. `unavailable` is never a yes, and never a no. */
 export type DirectoryAnswer =
   | { readonly kind: 'ok'; readonly profile: DirectoryProfile }
-  | { readonly kind: 'refused' }
+  /** `username` where the person is there and the password is not theirs. */
+  | { readonly kind: 'refused'; readonly username?: string | undefined }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** A place elsewhere that knows people and their passwords. Asked after the local accounts, and never about one of those. */

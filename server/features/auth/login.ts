@@ -48,7 +48,12 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
   /** Makes the account, or brings it up to date; a local account of that name is never touched. */
   async function follow(tx: Tx, profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, ip: string): Promise<Account | undefined> {
     const before = await findAccount(tx, profile.username)
-    if (before === undefined && (!profile.provision || await findSpelling(tx, profile.username) !== undefined)) return undefined
+    if (before === undefined) {
+      const spelled = await findSpelling(tx, profile.username)
+      // a directory does not tell case apart: it is the same person
+      if (spelled !== undefined) return profile.origin === 'ldap' ? follow(tx, { ...profile, username: spelled }, ip) : undefined
+      if (!profile.provision) return undefined
+    }
     const account = await upsertFromDirectory(tx, profile)
     if (account === undefined) return undefined
     const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> => audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })
@@ -75,7 +80,9 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       return fail('directory_unavailable', {}, new Error(answer.why))
     }
     if (answer.kind === 'refused') {
-      if (known !== undefined) await passwords.countGuess(known.username)
+      // under whatever spelling or mail address it was tried: it is that person's password that is guessed at
+      const guessed = answer.username ?? known?.username
+      if (guessed !== undefined && (await findAccount(db, guessed))?.origin !== 'local') await passwords.countGuess(guessed)
       return refuse(username, from.ip, 'The directory knows no such user, or not with this password.')
     }
     return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'a directory password' })

@@ -27,7 +27,7 @@ export function createPasswordCheck({ db, clock, directory }: PasswordCheckDeps)
     const asked = account.origin === 'ldap' && directory?.isEnabled() === true ? directory.authenticate(account.username, password) : { kind: 'refused' } as const
     const [answer] = await Promise.all([asked, checkPassword(password, undefined)])
     if (answer.kind === 'unavailable') fail('directory_unavailable', {}, new Error(answer.why))
-    return answer.kind === 'ok' && answer.profile.username === account.username
+    return answer.kind === 'ok' && answer.profile.username.toLowerCase() === account.username.toLowerCase()
   }
 
   async function countGuess(username: string): Promise<void> {

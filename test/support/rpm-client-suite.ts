@@ -254,6 +254,26 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect((await one.patches()).out).not.toContain('TEST-2026')
     })
 
+    test('sees a rollback at its next refresh, and the way forward again', async () => {
+      interface Kept { readonly generations: readonly { readonly n: number }[] }
+      await publish({ name: 'turned' })
+      const kept = await daemon.call<Kept>('GET', `/distributions/${codename}/generations`, { token })
+      const [before] = kept.body.generations
+      await publish({ name: 'turned', version: '2.0' })
+      const [newest] = (await daemon.call<Kept>('GET', `/distributions/${codename}/generations`, { token })).body.generations
+      const one = await client()
+      const seen = async (): Promise<readonly string[]> => {
+        expect(await one.refresh()).toMatchObject({ code: 0 })
+        return (await one.available()).filter(name => name.startsWith('turned'))
+      }
+      expect(await seen()).toEqual(['turned-1.0-1.x86_64', 'turned-2.0-1.x86_64'])
+      for (const [n, there] of [[before?.n, ['turned-1.0-1.x86_64']], [newest?.n, ['turned-1.0-1.x86_64', 'turned-2.0-1.x86_64']]] as const) {
+        const answer = await daemon.call('POST', `/distributions/${codename}/rollback`, { token, body: { generation: n } })
+        expect(answer, answer.text).toMatchObject({ status: 200 })
+        expect(await seen()).toEqual(there)
+      }
+    })
+
     test('and afterwards the verifier finds pool, database and tree in agreement', async () => {
       const address = daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl }
       const { out, err } = await run(process.execPath, [VERIFY, '--json'], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...address } })

@@ -56,12 +56,18 @@ function nativesLoad() {
   return node !== null && spawnSync(node, ['-e', `require('@napi-rs/lzma'); require('bcrypt')`], { cwd: ROOT, stdio: 'ignore' }).status === 0
 }
 
+function installUnder(node) {
+  console.error('Installing once more under Node 24, for what the older npm left out ...')
+  return npmCi(node)
+}
+
 /** Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether it is good now */
 export function installIfNeeded() {
   if (isInstalled() && nativesLoad()) return true
   console.error('Installing packages (npm ci) ...')
   // first whatever npm there is, which brings the runtime; then, where that was needed, npm again under that runtime
-  const done = (isInstalled() && findNode() !== null || npmCi(process.execPath)) && (nativesLoad() || npmCi(findNode() ?? process.execPath)) && nativesLoad()
+  const hasRuntime = isInstalled() && findNode() !== null || npmCi(process.execPath)
+  const done = hasRuntime && (nativesLoad() || installUnder(findNode() ?? process.execPath)) && nativesLoad()
   if (done) return true
   console.error('npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.')
   return false

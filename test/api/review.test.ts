@@ -163,7 +163,7 @@ describe('what touches one version in one distribution', () => {
       .toMatchObject({ status: 409, body: { detail: expect.stringContaining('jammy/amd64, noble/amd64') as string } })
     const address = `${daemon.url}/repos/pool/jammy/main/b/both/both_1.0_amd64.deb`
     expect((await fetch(address)).status).toBe(200)
-    expect(await ask('POST', '/security/packages/both/1.0/quarantine?distribution=jammy', { body: { reason: 'A customer called.' } }))
+    expect(await ask('POST', '/security/packages/both/1.0/quarantine?distribution=jammy', { body: { reason: 'A customer called' } }))
       .toMatchObject({ status: 200, body: { status: 'quarantined', previous_status: 'published', cve_status: 'blocked' } })
     expect((await fetch(address)).status).toBe(404)
     expect(await served()).not.toContain('both 1.0')
@@ -174,6 +174,9 @@ describe('what touches one version in one distribution', () => {
       .toMatchObject({ status: 200, body: { status: 'published' } })
     expect(await served()).toContain('both 1.0')
     expect(await actions('both')).toEqual(['SECURITY_DECISION mae', 'RESCAN mae', 'QUARANTINE mae', 'UPLOAD ann', 'UPLOAD ann'])
+    const { body: { items: said } } = await daemon.call<{ items: { action: string; detail: string }[] }>('GET', '/artifacts/audit/logs?package=both', { token: admin })
+    expect(said.flatMap(({ action, detail }) => ['SECURITY_DECISION', 'QUARANTINE'].includes(action) ? [detail] : []))
+      .toEqual(['approve: It was a false alarm. quarantined → published.', 'A customer called. published → quarantined.'])
   })
 
   test('a blocked package is in quarantine with its CVE, and is served only after an approval', async () => {

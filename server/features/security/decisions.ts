@@ -56,7 +56,11 @@ function follow(manifest: Manifest, wanted: State): State {
   return manifest.state
 }
 
-const moved = (from: State, to: State): string => from === to ? '' : ` ${from} → ${to}.`
+/** What somebody said, as a sentence, and where that moved the package. */
+function andMoved(said: string, from: State, to: State): string {
+  const sentence = /[.!?…]$/.test(said) ? said : `${said}.`
+  return from === to ? sentence : `${sentence} ${from} → ${to}.`
+}
 
 function describe({ decision, justification, cve, expires_at }: Decision): string {
   return `${decision}${cve === undefined ? '' : ` ${cve}`}${expires_at === undefined ? '' : ` until ${expires_at}`}: ${justification}`
@@ -72,7 +76,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     const state = first.cve === undefined ? transition(before.state, first.action)
       : follow(before, reconsider(noted, policyOf(settings.now()), now).state)
     const after = { ...noted, state, ...first.cve === undefined ? { decision: first } : {} }
-    const detail = `${made.map(describe).join(' ')}${moved(before.state, state)}`
+    const detail = andMoved(made.map(describe).join(' '), before.state, state)
     return { after, fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail } }
   }
 
@@ -126,7 +130,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
         // an approval does not outlive the quarantine: leaving it takes another
         return {
           after: { ...withoutStanding(before), state, changed_at: now, ...why === '' ? {} : { review: { ...before.review, held_for: why } } },
-          fact: { action: 'QUARANTINE', result: 'SUCCESS', detail: `${why === '' ? 'No reason given.' : why}${moved(before.state, state)}` },
+          fact: { action: 'QUARANTINE', result: 'SUCCESS', detail: andMoved(why === '' ? 'No reason given.' : why, before.state, state) },
         }
       })
     },

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { stubEngine, type StubScan } from '../support/stub-engine.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 
 // the stub replays what a test gives it: this is about what the service does with an engine, not about what grype finds
 const match = (id: string, severity: string, artifact: object): object => ({ vulnerability: { id, severity, namespace: 'ubuntu:distro:ubuntu:22.04', fix: { versions: [], state: 'not-fixed' } }, relatedVulnerabilities: [], artifact })
@@ -75,5 +76,15 @@ describe('a second engine on PATH', () => {
     expect((body.components as { name: string }[]).map(one => one.name)).toContain(name)
     const { body: vex } = await daemon.call('GET', '/sbom/export?distribution=jammy&format=openvex', { token })
     expect(JSON.stringify(vex)).toContain('Not reachable here.')
+  })
+  test('that alone saw what the policy blocks only holds it, where the embedded one knows the distribution', async () => {
+    const form = new FormData()
+    form.set('file', new Blob([new Uint8Array(osvZip(Array.from({ length: 150 }, (_, i) => osvRecord(`UBUNTU-CVE-2021-${20_000 + i}`, [['Ubuntu:22.04:LTS', `filler${i}`, '1']]))))]), 'all.zip')
+    expect(await daemon.call('POST', '/security/database', { token, form })).toMatchObject({ status: 200 })
+    await behave({ print: report(CONTROL, match('CVE-2026-1', 'Critical', { name: 'x', version: '1.0' })) })
+    const { name, ...answer } = await upload()
+    expect(answer).toMatchObject({ status: 'pending_review', cves: ['CVE-2026-1 grype'] })
+    const { body } = await daemon.call('GET', `/security/review-queue?q=${name}`, { token })
+    expect(body).toMatchObject({ packages: [{ name, reasons: [expect.stringContaining('what grype alone saw') as string] }] })
   })
 })

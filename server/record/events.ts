@@ -65,7 +65,8 @@ export function createEvents({ clock, kept = KEPT, shared = ALONE }: { readonly 
     for (const wake of waiting) wake()
     waiting.clear()
   }
-  shared.hear('events', event => add(event as LiveEvent))
+  // whoever else writes to the shared memory must not break every stream
+  shared.hear('events', event => { if (typeof event === 'object' && event !== null && 'data' in event && typeof event.data === 'object' && event.data !== null) add(event as LiveEvent) })
 
   return {
     emit: event => {

@@ -81,7 +81,10 @@ const BY_DISTRIBUTION = new Set([
 ])
 
 /** Limits a minute, as the specification's table says them. */
-const LIMITS: Record<string, number> = { 'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20, 'POST /distributions/init': 5, 'POST /distributions/promote': 5, 'POST /distributions/migrate': 5 }
+const LIMITS: Record<string, number> = {
+  'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20,
+  ...Object.fromEntries(Object.keys(api).filter(key => key.startsWith('POST /distributions/')).map(key => [key, 5])),
+}
 
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {

@@ -254,6 +254,7 @@ function values(): Row[] {
     ['files without modes', withoutTags(1030), /no modes/],
     ['files without sizes', withoutTags(1028), /no sizes/],
     ['a mode that says nothing', withTags(int16Tag(1030, Array.from({ length: files }, () => 0o644))), /mode 644/],
+    ['names of 65 MiB in one deep folder', withTags(stringsTag(1117, Array.from({ length: 17_000 }, (_, n) => `f${n}`)), int32Tag(1116, Array.from({ length: 17_000 }, () => 0)), stringsTag(1118, [`/${'d/'.repeat(2000)}`])), /names of its files have more than 64 MiB/],
     ['a folder with ..', withTags(stringsTag(1118, ['/usr/bin/', '/usr/../etc/'])), /with \.\./],
     ['a folder that is not absolute', withTags(stringsTag(1118, ['/usr/bin/', 'etc/'])), /begin and end with a slash/],
     ['a folder without its slash', withTags(stringsTag(1118, ['/usr/bin/', '/usr/share/odd'])), /begin and end with a slash/],

@@ -1,5 +1,6 @@
 import type { CpioFile } from '../../lib/cpio.ts'
 import { typeOfMode } from '../../lib/cpio.ts'
+import { createBarriers } from '../../lib/barriers.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import type { RpmHeader } from './header.ts'
 import { FILE_GHOST, TAG } from './tags.ts'
@@ -8,6 +9,8 @@ import { FILE_GHOST, TAG } from './tags.ts'
 export const MAX_FILES = 300_000
 export const PAYLOAD_BYTES = 8 * 2 ** 30
 const MAX_PATH = 4096
+/** Of all names together, which are kept in memory. Those of the largest texlive have 10 MiB. */
+const MAX_NAMES = 64 * 2 ** 20
 // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
 const CONTROL = /[\u0000-\u001f\u007f]/
 
@@ -44,6 +47,9 @@ function paths(header: RpmHeader): string[] {
   for (const folder of folders) {
     if (!folder.endsWith('/') || !folder.startsWith('/')) malformed(`the header: the folder ${quote(folder)} must begin and end with a slash`)
   }
+  // before they are put together: 300,000 names in one deep folder are small in the header, and a gigabyte in memory
+  const total = names.reduce((sum, name, i) => sum + name.length + (folders[indexes[i] ?? -1]?.length ?? 0), 0)
+  if (total > MAX_NAMES) malformed(`the header: the names of its files have more than ${printBytes(MAX_NAMES)} together, the most a package may have`)
   return names.map((name, i) => {
     const folder = folders[indexes[i] ?? -1]
     if (folder === undefined) return malformed(`the header: the file ${quote(name)} is in folder number ${indexes[i]}, there are ${folders.length}`)
@@ -66,15 +72,19 @@ function linkKeys(header: RpmHeader, rows: number): readonly string[] | undefine
   return inodes?.map((inode, i) => `${devices?.[i] ?? 0}:${inode}`)
 }
 
-/** A folder of a path may not be a symlink of the same package: files would be written somewhere else. */
-function mustNotGoThroughLinks(files: readonly HeaderFile[]): void {
-  const links = new Set(files.filter(({ mode }) => typeOfMode(mode) === 'symlink').map(({ name }) => name))
-  if (links.size === 0) return
+/** A folder of a path may not be a symlink of the same package: files would be written somewhere else. Nor may it be a file. */
+function mustStandInFolders(files: readonly HeaderFile[]): void {
+  const barriers = createBarriers()
+  const links = new Set<string>()
+  for (const { name, mode, isFolder } of files) {
+    if (!isFolder) barriers.add(name)
+    if (typeOfMode(mode) === 'symlink') links.add(name)
+  }
   for (const { name } of files) {
-    for (let slash = name.indexOf('/'); slash !== -1; slash = name.indexOf('/', slash + 1)) {
-      const above = name.slice(0, slash)
-      if (links.has(above)) malformed(`the header: ${quote(name)} would be written through ${quote(above)}, a symlink of the same package`)
-    }
+    const above = barriers.above(name)
+    if (above === undefined) continue
+    if (links.has(above)) malformed(`the header: ${quote(name)} would be written through ${quote(above)}, a symlink of the same package`)
+    malformed(`the header: ${quote(name)} lies below ${quote(above)}, which is no folder in the same package`)
   }
 }
 
@@ -109,6 +119,6 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
   const total = files.reduce((sum, { isGhost: ghost, packedSize }) => sum + (ghost ? 0 : packedSize), 0)
   if (total > PAYLOAD_BYTES) malformed(`the header lists files of ${total} bytes together, at most ${printBytes(PAYLOAD_BYTES)} are allowed`)
   for (const target of header.texts(TAG.filelinktos)) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
-  mustNotGoThroughLinks(files)
+  mustStandInFolders(files)
   return files
 }

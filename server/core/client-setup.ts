@@ -44,10 +44,11 @@ function apt({ codename, component, archs }: Distribution, { url }: ClientFacts)
 function rpm({ codename, label }: Distribution, { url, signedPackages = false }: ClientFacts): readonly ClientSetup[] {
   const line = `baseurl=${url}/repos/${codename}/$basearch/`
   const gpgcheck = signedPackages ? 1 : 0
+  const why = signedPackages ? '' : '# the signed index vouches for each package by its digest; gpgcheck=1 as well once signing.rpm_packages is on\n'
   const head = `[gatehouse]\nname=Gatehouse, ${label}\n${line}\nenabled=1\n`
   const key = `gpgkey=${url}/repos/gpg.key\n`
   const importKey = `sudo rpm --import ${url}/repos/gpg.key`
-  const dnf = { path: '/etc/yum.repos.d/gatehouse.repo', content: `${head}gpgcheck=${gpgcheck}\nrepo_gpgcheck=1\n${key}` }
+  const dnf = { path: '/etc/yum.repos.d/gatehouse.repo', content: `${head}${why}gpgcheck=${gpgcheck}\nrepo_gpgcheck=1\n${key}` }
   const zypp = { path: '/etc/zypp/repos.d/gatehouse.repo', content: `${head}autorefresh=1\ntype=rpm-md\ngpgcheck=1\nrepo_gpgcheck=1\npkg_gpgcheck=${gpgcheck}\n${key}` }
   const made = (manager: string, file: typeof dnf, refresh: string): ClientSetup =>
     ({ manager, line, refresh, files: [file], setup: [importKey, write(file.path, file.content), refresh] })

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import { SETTINGS, type SettingsValue } from '../settings/schema.ts'
 import { startSmtp, textOf, type SmtpOptions, type TestSmtp } from '../../test/support/smtp.ts'
 import { createTls, type TestTls } from '../../test/support/tls.ts'
-import { createMailer, parseAddress, type Mailer } from './mail.ts'
+import { createMailer, failureOf, parseAddress, type Mailer } from './mail.ts'
 
 let tls: TestTls
 beforeAll(async () => { tls = await createTls() })
@@ -115,3 +115,8 @@ test.each([
   ['a@example.org', { name: '', address: 'a@example.org' }], ['Ada L <a@example.org>', { name: 'Ada L', address: 'a@example.org' }], ['"Ada, L" <a@example.org>', { name: 'Ada, L', address: 'a@example.org' }],
   ['a', undefined], ['a@b, c@d', undefined], ['a@b@c', undefined], ['<a@b> <c@d>', undefined], ['', undefined],
 ])('%j is %j', (text, expected) => { expect(parseAddress(text)).toEqual(expected) })
+
+test('a server that does not speak TLS where it was expected is told in words, not in OpenSSL\'s', () => {
+  const error = new Error('40AD210F2E7F0000:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../deps/openssl/openssl/ssl/record/methods/tlsany_meth.c:77:')
+  expect(failureOf(error, { smtp_user: '', smtp_password: '' })).toBe('no TLS came about (wrong version number). Port 465 speaks TLS from the start, 587 and 25 after STARTTLS')
+})

@@ -70,7 +70,10 @@ async function transportOptions(email: EmailSettings, timeoutMs: number): Promis
 /** The failure in words, without the password in whatever form a server repeats it. */
 export function failureOf(error: unknown, { smtp_user: user, smtp_password: password }: Pick<EmailSettings, 'smtp_user' | 'smtp_password'>): string {
   const { message, code } = error as NodeJS.ErrnoException
-  const said = code === 'ETIMEDOUT' ? `it did not answer in time (${message})` : message
+  // what OpenSSL says names its own source files; the reason is the fourth of its fields
+  const tls = /error:[\dA-F]+:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1]
+  const said = code === 'ETIMEDOUT' ? `it did not answer in time (${message})`
+    : tls === undefined ? message : `no TLS came about (${tls}). Port 465 speaks TLS from the start, 587 and 25 after STARTTLS`
   const secrets = password === '' ? [] : [password, Buffer.from(password).toString('base64'), Buffer.from(`\0${user}\0${password}`).toString('base64')]
   const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), said)
   return clean.replace(/\s+/g, ' ').slice(0, 300).replace(/\.$/, '')

@@ -89,6 +89,14 @@ test('damage leaves the old data live and nothing behind', async () => {
   }
   expect([await currentGeneration(createPlace({ security })), await ids('debian-12', 'a', '1'), (await readdir(createPlace({ security }).folder)).sort()]).toEqual([1, ['CVE-2026-10001'], ['1', 'current']])
 })
+test('a small zip that unpacks to hundreds of megabytes is refused', async () => {
+  await expect(load([await file(buildZip(Array.from({ length: 6 }, (_, n) => ({ name: `${n}.json`, body: `{"id": "x", "details": "${' '.repeat(15 * 2 ** 20)}"}` }))), 'all.zip')])).rejects.toThrow('unpacks to more than allowed')
+  expect(await currentGeneration(createPlace({ security }))).toBeUndefined()
+})
+test('a record of a hundred thousand brackets is one that says nothing', async () => {
+  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  expect(await load([await file(`{"id": "CVE-2026-10001", "modified": "2026-01-01T00:00:00Z", "affected": ${nested}}`, 'a.json')])).toMatchObject({ sources: [{ records: 1, rows: 0, skipped: { no_package: 1 } }] })
+})
 test('records that are no JSON or break the schema are counted, the others load', async () => {
   const { sources } = await load([await file(buildZip([{ name: 'a.json', body: '{"id": broken' }, { name: 'b.json', body: '{"id": 5}' }, { name: 'c.json', body: JSON.stringify(debian('DEBIAN-CVE-2026-10001', 'a', '2')) }, { name: 'README.md', body: 'hello' }]), 'all.zip')])
   expect(sources).toMatchObject([{ name: 'osv/Debian', records: 1, rows: 1, skipped: { malformed: 2 } }])

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { readZip } from '../../lib/zip.ts'
@@ -36,6 +37,9 @@ export interface ImportJob {
 }
 
 const OSV_LIMITS = { what: 'the zip', maxEntries: 2_000_000, maxEntryBytes: 32 * 2 ** 20, maxTotalBytes: 32 * 2 ** 30 }
+/** Advisories pack to a fifth or a tenth; what unpacks to more than this many times its size is a bomb. */
+const MOST_RATIO = 60
+const MOST_AT_ONCE = 64 * 2 ** 20
 const MOST_JSON = 64 * 2 ** 20
 
 async function readJson(path: string, { compression }: Recognised): Promise<unknown> {
@@ -125,13 +129,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   let name = /(?:^|\/)osv\/([^/]+)\/all\.zip$/i.exec(file.label)?.[1]
   let newest = ''
   let records = 0
-  const take = (bytes: Buffer): void => {
-    let value: unknown
-    try {
-      value = JSON.parse(bytes.toString('utf8'))
-    } catch {
-      return tables.skip('malformed')
-    }
+  const take = (value: unknown): void => {
     name ??= firstEcosystem(value)
     const read = readOsvRecord(value, { source: `osv/${name ?? 'mixed'}`, orders, sink: tables })
     if (read === undefined) return
@@ -139,12 +137,18 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
     if (read.modified !== undefined && read.modified > newest) newest = read.modified
     run.ids.set(read.id, read.modified ?? '')
   }
-  if (file.is.kind === 'osv-record') take(Buffer.from(JSON.stringify(await readJson(file.path, file.is))))
+  if (file.is.kind === 'osv-record') take(await readJson(file.path, file.is))
   else {
-    await readZip(file.path, OSV_LIMITS, (entry, bytes) => {
+    const maxTotalBytes = Math.min(OSV_LIMITS.maxTotalBytes, MOST_AT_ONCE + MOST_RATIO * (await stat(file.path)).size)
+    await readZip(file.path, { ...OSV_LIMITS, maxTotalBytes }, (entry, bytes) => {
       // what else a zip holds, such as an index of it, is no record
       if (!entry.endsWith('.json') || !/^\s*\{/.test(bytes.toString('utf8', 0, 64)) || !bytes.includes('"id"')) return
-      take(bytes)
+      try {
+        take(JSON.parse(bytes.toString('utf8')))
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        tables.skip('malformed')
+      }
     })
   }
   if (records === 0) malformed(`${quote(file.label)} holds no OSV record`)

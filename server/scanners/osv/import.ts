@@ -40,9 +40,11 @@ async function sha256(path: string): Promise<string> {
 
 /** A process that cannot be mistaken for a later one of the same number: its id and when it was started, or undefined when it is gone. */
 async function processMark(pid: number | 'self'): Promise<string | undefined> {
-  // the 20th word behind the name, which stands in parentheses and may hold anything (proc_pid_stat(5))
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  return stat === undefined ? undefined : `${pid === 'self' ? process.pid : pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`
+  // the state and the 20th word behind the name, which stands in parentheses and may hold anything (proc_pid_stat(5))
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  // one that was killed and that nobody has waited for is listed on, and does nothing any more
+  return stat === '' || /^[ZX]/.test(words[0] ?? '') ? undefined : `${pid === 'self' ? process.pid : pid} ${words[19] ?? ''}`
 }
 
 /** Takes the one right to import; a lock whose process is gone is nobody's. @throws ImportRunning */

@@ -34,6 +34,12 @@ export function when(iso: string, now = new Date()): string {
   const age = midnight - date.getTime()
   if (age <= 0) return CLOCK.format(date)
   if (age < 6 * 86_400_000) return WEEKDAY.format(date)
+  return day(iso, now)
+}
+
+/** `21 Aug`, `21 Aug 2025`: for what has a day and no hour. */
+export function day(iso: string, now = new Date()): string {
+  const date = new Date(iso)
   return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DAY_YEAR.format(date)
 }
 

@@ -63,6 +63,7 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
 
     await heading('Which distributions do you serve?').waitFor()
     expect(await axeProblems(page)).toEqual([])
+    for (const format of ['RPM', 'APK']) await page.getByRole('button', { name: `None of ${format}` }).click()
     for (const codename of ['noble', 'focal', 'bookworm']) await page.getByRole('checkbox', { name: codename }).uncheck()
     await page.getByRole('button', { name: 'Create 1 repository' }).click()
     await heading('Gatehouse is ready').waitFor({ timeout: 90_000 }) // a large prime is found when it is found

@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb } from '../support/packages.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
+import { axeProblems, dropFiles, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+
+const PASSWORD = 'Harbour-Lantern-88'
+const JAMMY = 'Ubuntu:22.04:LTS'
+const CVE = 'CVE-2026-4711'
+/** Enough of a distribution that it counts as one, and one hole in openssh. */
+const ADVISORIES = osvZip([
+  ...Array.from({ length: 150 }, (_, n) => osvRecord(`UBUNTU-CVE-${2020 + n % 5}-${20_000 + n}`, [[JAMMY, `filler${n}`, '1']])),
+  osvRecord(`UBUNTU-${CVE}`, [[JAMMY, 'openssh', '1:9.9']], { summary: 'A race before the login.', severity: [{ type: 'Ubuntu', score: 'high' }] }),
+])
+
+describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', () => {
+  let daemon: Daemon
+  let browser: Browser
+  let admin: string
+  let page: Page
+  let complaints: string[]
+  let close: () => Promise<void>
+
+  beforeAll(async () => {
+    browser = await launch()
+    daemon = await startDaemon()
+    admin = await daemon.setupAdmin()
+    await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
+    await daemon.call('POST', '/auth/users', { token: admin, body: { username: 'mae', password: PASSWORD, role: 'maintainer' } })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.close()
+  })
+  beforeEach(async () => {
+    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
+    page = opened.page
+    complaints = opened.complaints
+    close = () => opened.context.close()
+  })
+  afterEach(async () => {
+    await close()
+    expect(complaints).toEqual([])
+  })
+
+  async function signIn(at: string, name: string = ADMIN.username, password: string = ADMIN.password): Promise<void> {
+    await page.goto(`${daemon.url}/${at}`)
+    await page.getByLabel('User name').fill(name)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await page.locator('.bar h1').waitFor()
+  }
+  const isFine = async (): Promise<void> => { expect([await axeProblems(page), await tooWide(page)]).toEqual([[], 0]) }
+  const imports = () => page.getByRole('list', { name: 'Imports' }).getByRole('listitem')
+
+  test('without data nothing is called clean; a broken file is refused with its reason, a real one is loaded and covers its distribution', async () => {
+    await signIn('#/engines')
+    await page.getByText('No vulnerability data are loaded.').waitFor()
+    await isFine()
+    await dropFiles(page, 'body', [{ name: 'holiday.zip', bytes: Buffer.from('no archive') }, { name: 'all.zip', bytes: ADVISORIES }])
+    await imports().filter({ hasText: 'holiday.zip' }).getByRole('button', { name: 'Try again' }).waitFor()
+    await imports().filter({ hasText: 'all.zip' }).getByText('151 records').waitFor()
+    await page.getByRole('row', { name: /^jammy/ }).getByText('Covered', { exact: true }).waitFor()
+    await page.getByRole('row', { name: /^noble/ }).getByText('Not covered').waitFor()
+    expect(await page.getByText('No vulnerability data are loaded.').count()).toBe(0)
+    await isFine()
+    await dropFiles(page, 'body', [{ name: 'again.zip', bytes: ADVISORIES }])
+    await imports().filter({ hasText: 'again.zip' }).getByText(/Nothing new|151 records/).waitFor()
+  })
+
+  test('what is known against an upload is found by vulnerability and by package, and leads to the decision', async () => {
+    await daemon.upload(await buildDeb({ name: 'openssh-server', version: '1:8.9', fields: { Source: 'openssh' } }), { token: admin })
+    await signIn('#/vulnerabilities', 'mae', PASSWORD)
+    await page.getByRole('link', { name: CVE }).click()
+    const drawer = page.getByRole('complementary', { name: CVE })
+    await drawer.getByText('A race before the login.').waitFor()
+    await drawer.getByText('1:9.9', { exact: true }).waitFor()
+    await isFine()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Known exploited' }).click()
+    await page.getByText('Nothing matches').waitFor()
+    await page.getByRole('button', { name: 'Clear the filter' }).click()
+    await page.getByRole('button', { name: 'By package' }).click()
+    await isFine()
+    await page.getByRole('link', { name: 'openssh-server' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Review queue' }).waitFor()
+    await page.getByRole('checkbox', { name: `Decide about ${CVE}` }).waitFor()
+  })
+
+  test('the report for an auditor and the bill of materials are saved as files', async () => {
+    await signIn('#/vulnerabilities')
+    const save = async (what: string): Promise<{ readonly name: string; readonly text: string }> => {
+      await page.getByRole('button', { name: 'Export' }).click()
+      await page.getByLabel('What', { exact: true }).selectOption(what)
+      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save the file' }).click()])
+      return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+    }
+    const report = await save('report-html')
+    expect(report.name).toMatch(/\.html$/)
+    expect(report.text).toContain(CVE)
+    expect(JSON.parse((await save('openvex')).text)).toHaveProperty('@context')
+  })
+
+  test('only an admin loads data; a maintainer reads what is loaded', async () => {
+    await signIn('#/engines', 'mae', PASSWORD)
+    await page.getByRole('row', { name: /^jammy/ }).waitFor()
+    await page.getByText('Needs admin. You are maintainer.').first().waitFor()
+    await dropFiles(page, 'body', [{ name: 'all.zip', bytes: ADVISORIES }])
+    expect(await imports().count()).toBe(0)
+  })
+})

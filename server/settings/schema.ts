@@ -138,7 +138,7 @@ export const SETTINGS = Type.Object({
     sha256_check: bool(true, 'Compare the SHA-256 of what arrived with what the sender said.'),
     clamav_scan: bool(true, 'Scan for malware.'),
     grype_scan: bool(true, 'Look for known vulnerabilities.'),
-    grype_fail_on: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'critical', 'Severity from which a scan by grype alone fails.'),
+    grype_fail_on: choice(['critical', 'high', 'medium', 'low', 'negligible'], 'critical', 'Kept for clients that set it, and decides nothing: cve_policy says what happens at each severity, and grype is never given a threshold of its own.'),
     max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
     vuln_data_max_age_days: int(14, [1, 3_650], 'From this age on vulnerability data are too old to be believed, and the silence of their engine is no answer.', 'd'),
     on_scanner_unavailable: choice(['hold', 'warn'], 'hold', 'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.'),

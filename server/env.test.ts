@@ -13,6 +13,11 @@ function problemsOf(vars: Record<string, string>): readonly string[] {
 }
 
 describe('the environment', () => {
+  test('in production the key of the stored secrets is missed aloud', () => {
+    const secrets = { ENV: 'production', JWT_SECRET_KEY: 'k'.repeat(16) + '0123456789abcdefgh', WEBHOOK_SECRET: 'w'.repeat(12) + '0123456789abcdefgh', LICENSE_VENDOR_SECRET: 'l'.repeat(12) + '0123456789abcdefgh' }
+    expect(readEnv(secrets, '/').warnings).toEqual([expect.stringContaining('SETTINGS_ENCRYPTION_KEY is not set')])
+  })
+
   test('an empty one is a development machine with everything below ./var/repos', () => {
     expect(readEnv({}, '/here')).toMatchObject({ production: false, host: '127.0.0.1', port: 8000, reposRoot: '/here/var/repos', repoFormat: 'all', edition: 'enterprise', jwtMinutes: 60, warnings: [] })
     expect(readEnv({ ENV: 'production', ...STRONG }, '/here').reposRoot).toBe('/repos')

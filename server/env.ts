@@ -138,6 +138,15 @@ function findProblems(values: ReadonlyMap<string, string>, production: boolean):
   return problems
 }
 
+/** What does not stop the start and should be known. */
+function warningsOf(values: ReadonlyMap<string, string>, production: boolean): string[] {
+  const format = values.get('REPO_FORMAT')
+  return [
+    ...format === undefined || FORMATS.includes(format) ? [] : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${FORMATS.join(', ')}.`],
+    ...!production || values.has('SETTINGS_ENCRYPTION_KEY') ? [] : ['SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it.'],
+  ]
+}
+
 const FORMATS = ['apt', 'rpm', 'apk', 'both', 'all']
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').map(part => part.trim()).filter(part => part !== '')
 
@@ -170,6 +179,6 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     version: text('APP_VERSION'), edition: text('EDITION') === 'community' ? 'community' : 'enterprise',
     clamd: socket !== undefined ? { socket } : clamdHost !== undefined ? { host: clamdHost, port: Number(text('CLAMD_PORT')) } : undefined,
     aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native', logLevel: text('LOG_LEVEL'), searchPath: text('PATH'),
-    warnings: FORMATS.includes(format) ? [] : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${FORMATS.join(', ')}.`],
+    warnings: warningsOf(given, production),
   })
 }

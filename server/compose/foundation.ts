@@ -50,7 +50,6 @@ export async function layFoundation(env: Env, log: Log) {
   const unlock = await lockRoot(layout.root)
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
-  if (env.production && env.settingsKey === undefined) log.warn('SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it')
   const { db, embedded } = await openDatabase(env, layout, log)
   const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
   const threads = createDigestThreads({ threads: 1 })

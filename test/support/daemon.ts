@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
+import { DAEMON_ENV, DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
 import { createDb } from '../../server/db/db.ts'
 
 export interface DaemonOptions {
@@ -91,7 +91,7 @@ interface Running { readonly child: ChildProcess; readonly url: string; readonly
 
 /** @throws with the end of its log when it ends before it is ready */
 async function launch(entry: string, env: Record<string, string>): Promise<Running> {
-  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], { env: { ...DAEMON_ENV, ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
   const url = await new Promise<string>((resolve, reject) => {

@@ -12,6 +12,7 @@ export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
 /** What one engine answered, for the record: how far it could be believed, and which program it was. */
 export interface EngineRecord {
   readonly id: string
+  /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` where it did not answer. */
   readonly coverage: string
   readonly said: string
   readonly findings: number

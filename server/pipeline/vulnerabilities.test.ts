@@ -55,7 +55,7 @@ describe('several engines', () => {
     const grype: VulnerabilityScanner = { ...engine('grype', 'covered'), scan: async () => ({ coverage: 'covered', said: 'grype covered.', findings: [finding('CVE-1')], binary }) }
     expect((await judge([engine('osv', 'no_data'), grype, engine('trivy', 'fails')])).report.engines).toEqual([
       { id: 'osv', coverage: 'no_data', said: 'osv no_data.', findings: 0 }, { id: 'grype', coverage: 'covered', said: 'grype covered.', findings: 1, binary },
-      { id: 'trivy', coverage: 'unavailable', said: 'trivy does not answer: it hangs.', findings: 0 },
+      { id: 'trivy', coverage: 'failed', said: 'trivy does not answer: it hangs.', findings: 0 },
     ])
   })
 })

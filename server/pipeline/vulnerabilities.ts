@@ -42,7 +42,7 @@ function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
 }
 
 const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecord =>
-  ({ id, coverage, said, findings: findings.length, ...binary === undefined ? {} : { binary } })
+  ({ id, coverage: coverage === 'unavailable' ? 'failed' : coverage, said, findings: findings.length, ...binary === undefined ? {} : { binary } })
 
 function reportOf(answers: readonly Answer[], findings: readonly Finding[], subject: Pick<Subject, 'settings' | 'again'>): Report {
   const coverage = coverageOf(answers)

@@ -16,7 +16,7 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Events } from '../record/events.ts'
-import { deleteManifest, findManifest, findRival, insertManifest, lockManifest, lockOutRivals, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
+import { deleteManifest, findManifest, findRival, insertManifest, isFrozen, lockManifest, lockOutRivals, markDirty, refreshArtifact, updateManifest, whereBlobBelongs } from './store.ts'
 
 /** Who did it and from where, for the audit line. */
 export interface Actor { readonly name: string; readonly ip?: string }
@@ -49,7 +49,7 @@ export interface Changed {
   /** `already`: nothing was changed; the same bytes were admitted before, or a review or an `unless` left everything as it is. */
   readonly outcome: 'created' | 'already' | 'changed' | 'deleted'
   readonly manifest: Manifest
-  /** Resolves true when the published tree says what the database says; false after `timeoutMs` or a failed publication. */
+  /** Resolves true when the published tree says what the database says; false after `timeoutMs`, a failed publication, or while the distribution is rolled back. */
   settled(timeoutMs: number): Promise<boolean>
 }
 
@@ -105,6 +105,8 @@ const aboutWhom = (ref: PackageRef, actor: Actor): Pick<AuditFact, 'user' | 'pac
   ({ user: actor.name, package: ref.name, version: ref.version, distribution: ref.codename, ...(actor.ip === undefined ? {} : { ip: actor.ip }) })
 
 const printSigned = ({ signed, blob }: Manifest): string => signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${blob.sha256}`
+
+const entersTree = (outcome: Changed['outcome'], { state }: Manifest): boolean => outcome !== 'deleted' && isServed(state)
 
 function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest | undefined, after: Manifest | undefined, actor: Actor): AuditFact {
   const { ref } = (after ?? before) as Manifest
@@ -236,7 +238,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
       }
       return {
         outcome, manifest,
-        settled: timeoutMs => ask === undefined ? Promise.resolve(true) : outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs),
+        settled: async timeoutMs => ask === undefined
+          || await outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs) && !(entersTree(outcome, manifest) && await isFrozen(db, manifest.ref.codename)),
       }
     },
     settleBlob: digest => blobLock.run(digest, async () => {

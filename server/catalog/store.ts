@@ -103,6 +103,11 @@ export async function markDirty(tx: Queryable, codename: string, name: string): 
   await tx.query('insert into publish_dirty (codename, name) values ($1, $2)', [codename, name])
 }
 
+/** Whether clients are kept at an earlier generation, so that what is newly published waits until the distribution goes forward. */
+export async function isFrozen(db: Queryable, codename: string): Promise<boolean> {
+  return await db.first('select 1 from distribution where codename = $1 and frozen_to is not null', [codename]) !== undefined
+}
+
 /** Where the bytes must lie: in the pool while anything may serve them, in quarantine while only refused packages have them. */
 export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {
   const rows = await db.query<{ kept: boolean }>(`select distinct state in ('published', 'pending_review') as kept from package where sha256 = $1`, [sha256])

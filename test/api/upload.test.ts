@@ -225,9 +225,25 @@ describe('an upload over HTTP', () => {
     expect(await daemon.call('GET', '/health/ready')).toMatchObject({ status: 200, body: { ready: true } })
   })
 
+  test('into a distribution that is rolled back says that no index names it yet, until the distribution goes forward', async () => {
+    interface Kept { readonly generations: readonly { readonly n: number }[] }
+    const named = async (name: string): Promise<boolean> => (await readServedTree(daemon.url, 'jammy')).packages.some(({ Package }) => Package === name)
+    expect((await daemon.upload(await buildDeb({ name: 'before-rollback', version: '1' }), { token })).body).not.toHaveProperty('indexed')
+    const { body: { generations: kept } } = await daemon.call<Kept & Record<string, unknown>>('GET', '/distributions/jammy/generations', { token })
+    const [newest = 0, earlier = 0] = kept.map(({ n }) => n).sort((a, b) => b - a)
+    const back = await daemon.call('POST', '/distributions/jammy/rollback', { token, body: { generation: earlier } })
+    expect(back, back.text).toMatchObject({ status: 200 })
+    const late = await daemon.upload(await buildDeb({ name: 'while-back', version: '1' }), { token })
+    expect(late).toMatchObject({ status: 201, body: { status: 'published', indexed: false } })
+    expect(await named('while-back')).toBe(false)
+    const forward = await daemon.call('POST', '/distributions/jammy/rollback', { token, body: { generation: newest } })
+    expect(forward, forward.text).toMatchObject({ status: 200 })
+    expect([await named('before-rollback'), await named('while-back')]).toEqual([true, true])
+  })
+
   test('that is under way when SIGTERM comes is answered, published, and the exit code is 0', async () => {
     const answers = Promise.all(Array.from({ length: 4 }, async (_, number) => {
-      const content = await buildDeb({ name: `leaving-${number}`, version: '1', files: { 'usr/share/l': randomBytes(200_000) } })
+      const content = await buildDeb({ name: `leaving-${number}`, version: '1', files: { 'usr/share/l': randomBytes(2_000_000) } })
       return daemon.upload(content, { token }).catch(() => undefined)
     }))
     await expect.poll(async () => (await readdir(join(daemon.root, 'incoming'))).length, { interval: 2 }).toBeGreaterThan(0)

@@ -55,7 +55,7 @@ export function stepEvent(report: Report): StreamEvent {
 export function publishEvent(reply: UploadReply): StreamEvent {
   if (reply.status !== 'published') return { data: { step: 'publish', status: 'skipped', message: `The package is ${reply.state}, so the index does not name it.` } }
   return reply.indexed === false
-    ? { data: { step: 'publish', status: 'warning', message: 'The index is not written yet. It will follow.' } }
+    ? { data: { step: 'publish', status: 'warning', message: 'The index does not name it yet. It follows, or when a distribution that is rolled back goes forward again.' } }
     : { data: { step: 'publish', status: 'passed', message: `${reply.distribution} names it.` } }
 }
 

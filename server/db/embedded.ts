@@ -4,6 +4,7 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rename,
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { processFacts } from '../lib/process.ts'
 import { createDb } from './db.ts'
 
 /** The PostgreSQL that runs when no DATABASE_URL is set: a unix socket only, gone with this process. */
@@ -108,7 +109,7 @@ async function findRunning(folder: string): Promise<number | undefined> {
   const pid = Number((await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n', 1)[0])
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
   const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
-  if (exe === undefined) return pid // not readable for us: believe it
+  if (exe === undefined) return (await processFacts(pid))?.defunct === true ? undefined : pid // not readable for us: believe it
   // a server works in its data folder; a number that came to another PostgreSQL meanwhile shows another one
   return basename(exe).startsWith('postgres') && await readlink(`/proc/${pid}/cwd`).catch(() => undefined) === await realpath(folder) ? pid : undefined
 }

@@ -1,16 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { processFacts } from '../lib/process.ts'
 
-/** Who runs on a folder. `begun` tells a process from another one that got its number later. */
+/** Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no /proc. */
 interface Holder { readonly pid: number; readonly host: string; readonly begun: string }
-
-/** When a process began, in ticks since the machine did; empty where there is no /proc. Source: proc(5), `/proc/[pid]/stat`, field 22. */
-async function begunAt(pid: number): Promise<string> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // the name of the program stands in parentheses and may hold anything
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-}
 
 function exists(pid: number): boolean {
   try {
@@ -23,7 +17,9 @@ function exists(pid: number): boolean {
 
 /** A process of another machine cannot be asked, and a container is another machine after each start: it is believed to be gone. */
 async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
-  return host === hostname() && pid !== process.pid && exists(pid) && (begun === '' || begun === await begunAt(pid))
+  if (host !== hostname() || pid === process.pid || !exists(pid)) return false
+  const now = await processFacts(pid)
+  return begun === '' || now?.begun === begun && !now.defunct
 }
 
 async function readHolder(path: string): Promise<Holder | undefined> {
@@ -43,7 +39,7 @@ async function readHolder(path: string): Promise<Holder | undefined> {
  */
 export async function lockRoot(root: string): Promise<() => Promise<void>> {
   const path = join(root, '.running')
-  const mine = JSON.stringify({ pid: process.pid, host: hostname(), begun: await begunAt(process.pid) } satisfies Holder)
+  const mine = JSON.stringify({ pid: process.pid, host: hostname(), begun: (await processFacts(process.pid))?.begun ?? '' } satisfies Holder)
   for (;;) {
     try {
       await writeFile(path, mine, { flag: 'wx', mode: 0o640 })

@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { swapLink } from '../../lib/atomic.ts'
 import { malformed } from '../../lib/limited.ts'
+import { processFacts } from '../../lib/process.ts'
 import { unpackBundle, type UnpackedBundle } from './bundle.ts'
 import { readMeta, type Meta, type SourceFacts } from './meta.ts'
 import type { Orders } from './orders.ts'
@@ -38,13 +39,10 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** A process that cannot be mistaken for a later one of the same number: its id and when it was started, or undefined when it is gone. */
-async function processMark(pid: number | 'self'): Promise<string | undefined> {
-  // the state and the 20th word behind the name, which stands in parentheses and may hold anything (proc_pid_stat(5))
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // one that was killed and that nobody has waited for is listed on, and does nothing any more
-  return stat === '' || /^[ZX]/.test(words[0] ?? '') ? undefined : `${pid === 'self' ? process.pid : pid} ${words[19] ?? ''}`
+/** A process that cannot be mistaken for a later one of the same number, or undefined when it is gone. */
+async function processMark(pid: number): Promise<string | undefined> {
+  const facts = await processFacts(pid)
+  return facts === undefined || facts.defunct ? undefined : `${pid} ${facts.begun}`
 }
 
 /** Takes the one right to import; a lock whose process is gone is nobody's. @throws ImportRunning */
@@ -53,7 +51,7 @@ async function takeLock(place: Place): Promise<() => Promise<void>> {
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
       const handle = await open(place.lock, 'wx')
-      await handle.writeFile(await processMark('self') ?? String(process.pid))
+      await handle.writeFile(await processMark(process.pid) ?? String(process.pid))
       await handle.close()
       return () => rm(place.lock, { force: true })
     } catch (error) {

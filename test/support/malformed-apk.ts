@@ -2,11 +2,7 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { apkParts, buildApk, cutTar, gz, packApk, pkginfoText, posixTar, sha256Hex, type ApkSpec } from './packages-apk.ts'
 import { pax, tarEntry, type TarSpec } from './packages.ts'
-
-/** A package that must be refused, and what the refusal has to say. */
-export interface MalformedApk { readonly name: string; readonly bytes: Buffer; readonly why: RegExp }
-/** A package that is unusual and valid: apk reads it. */
-export interface OddApk { readonly name: string; readonly bytes: Buffer; readonly files: readonly string[] }
+import type { MalformedPackage, OddPackage } from './malformed-suite.ts'
 
 type Row = readonly [name: string, bytes: Buffer, why: RegExp]
 
@@ -235,12 +231,12 @@ function fields(): Row[] {
 }
 
 /** Every way we know to build a wrong .apk. Takes about a second: one of them has 300,001 entries. */
-export function malformedApks(): MalformedApk[] {
+export function malformedApks(): MalformedPackage[] {
   return [structure(), signatures(), controls(), names(), tars(), fields()].flat().map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 
 /** Unusual packages that apk reads and that must be taken. */
-export async function oddApks(): Promise<OddApk[]> {
+export async function oddApks(): Promise<OddPackage[]> {
   const long = `usr/share/${'long-name-'.repeat(12)}/file`
   const named = Buffer.concat([gz(parts.control).subarray(0, 3), Buffer.from([8]), gz(parts.control).subarray(4, 10), Buffer.from('control.tar\0'), gz(parts.control).subarray(10), gz(parts.data)])
   const rows: readonly (readonly [string, Buffer, readonly string[]])[] = [

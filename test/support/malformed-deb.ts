@@ -2,11 +2,7 @@
 import { crc32 } from 'node:zlib'
 import type { ArSpec, DebSpec, PackageCompression, TarSpec } from './packages.ts'
 import { ar, buildDeb, compress, controlText, debParts, packDeb, pax, tar, tarEntry } from './packages.ts'
-
-/** A package that must be refused, and what the refusal has to say. */
-export interface MalformedDeb { readonly name: string; readonly bytes: Buffer; readonly why: RegExp }
-/** A package that is unusual and valid: dpkg-deb reads it. */
-export interface OddDeb { readonly name: string; readonly bytes: Buffer; readonly files: readonly string[] }
+import type { MalformedPackage, OddPackage } from './malformed-suite.ts'
 
 type Row = readonly [name: string, bytes: Buffer, why: RegExp]
 
@@ -325,13 +321,13 @@ async function values(): Promise<Row[]> {
 }
 
 /** Every way we know to build a wrong .deb. Takes about a second: one of them has 300,001 entries. */
-export async function malformedDebs(): Promise<MalformedDeb[]> {
+export async function malformedDebs(): Promise<MalformedPackage[]> {
   const rows = (await Promise.all([structure(), compression(), names(), tars(), fields(), values()])).flat()
   return rows.map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 
 /** Unusual packages that dpkg-deb reads and that must be taken. */
-export async function oddDebs(): Promise<OddDeb[]> {
+export async function oddDebs(): Promise<OddPackage[]> {
   const { binary, control, data } = await members()
   const long = `usr/share/${'long-name-'.repeat(12)}/file`
   const joined = Buffer.concat([await compress(parts.data.subarray(0, 700), 'gz'), await compress(parts.data.subarray(700), 'gz')])

@@ -1,16 +1,12 @@
 // A table of packages, so longer than other files.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import type { MalformedPackage, OddPackage } from './malformed-suite.ts'
 import type { CpioSpec, RpmCompression, RpmParts, RpmSpec, RpmTag } from './packages-rpm.ts'
 import {
   CPIO_END, RPM_COMPRESSIONS, binTag, buildRpm, compressPayload, cpioEntry, encodeHeader, headerIntro, i18nTag, indexEntry, int16Tag, int32Tag, int64Tag, packRpm, rpmParts, signatureHeader,
   stringTag, stringsTag,
 } from './packages-rpm.ts'
-
-/** A package that must be refused, and what the refusal has to say. */
-export interface MalformedRpm { readonly name: string; readonly bytes: Buffer; readonly why: RegExp }
-/** A package that is unusual and valid: rpm reads it. */
-export interface OddRpm { readonly name: string; readonly bytes: Buffer; readonly files: readonly string[] }
 
 type Row = readonly [name: string, bytes: Buffer, why: RegExp]
 
@@ -375,13 +371,13 @@ async function counts(): Promise<Row[]> {
 }
 
 /** Every way we know to build a wrong .rpm. Takes about a second. */
-export async function malformedRpms(): Promise<MalformedRpm[]> {
+export async function malformedRpms(): Promise<MalformedPackage[]> {
   const rows = [...outside(), ...index(), ...digests(), ...values(), ...await payloads(), ...await compression(), ...await counts()]
   return rows.map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 
 /** Unusual packages that rpm reads and that must be taken. All of them are `odd 1.0-1`. */
-export async function oddRpms(): Promise<OddRpm[]> {
+export async function oddRpms(): Promise<OddPackage[]> {
   const files = ['usr/bin/odd', 'usr/share/odd/a', 'usr/share/odd/b']
   const old = encodeHeader(without(5092, 5093, 5097), 63)
   const absolute = ['/usr/bin/odd', '/usr/share/odd/a', '/usr/share/odd/b']

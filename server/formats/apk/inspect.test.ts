@@ -1,13 +1,13 @@
 import { createHash, createVerify, generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkPackage, splitMembers } from '../../../test/support/apk.ts'
 import { malformedApks, oddApks } from '../../../test/support/malformed-apk.ts'
+import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
 import { apkParts, buildApk, gz, packApk } from '../../../test/support/packages-apk.ts'
 import { EICAR, spoolBytes } from '../../../test/support/packages.ts'
-import { isRefusal } from '../../core/errors.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 
@@ -16,49 +16,13 @@ beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'apk-inspect-')) }
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const signal = new AbortController().signal
-const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
 
-const whyOf = async (bytes: Buffer): Promise<string> => {
-  const file = await spoolBytes(folder, 'x.apk', bytes)
-  try {
-    await inspect(file, signal)
-    return 'it was accepted'
-  } catch (error) {
-    if (!isRefusal(error, 'bad_package')) throw error
-    return String(error.facts['why'])
-  } finally {
-    await file.discard()
-  }
-}
-
-const malformed = malformedApks()
-const odd = await oddApks()
-
-describe('a malformed package is refused and the reason names thing and rule', () => {
-  test.each(malformed.map(({ name, bytes, why }) => [name, bytes, why] as const))('%s', async (_, bytes, why) => {
-    expect(await whyOf(bytes)).toMatch(why)
-  })
-
-  test('there are more than 100 of them, each its own', () => {
-    expect(new Set(malformed.map(({ name }) => name)).size).toBe(malformed.length)
-    expect(malformed.length).toBeGreaterThan(100)
-  })
-
-  test('no refusal leaves a file open', async () => {
-    const before = await openFiles()
-    for (const { bytes } of malformed.filter(({ bytes }) => bytes.length < 10_000)) await whyOf(bytes)
-    expect(await openFiles()).toBeLessThanOrEqual(before)
-  })
-})
-
-describe('an unusual package that apk reads is accepted', () => {
-  test.each(odd.map(({ name, bytes, files }) => [name, bytes, files] as const))('%s', async (_, bytes, files) => {
-    const file = await spoolBytes(folder, 'x.apk', bytes)
-    const found = await inspect(file, signal)
-    expect(found.identity).toEqual({ format: 'apk', name: 'odd', version: '1.0-r1', arch: 'x86_64' })
-    expect(found.files).toEqual(files)
-    expect(checkPackage(bytes, { C: found.facts.checksum, P: 'odd', V: '1.0-r1', S: String(bytes.length) }).filter(one => !/datahash/.test(one))).toEqual([])
-  })
+malformedSuite({
+  inspect, malformed: malformedApks(), odd: await oddApks(),
+  proveOdd: ({ identity, facts: { checksum } }, bytes) => {
+    expect(identity).toEqual({ format: 'apk', name: 'odd', version: '1.0-r1', arch: 'x86_64' })
+    expect(checkPackage(bytes, { C: checksum, P: 'odd', V: '1.0-r1', S: String(bytes.length) }).filter(one => !/datahash/.test(one))).toEqual([])
+  },
 })
 
 test('a package says everything the server wants to know', async () => {

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isRefusal } from '../../core/errors.ts'
 import { malformedDebs, oddDebs } from '../../../test/support/malformed-deb.ts'
+import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
 import { EICAR, ar, buildDeb, debParts, packDeb, spoolBytes } from '../../../test/support/packages.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -13,50 +13,15 @@ beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'deb-inspect-')) }
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const signal = new AbortController().signal
-const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
-
-const whyOf = async (bytes: Buffer): Promise<string> => {
-  const file = await spoolBytes(folder, 'x.deb', bytes)
-  try {
-    await inspect(file, signal)
-    return 'it was accepted'
-  } catch (error) {
-    if (!isRefusal(error, 'bad_package')) throw error
-    return String(error.facts['why'])
-  } finally {
-    await file.discard()
-  }
-}
 
 const malformed = await malformedDebs()
-const odd = await oddDebs()
-
-describe('a malformed package is refused and the reason names thing and rule', () => {
-  test.each(malformed.map(({ name, bytes, why }) => [name, bytes, why] as const))('%s', async (_, bytes, why) => {
-    expect(await whyOf(bytes)).toMatch(why)
-  })
-
-  test('there are more than 100 of them, each its own', () => {
-    expect(new Set(malformed.map(({ name }) => name)).size).toBe(malformed.length)
-    expect(malformed.length).toBeGreaterThan(100)
-  })
-
-  test('no refusal leaves a file open', async () => {
-    const before = await openFiles()
-    for (const { bytes } of malformed.filter(({ bytes }) => bytes.length < 10_000)) await whyOf(bytes)
-    expect(await openFiles()).toBeLessThanOrEqual(before)
-  })
-})
-
-describe('an unusual package that dpkg reads is accepted', () => {
-  test.each(odd.map(({ name, bytes, files }) => [name, bytes, files] as const))('%s', async (_, bytes, files) => {
-    const file = await spoolBytes(folder, 'x.deb', bytes)
-    const found = await inspect(file, signal)
-    expect(found.identity).toEqual({ format: 'deb', name: 'odd', version: '1.0-1', arch: 'amd64' })
-    expect(found.files).toEqual(files)
-    expect(found.facts.control).toMatch(/^Package: odd\n/)
-    expect(found.facts.control).not.toMatch(/\n\s*\n|\n$|^(Filename|Size|SHA256):/m)
-  })
+malformedSuite({
+  inspect, malformed, odd: await oddDebs(),
+  proveOdd: ({ identity, facts: { control } }) => {
+    expect(identity).toEqual({ format: 'deb', name: 'odd', version: '1.0-1', arch: 'amd64' })
+    expect(control).toMatch(/^Package: odd\n/)
+    expect(control).not.toMatch(/\n\s*\n|\n$|^(Filename|Size|SHA256):/m)
+  },
 })
 
 test('a package says everything the server wants to know', async () => {

@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { malformedRpms, oddRpms } from '../../../test/support/malformed-rpm.ts'
+import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
 import { RPM_COMPRESSIONS, buildRpm, rpmParts } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
-import { isRefusal } from '../../core/errors.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 
@@ -14,47 +14,11 @@ beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'rpm-inspect-')) }
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const signal = new AbortController().signal
-const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
-
-const whyOf = async (bytes: Buffer): Promise<string> => {
-  const file = await spoolBytes(folder, 'x.rpm', bytes)
-  try {
-    await inspect(file, signal)
-    return 'it was accepted'
-  } catch (error) {
-    if (!isRefusal(error, 'bad_package')) throw error
-    return String(error.facts['why'])
-  } finally {
-    await file.discard()
-  }
-}
 
 const malformed = await malformedRpms()
-const odd = await oddRpms()
-
-describe('a malformed package is refused, and the refusal says what breaks which rule', () => {
-  test.each(malformed.map(({ name, bytes, why }) => [name, bytes, why] as const))('%s', async (_, bytes, why) => {
-    expect(await whyOf(bytes)).toMatch(why)
-  })
-
-  test('there are more than 100 of them, each its own', () => {
-    expect(new Set(malformed.map(({ name }) => name)).size).toBe(malformed.length)
-    expect(malformed.length).toBeGreaterThan(100)
-  })
-
-  test('no refusal leaves a file open', async () => {
-    const before = await openFiles()
-    for (const { bytes } of malformed.filter(({ bytes }) => bytes.length < 10_000)) await whyOf(bytes)
-    expect(await openFiles()).toBeLessThanOrEqual(before)
-  })
-})
-
-describe('an unusual package that rpm reads is accepted', () => {
-  test.each(odd.map(({ name, bytes, files }) => [name, bytes, files] as const))('%s', async (_, bytes, files) => {
-    const found = await inspect(await spoolBytes(folder, 'x.rpm', bytes), signal)
-    expect(found.identity).toEqual({ format: 'rpm', name: 'odd', version: '1.0-1', arch: 'x86_64' })
-    expect(found.files).toEqual(files)
-  })
+malformedSuite({
+  inspect, malformed, odd: await oddRpms(),
+  proveOdd: ({ identity }) => { expect(identity).toEqual({ format: 'rpm', name: 'odd', version: '1.0-1', arch: 'x86_64' }) },
 })
 
 test('a package says everything the server wants to know', async () => {

@@ -4,6 +4,9 @@ const globalSetup = ['test/support/postgres-cluster.ts']
 // on a machine that others use too, a browser or a client may miss its time once; the second miss is a failure
 const retry = process.env.CI === 'true' ? 1 : 0
 
+// what is waited for is waited for; a failure says so a little later
+const expect = { poll: { timeout: 15_000 } }
+
 // what a test file needs stands in its name; lint holds the first to it
 const beside = (name: string): string[] => ['server', 'ui', 'scripts'].map(folder => `${folder}/**/*${name}.test.ts`)
 
@@ -16,13 +19,13 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
-      { test: { name: 'db', globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
-      { test: { name: 'tools', include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
-      { test: { name: 'api', globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
-      { test: { name: 'daemon', include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
-      { test: { name: 'clients', retry, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
-      { test: { name: 'ui', retry, globalSetup: ['test/ui/support/built.ts'], include: ['test/ui/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      { test: { name: 'unit', expect, include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
+      { test: { name: 'db', expect, globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'tools', expect, include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'api', expect, globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
+      { test: { name: 'daemon', expect, include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
+      { test: { name: 'clients', expect, retry, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
+      { test: { name: 'ui', expect, retry, globalSetup: ['test/ui/support/built.ts'], include: ['test/ui/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
     ],
   },
 })

@@ -63,7 +63,7 @@ function inField(target: EventTarget | null): boolean {
 
 /** The one key handler of the window. */
 export function onKey(event: KeyboardEvent, openHelp: () => void): void {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null) return
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog') !== null) return // a dialog is shown while it is there; Esc may close one for a moment
   if (event.key === 'Escape' && !inField(event.target)) return screenKeys.close?.()
   if (inField(event.target) || !single) return
   const key = event.key.toLowerCase()

@@ -1,22 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
-import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+import { axeProblems, launch, noBrowser, openPage } from './support/browser.ts'
+import { PASSWORD, expectFine, signInAt, visits } from './support/visits.ts'
 
-const PASSWORD = 'Harbour-Lantern-88'
 
 describe.skipIf(noBrowser !== undefined)('steering the repository in the console', () => {
   let daemon: Daemon
-  let browser: Browser
   let admin: string
   let page: Page
-  let complaints: string[]
-  let close: () => Promise<void>
+  visits(() => daemon.url, opened => { page = opened })
 
   beforeAll(async () => {
-    browser = await launch()
     daemon = await startDaemon()
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: {} })
@@ -24,28 +21,11 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
     for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader']] as const) await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
   })
   afterAll(async () => {
-    await browser?.close()
     await daemon?.close()
   })
-  beforeEach(async () => {
-    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
-    page = opened.page
-    complaints = opened.complaints
-    close = () => opened.context.close()
-  })
-  afterEach(async () => {
-    await close()
-    expect(complaints).toEqual([])
-  })
 
-  async function signIn(at: string, name: string = ADMIN.username, password: string = name === ADMIN.username ? ADMIN.password : PASSWORD): Promise<void> {
-    await page.goto(`${daemon.url}/${at}`)
-    await page.getByLabel('User name').fill(name)
-    await page.getByLabel('Password', { exact: true }).fill(password)
-    await page.keyboard.press('Enter')
-    await page.locator('.bar h1').waitFor()
-  }
-  const isFine = async (): Promise<void> => { expect([await axeProblems(page), await tooWide(page)]).toEqual([[], 0]) }
+  const signIn = (at: string, name?: string): Promise<void> => signInAt(page, `${daemon.url}/${at}`, name)
+  const isFine = (): Promise<void> => expectFine(page)
   async function more(codename: string, item: string): Promise<void> {
     await page.getByRole('button', { name: `More about ${codename}` }).click()
     await page.getByRole('menuitem', { name: item }).click()

@@ -1,8 +1,9 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
-import { axeProblems, dropFiles, launch, noBrowser, openPage } from './support/browser.ts'
+import { axeProblems, dropFiles, noBrowser } from './support/browser.ts'
+import { signInAt, visits } from './support/visits.ts'
 
 const PERSON = { name: 'p.raman', password: 'harbour-Lantern-88' }
 
@@ -10,38 +11,18 @@ if (noBrowser !== undefined) console.warn(`The console is not tested: ${noBrowse
 
 describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () => {
   let daemon: Daemon
-  let browser: Browser
   let page: Page
-  let complaints: string[]
-  let close: () => Promise<void>
+  visits(() => daemon.url, opened => { page = opened })
 
   beforeAll(async () => {
-    browser = await launch()
     daemon = await startDaemon()
   })
   afterAll(async () => {
-    await browser?.close()
     await daemon?.close()
-  })
-  beforeEach(async () => {
-    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
-    page = opened.page
-    complaints = opened.complaints
-    close = () => opened.context.close()
-  })
-  afterEach(async () => {
-    await close()
-    expect(complaints).toEqual([]) // no policy violation, no error of ours, whatever the test did
   })
 
   const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
-  async function signIn(at = '#/dashboard', { name, password } = PERSON): Promise<void> {
-    await page.goto(`${daemon.url}/${at}`)
-    await page.getByLabel('User name').fill(name)
-    await page.getByLabel('Password', { exact: true }).fill(password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.locator('.bar h1').waitFor()
-  }
+  const signIn = (at = '#/dashboard', { name, password } = PERSON): Promise<void> => signInAt(page, `${daemon.url}/${at}`, name, password)
   async function token(): Promise<string> {
     const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: PERSON.name, password: PERSON.password } })
     return body.access_token

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { osvRecord, osvZip } from '../support/zip.ts'
-import { axeProblems, dropFiles, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+import { dropFiles, noBrowser } from './support/browser.ts'
+import { PASSWORD, expectFine, signInAt, visits } from './support/visits.ts'
 
-const PASSWORD = 'Harbour-Lantern-88'
 const JAMMY = 'Ubuntu:22.04:LTS'
 const CVE = 'CVE-2026-4711'
 /** Enough of a distribution that it counts as one, and one hole in openssh. */
@@ -17,42 +17,22 @@ const ADVISORIES = osvZip([
 
 describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', () => {
   let daemon: Daemon
-  let browser: Browser
   let admin: string
   let page: Page
-  let complaints: string[]
-  let close: () => Promise<void>
+  visits(() => daemon.url, opened => { page = opened })
 
   beforeAll(async () => {
-    browser = await launch()
     daemon = await startDaemon()
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
     await daemon.call('POST', '/auth/users', { token: admin, body: { username: 'mae', password: PASSWORD, role: 'maintainer' } })
   })
   afterAll(async () => {
-    await browser?.close()
     await daemon?.close()
   })
-  beforeEach(async () => {
-    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
-    page = opened.page
-    complaints = opened.complaints
-    close = () => opened.context.close()
-  })
-  afterEach(async () => {
-    await close()
-    expect(complaints).toEqual([])
-  })
 
-  async function signIn(at: string, name: string = ADMIN.username, password: string = ADMIN.password): Promise<void> {
-    await page.goto(`${daemon.url}/${at}`)
-    await page.getByLabel('User name').fill(name)
-    await page.getByLabel('Password', { exact: true }).fill(password)
-    await page.keyboard.press('Enter')
-    await page.locator('.bar h1').waitFor()
-  }
-  const isFine = async (): Promise<void> => { expect([await axeProblems(page), await tooWide(page)]).toEqual([[], 0]) }
+  const signIn = (at: string, name?: string): Promise<void> => signInAt(page, `${daemon.url}/${at}`, name)
+  const isFine = (): Promise<void> => expectFine(page)
   const imports = () => page.getByRole('list', { name: 'Imports' }).getByRole('listitem')
 
   test('without data nothing is called clean; a broken file is refused with its reason, a real one is loaded and covers its distribution', async () => {
@@ -72,7 +52,7 @@ describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', ()
 
   test('what is known against an upload is found by vulnerability and by package, and leads to the decision', async () => {
     await daemon.upload(await buildDeb({ name: 'openssh-server', version: '1:8.9', fields: { Source: 'openssh' } }), { token: admin })
-    await signIn('#/vulnerabilities', 'mae', PASSWORD)
+    await signIn('#/vulnerabilities', 'mae')
     await page.getByRole('link', { name: CVE }).click()
     const drawer = page.getByRole('complementary', { name: CVE })
     await drawer.getByText('A race before the login.').waitFor()
@@ -105,7 +85,7 @@ describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', ()
   })
 
   test('only an admin loads data; a maintainer reads what is loaded', async () => {
-    await signIn('#/engines', 'mae', PASSWORD)
+    await signIn('#/engines', 'mae')
     await page.getByRole('row', { name: /^jammy/ }).waitFor()
     await page.getByText('Needs admin. You are maintainer.').first().waitFor()
     await dropFiles(page, 'body', [{ name: 'all.zip', bytes: ADVISORIES }])

@@ -1,47 +1,30 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasClamd, startClamd, type TestClamd } from '../support/clamd.ts'
-import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import { ADMIN, startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb, EICAR } from '../support/packages.ts'
-import { axeProblems, dropFiles, launch, noBrowser, openPage } from './support/browser.ts'
+import { axeProblems, dropFiles, noBrowser } from './support/browser.ts'
+import { signInAt, visits } from './support/visits.ts'
 
 const SETUP_TOKEN = 'K7MQR2XD9HVT'
 
 describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', () => {
   let daemon: Daemon
-  let browser: Browser
   let clamd: TestClamd | undefined
   let page: Page
-  let complaints: string[]
-  let close: () => Promise<void>
+  visits(() => daemon.url, opened => { page = opened })
 
   beforeAll(async () => {
     clamd = hasClamd ? await startClamd() : undefined
-    browser = await launch()
     daemon = await startDaemon({ env: { SETUP_TOKEN, CLAMD_SOCKET: clamd?.address.socket } })
   })
   afterAll(async () => {
-    await browser?.close()
     await daemon?.close()
     await clamd?.close()
   })
-  beforeEach(async () => {
-    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
-    page = opened.page
-    complaints = opened.complaints
-    close = () => opened.context.close()
-  })
-  afterEach(async () => {
-    await close()
-    expect(complaints).toEqual([])
-  })
 
   async function upload(name: string, bytes: Buffer): Promise<void> {
-    await page.goto(`${daemon.url}/#/upload`)
-    await page.getByLabel('User name').fill(ADMIN.username)
-    await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Upload' }).waitFor()
+    await signInAt(page, `${daemon.url}/#/upload`)
     await dropFiles(page, 'body', [{ name, bytes }])
   }
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { generateSync } from 'otplib/functional'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueLicense } from '../../server/core/license.ts'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { CLIENT, startProvider, type TestProvider } from '../support/oidc.ts'
 import { startSmtp, textOf, type TestSmtp } from '../support/smtp.ts'
 import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+import { PASSWORD, expectFine, givePassword, signInAt, visits } from './support/visits.ts'
 
 const VENDOR_SECRET = 'the vendor secret of these tests'
-const PASSWORD = 'Harbour-Lantern-88'
 /** The code of this step, or of the next one: both are taken, and each only once. */
 const code = (secret: string, offset: 0 | 1 = 0): string => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + offset * 30 })
 const wrongCode = (secret: string): string => ['000000', '111111', '222222', '333333', '444444'].find(guess => [-2, -1, 0, 1, 2].every(n => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + n * 30 }) !== guess)) ?? ''
@@ -19,14 +19,11 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
   let daemon: Daemon
   let smtp: TestSmtp
   let provider: TestProvider
-  let browser: Browser
   let admin: string
   let page: Page
-  let complaints: string[]
-  let close: () => Promise<void>
+  const visit = visits(() => daemon.url, opened => { page = opened })
 
   beforeAll(async () => {
-    browser = await launch()
     daemon = await startDaemon({ env: { LICENSE_VENDOR_SECRET: VENDOR_SECRET } })
     smtp = await startSmtp({ mode: 'plain' })
     provider = await startProvider(`${daemon.url}/api/v1/auth/oidc/callback`)
@@ -34,18 +31,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
     await patch({ app_url: daemon.url, notifications: { allow_private_hosts: '127.0.0.1' }, email: { enabled: true, smtp_host: '127.0.0.1', smtp_port: smtp.port, use_tls: false, from_address: 'gatehouse@example.test', to_addresses: 'ops@example.test' } })
   })
   afterAll(async () => {
-    await browser?.close()
     await Promise.all([daemon?.close(), smtp?.close(), provider?.close()])
-  })
-  beforeEach(async () => {
-    const opened = await openPage(browser, daemon.url, { address: nextAddress() })
-    page = opened.page
-    complaints = opened.complaints
-    close = () => opened.context.close()
-  })
-  afterEach(async () => {
-    await close()
-    expect(complaints).toEqual([]) // no policy violation, no error of ours, whatever the test did
   })
 
   async function patch(body: Record<string, unknown>): Promise<void> {
@@ -64,18 +50,13 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
     return { secret, codes: body.recovery_codes }
   }
   const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
-  async function password(username: string, at = '#/dashboard', text = PASSWORD): Promise<void> {
+  async function password(username: string, at = '#/dashboard', text?: string): Promise<void> {
     await page.goto(`${daemon.url}/${at}`)
-    await page.getByLabel('User name').fill(username)
-    await page.getByLabel('Password', { exact: true }).fill(text)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await givePassword(page, username, text)
   }
-  async function signIn(username: string, at = '#/dashboard', text = PASSWORD): Promise<void> {
-    await password(username, at, text)
-    await page.locator('.bar h1').waitFor()
-  }
-  const asAdmin = (at: string): Promise<void> => signIn(ADMIN.username, at, ADMIN.password)
-  const isFine = async (): Promise<void> => { expect([await axeProblems(page), await tooWide(page)]).toEqual([[], 0]) }
+  const signIn = (username: string, at = '#/dashboard', text?: string): Promise<void> => signInAt(page, `${daemon.url}/${at}`, username, text)
+  const asAdmin = (at: string): Promise<void> => signIn(ADMIN.username, at)
+  const isFine = (): Promise<void> => expectFine(page)
 
   test('a second factor is switched on in the profile, and its recovery codes are shown once: to copy, print and save', async () => {
     await addUser('ada')
@@ -269,7 +250,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
 
     provider.person = { sub: 'jon-1', preferred_username: 'jon', name: 'Jon', groups: [] }
-    const other = await openPage(browser, daemon.url, { address: nextAddress() })
+    const other = await openPage(visit.browser, daemon.url, { address: nextAddress() })
     await other.page.getByRole('link', { name: 'Sign in with Nordwerk' }).click()
     await other.page.getByText('You are in none of the groups that have a role here.').waitFor()
     expect(new URL(other.page.url()).hash).toBe('#/login')
@@ -428,7 +409,7 @@ describe.skipIf(noBrowser !== undefined)('identity in the console', () => {
   })
 
   test.each([[360, 'dark'], [1360, 'light']] as const)('at %d px, %s, nothing is too wide and axe finds nothing', async (width, theme) => {
-    const narrow = await openPage(browser, daemon.url, { width, height: 740, theme, address: nextAddress() })
+    const narrow = await openPage(visit.browser, daemon.url, { width, height: 740, theme, address: nextAddress() })
     const found: string[] = []
     const look = async (name: string): Promise<void> => {
       found.push(...(await axeProblems(narrow.page)).map(problem => `${name} ${problem}`))

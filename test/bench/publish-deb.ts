@@ -13,7 +13,7 @@ import { systemClock } from '../../server/lib/clock.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
-import { buildDeb } from '../support/packages.ts'
+import { buildDeb, controlText, type DebSpec } from '../support/packages.ts'
 import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
 
 const JAMMY = 'jammy' as Codename
@@ -23,11 +23,21 @@ const TOOLS_UP_TO = 10_000
 
 const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
 
+/** The same for us and for the tools: as much metadata as packages usually have. */
+const specOf = (n: number): DebSpec & { readonly name: string } => ({
+  name: nameOf(n), version: '1.0-1', arch: 'amd64', compression: 'none', controlCompression: 'gz',
+  fields: {
+    Maintainer: 'Somebody <somebody@example.test>', 'Installed-Size': '120', Depends: `libc6 (>= 2.34), libgcc-s1 (>= 3.4), lib${nameOf(n)} (= 1.0-1)`,
+    Section: 'utils', Priority: 'optional', Homepage: `https://example.test/${nameOf(n)}`,
+    Description: `package number ${n} of a measurement\n It has a description of a usual length, so that the index has entries of a usual size.\n .\n Nobody installs it.`,
+  },
+})
+
 /** Packages as files, for tools that read them. */
 export async function writeDebs(folder: string, from: number, to: number): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (let n = from; n < to; n++) {
-    const bytes = await buildDeb({ name: nameOf(n), version: '1.0-1', arch: 'amd64', compression: 'none', controlCompression: 'gz' })
+    const bytes = await buildDeb(specOf(n))
     await writeFile(join(folder, `${nameOf(n)}_1.0-1_amd64.deb`), bytes)
   }
 }
@@ -47,11 +57,7 @@ async function stock({ db, layout, one }: { readonly db: Db; readonly layout: La
         await mkdir(dirname(layout.blob(blob.sha256)), { recursive: true })
         await link(`${one}-${n >> 13}`, layout.blob(blob.sha256)) // ext4 gives one file at most 65,000 names
         const at = new Date().toISOString()
-        const control = [
-          `Package: ${name}`, 'Version: 1.0-1', 'Architecture: amd64', 'Maintainer: Somebody <somebody@example.test>', 'Installed-Size: 120',
-          `Depends: libc6 (>= 2.34), libgcc-s1 (>= 3.4), lib${name} (= 1.0-1)`, 'Section: utils', 'Priority: optional', `Homepage: https://example.test/${name}`,
-          `Description: package number ${n} of a measurement\n It has a description of a usual length, so that the index has entries of a usual size.\n .\n Nobody installs it.`,
-        ].join('\n')
+        const control = controlText(specOf(n)).trimEnd()
         await insertManifest(tx, {
           schema: 1, ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY }, blob, filename: `${name}.deb`, state: 'published', reports: [], findings: [],
           facts: { control }, files: [`usr/bin/${name}`], by: 'bench', from: 'upload', at, changed_at: at,

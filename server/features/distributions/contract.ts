@@ -50,7 +50,7 @@ export const distributions = contract({
   },
   // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
   'POST /distributions/init': {
-    summary: 'Sets up one distribution, or every APT one, and publishes its tree; makes a signing key when there is none.',
+    summary: 'Sets up one distribution, or all that are active, and publishes their trees; makes a signing key when there is none.',
     access: 'maintainer+', scoped: 'distribution',
     limit: { bucket: 'distributions', perMinute: 5 },
     body: Type.Object({

@@ -76,7 +76,7 @@ test('packages of a distribution are what its index names, unless a state is ask
 })
 
 describe('POST /distributions/init', () => {
-  test('without a body it sets up and publishes every APT distribution, and makes the missing key', async () => {
+  test('without a body it sets up and publishes every active distribution, and makes the missing key', async () => {
     expect(await call('POST /distributions/init')).toMatchObject({ status: 'ok', initialized: APT, pending: [], key_generated: true,
       fingerprint: 'F0' })
     expect([...stock.published].sort()).toEqual([...APT].sort())

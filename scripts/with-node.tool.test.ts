@@ -9,8 +9,8 @@ import { describe, expect, test } from 'vitest'
 const LAUNCHER = join(import.meta.dirname, 'with-node.mjs')
 // says who it is, ticks while it lives, and ends politely
 const PROGRAM = `
-console.log('up ' + process.pid)
 process.on('SIGTERM', () => { console.log('term'); process.exit(0) })
+console.log('up ' + process.pid)
 setInterval(() => console.log('tick'), 100)
 `
 

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 const globalSetup = ['test/support/postgres-cluster.ts']
-// on a machine that others use too, a browser or a client may miss its time once; the second miss is a failure
+// on a machine that others use too, a browser, a client or a program may miss its time once; the second miss is a failure, and the first is in the log
 const retry = process.env.CI === 'true' ? 1 : 0
 
 // what is waited for is waited for; a failure says so a little later
@@ -19,9 +19,9 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', expect, include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
-      { test: { name: 'db', expect, globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
-      { test: { name: 'tools', expect, include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'unit', expect, retry, include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
+      { test: { name: 'db', expect, retry, globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'tools', expect, retry, include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
       { test: { name: 'api', expect, globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
       { test: { name: 'daemon', expect, include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
       { test: { name: 'clients', expect, retry, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },

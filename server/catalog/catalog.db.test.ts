@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
+import { notePublications } from '../../test/support/stock.ts'
+import { handleDebts } from '../compose/debts.ts'
 import { isRefusal } from '../core/errors.ts'
 import { sha256, type Codename, type PackageRef } from '../core/identity.ts'
 import type { Manifest, State } from '../core/manifest.ts'
@@ -41,17 +43,7 @@ beforeEach(async () => {
   manifests = createManifests(layout)
   const audit = createAudit({ db, layout, clock: systemClock, outbox })
   catalog = createCatalog({ db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock })
-  outbox.handle('manifest', async rests => {
-    for (const rest of rests) {
-      const ref = JSON.parse(rest) as PackageRef
-      const manifest = await catalog.find(ref)
-      await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
-    }
-  }, { batch: 16 })
-  outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) })
-  outbox.handle('publish', async rests => { published.push(...rests) })
-  outbox.handle('contents', async () => undefined)
-  outbox.handle('audit', () => audit.deliver())
+  handleDebts({ outbox, catalog, manifests, audit, publisher: notePublications(published) })
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 

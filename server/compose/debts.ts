@@ -10,7 +10,7 @@ export interface DebtDeps {
   readonly outbox: Outbox
   readonly catalog: Catalog
   readonly manifests: Manifests
-  readonly publisher: Publisher
+  readonly publisher: Pick<Publisher, 'publish' | 'publishContents'>
   readonly audit: Audit
 }
 

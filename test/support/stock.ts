@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createCatalog, type Catalog, type Changed } from '../../server/catalog/catalog.ts'
+import { handleDebts } from '../../server/compose/debts.ts'
 import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
@@ -16,6 +17,7 @@ import { createOutbox, type Outbox } from '../../server/db/outbox.ts'
 import { createLayout, type Layout } from '../../server/files/layout.ts'
 import { createManifests, type Manifests } from '../../server/files/manifests.ts'
 import { createPool } from '../../server/files/pool.ts'
+import type { Publisher } from '../../server/publish/publisher.ts'
 import { createAudit, type Audit } from '../../server/record/audit.ts'
 import { createEvents, type Events } from '../../server/record/events.ts'
 import { createTestDb } from './postgres.ts'
@@ -68,6 +70,17 @@ function manifestOf(item: Item, file: { readonly filename: string; readonly blob
   }
 }
 
+/** Stands where trees are written: notes the codenames in the order in which they were to be published. */
+export function notePublications(published: string[]): Pick<Publisher, 'publish' | 'publishContents'> {
+  return {
+    publish: async codename => {
+      published.push(codename)
+      return undefined
+    },
+    publishContents: async () => undefined,
+  }
+}
+
 export async function createStock(): Promise<Stock> {
   const testDb = await createTestDb()
   const { db } = testDb
@@ -82,17 +95,7 @@ export async function createStock(): Promise<Stock> {
   const events = createEvents({ clock })
   const manifests = createManifests(layout)
   const catalog = createCatalog({ db, outbox, pool: createPool({ layout, clock }), audit, events, clock })
-  outbox.handle('manifest', async rests => {
-    for (const rest of rests) {
-      const ref = JSON.parse(rest) as PackageRef
-      const manifest = await catalog.find(ref)
-      await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
-    }
-  }, { batch: 16 })
-  outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) })
-  outbox.handle('publish', async rests => { published.push(...rests) })
-  outbox.handle('contents', async () => undefined)
-  outbox.handle('audit', () => audit.deliver())
+  handleDebts({ outbox, catalog, manifests, audit, publisher: notePublications(published) })
   outbox.start()
   return {
     db, layout, outbox, audit, events, catalog, manifests, clock, published,

@@ -14,14 +14,13 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { buildDeb, controlText, type DebSpec } from '../support/packages.ts'
+import { ADDED, nameOf } from './one-more.ts'
 import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
 
 const JAMMY = 'jammy' as Codename
-const ADDED = 5
+
 // what the vendors' tools can be asked to hold without the run lasting for hours
 const TOOLS_UP_TO = 10_000
-
-const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
 
 /** The same for us and for the tools: as much metadata as packages usually have. */
 const specOf = (n: number): DebSpec & { readonly name: string } => ({

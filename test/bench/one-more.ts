@@ -1,0 +1,121 @@
+import { link, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { insertManifest, markDirty } from '../../server/catalog/store.ts'
+import type { Distribution } from '../../server/core/distributions.ts'
+import { createDb, type Db } from '../../server/db/db.ts'
+import { startEmbedded } from '../../server/db/embedded.ts'
+import { migrate } from '../../server/db/migrate.ts'
+import { createLayout, type Layout } from '../../server/files/layout.ts'
+import { getFormat } from '../../server/formats/index.ts'
+import { systemClock } from '../../server/lib/clock.ts'
+import { createSecretBox } from '../../server/lib/secret-box.ts'
+import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
+import { createKeyring } from '../../server/signing/keyring.ts'
+import { spoolBytes } from '../support/packages.ts'
+import { median, show, timed, timedTool, type Figure } from './tools.ts'
+
+/** How many are added one by one; the median of them counts. */
+export const ADDED = 5
+const BATCH = 500
+const MOST_WALL = 0.25
+
+/** What differs from format to format. */
+export interface Subject {
+  readonly distribution: Distribution
+  build(n: number): Promise<Buffer>
+  /** What the file is called where the vendor's tool reads it. */
+  fileName(identity: { readonly name: string; readonly version: string }): string
+  /** Absent where it is not installed. `before` runs once over what is there, so that `again` has something to be faster by. */
+  readonly tool?: { readonly name: string; readonly before: string; readonly again: string }
+}
+
+/** Of one size. */
+export interface Figures { readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure; readonly theirs: Figure | undefined }
+
+/** A name that sorts anywhere. */
+export const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
+
+interface Stock { readonly db: Db; readonly layout: Layout; readonly folder: string; readonly packages: string }
+
+/** Puts packages where an upload would have put them: rows and pool; and as files, for the tool that reads those. */
+async function stock({ distribution: { codename, format: id }, build, fileName }: Subject, { db, layout, folder, packages }: Stock, from: number, to: number): Promise<void> {
+  const format = getFormat(id)
+  for (let start = from; start < to; start += BATCH) {
+    await db.tx(async tx => {
+      for (let n = start; n < Math.min(to, start + BATCH); n++) {
+        const file = await spoolBytes(folder, 'in', await build(n))
+        const { identity, about, facts, files } = await format.inspect(file, new AbortController().signal)
+        const filename = fileName(identity)
+        await mkdir(dirname(layout.blob(file.blob.sha256)), { recursive: true })
+        await link(file.path, layout.blob(file.blob.sha256))
+        await link(file.path, join(packages, filename))
+        await file.discard()
+        const at = new Date().toISOString()
+        await insertManifest(tx, {
+          schema: 1, ref: { ...identity, codename }, blob: file.blob, filename, about, state: 'published', reports: [], findings: [],
+          facts, files, by: 'bench', from: 'upload', at, changed_at: at,
+        })
+        await markDirty(tx, codename, identity.name)
+      }
+    })
+  }
+}
+
+async function measure(subject: Subject, root: string, size: number): Promise<Figures> {
+  const { distribution: { codename }, tool } = subject
+  const layout = createLayout(join(root, 'repos'))
+  const packages = join(root, 'packages')
+  await mkdir(packages)
+  const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
+  const db = createDb(embedded)
+  await migrate(db)
+  const keyring = createKeyring({ layout, box: createSecretBox('bench'), clock: systemClock })
+  await keyring.generate({ type: 'rsa4096', name: 'Bench', email: 'bench@example.test', overlapDays: 0 })
+  await (await keyring.signer()).rsaKeys()
+  const open = (): Publisher => createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat })
+  const at = { db, layout, folder: root, packages }
+  await stock(subject, at, 0, size)
+  await db.query('analyze')
+  if (tool !== undefined) timedTool(tool.before, root)
+  let publisher = open()
+  const first = await timed(() => publisher.publish(codename))
+  await publisher.close()
+  publisher = open() // as after a restart: nothing remembered
+  await stock(subject, at, size, size + 1)
+  const cold = await timed(() => publisher.publish(codename))
+  const theirs = tool === undefined ? undefined : timedTool(tool.again, root)
+  const adds: Figure[] = []
+  for (let n = 1; n <= ADDED; n++) {
+    await stock(subject, at, size + n, size + n + 1)
+    adds.push(await timed(() => publisher.publish(codename)))
+  }
+  const [earlier] = (await publisher.generations(codename)).generations
+  const back = await timed(() => publisher.rollback(codename, earlier?.n ?? 0, () => Promise.resolve()))
+  await publisher.close()
+  await db.close()
+  await embedded.stop()
+  return { first, cold, theirs, back, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
+}
+
+/**
+ * One package more in a distribution of so many, and the way back, beside the vendor's tool.
+ * @param isGood  more budgets of a size
+ * @returns whether every size keeps its budgets
+ */
+export async function oneMore(subject: Subject, args: readonly string[], isGood: (size: number, figures: Figures) => boolean): Promise<boolean> {
+  let within = true
+  for (const size of args.length === 0 ? [1_000, 10_000] : args.map(Number)) {
+    const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
+    try {
+      const figures = await measure(subject, root, size)
+      const { first, cold, add, back, theirs } = figures
+      console.log(`${size} packages (${subject.distribution.archs[0] ?? ''}): first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); rolled back ${show(back)}`)
+      if (theirs !== undefined) console.log(`${size} packages, ${subject.tool?.name ?? ''}: one more ${show(theirs)}; ${(theirs.cpu / add.cpu).toFixed(1)} times our CPU, ${(theirs.wall / add.wall).toFixed(1)} times our wall`)
+      within = add.wall <= MOST_WALL && isGood(size, figures) && within
+    } finally {
+      await rm(root, { recursive: true, force: true })
+    }
+  }
+  return within
+}

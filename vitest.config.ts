@@ -1,9 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
 const globalSetup = ['test/support/postgres-cluster.ts']
-// on a machine that others use too, a browser, a client or a program may miss its time once; the second miss is a failure, and the first is in the log
-const retry = process.env.CI === 'true' ? 1 : 0
-
 // what is waited for is waited for; a failure says so a little later
 const expect = { poll: { timeout: 15_000 } }
 
@@ -19,13 +16,13 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', expect, retry, include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
-      { test: { name: 'db', expect, retry, globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
-      { test: { name: 'tools', expect, retry, include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
-      { test: { name: 'api', expect, globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
-      { test: { name: 'daemon', expect, include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, retry } },
-      { test: { name: 'clients', expect, retry, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
-      { test: { name: 'ui', expect, retry, globalSetup: ['test/ui/support/built.ts'], include: ['test/ui/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      { test: { name: 'unit', expect, include: beside(''), exclude: [...beside('.db'), ...beside('.tool')], testTimeout: 90_000 } },
+      { test: { name: 'db', expect, globalSetup, include: beside('.db'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'tools', expect, include: beside('.tool'), testTimeout: 90_000, hookTimeout: 90_000 } },
+      { test: { name: 'api', expect, globalSetup, include: ['test/api/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      { test: { name: 'daemon', expect, include: ['test/daemon/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
+      { test: { name: 'clients', expect, include: ['test/clients/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
+      { test: { name: 'ui', expect, globalSetup: ['test/ui/support/built.ts'], include: ['test/ui/**/*.test.ts'], testTimeout: 180_000, hookTimeout: 180_000 } },
     ],
   },
 })

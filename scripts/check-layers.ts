@@ -70,10 +70,10 @@ export function judge({ from, to, isType }: Import): string | undefined {
   return `${from} imports ${to} beside it. ${here.unit} and ${there.unit} talk through a value, or through a verb one floor down: move the noun lower.`
 }
 
-/** Every circle of imports that run (types do not), each once, as `a -> b -> a`. */
+/** Every circle of imports, each once, as `a -> b -> a`; one of types runs, but nobody can read either file first. */
 export function findCycles(imports: readonly Import[]): string[] {
   const edges = new Map<string, string[]>()
-  for (const { from, to, isType } of imports) if (!isType) edges.set(from, [...edges.get(from) ?? [], to])
+  for (const { from, to } of imports) edges.set(from, [...edges.get(from) ?? [], to])
   const done = new Set<string>()
   const cycles = new Set<string>()
   const walk = (file: string, path: readonly string[]): void => {

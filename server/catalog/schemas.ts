@@ -1,7 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES, type State } from '../core/manifest.ts'
-import { STEP_NAMES } from '../core/policy.ts'
+import { STEP_NAMES } from '../core/report.ts'
 import { PACKAGE_ORDERS, type PackageOrder, type Page } from './search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
 

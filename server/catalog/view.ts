@@ -1,6 +1,6 @@
 import { printAlternatives } from '../core/relation.ts'
 import type { Manifest, State } from '../core/manifest.ts'
-import type { Report, StepName } from '../core/policy.ts'
+import type { Report, StepName } from '../core/report.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import type { IndexedManifest, PackageRow } from './search.ts'
 

@@ -1,7 +1,7 @@
 import type { Finding, Severity } from './findings.ts'
 import type { Alternatives, Provided } from './relation.ts'
 import type { Blob, Iso, PackageRef } from './identity.ts'
-import type { Report } from './policy.ts'
+import type { Report } from './report.ts'
 import { fail } from './errors.ts'
 
 /** The one vocabulary inside; `catalog/view.ts` renders the specification's two. */

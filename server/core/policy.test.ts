@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Finding, Severity } from './findings.ts'
-import { actionFor, decide, hardestAction, type CvePolicy, type Report } from './policy.ts'
+import { actionFor, decide, hardestAction, type CvePolicy } from './policy.ts'
+import type { Report } from './report.ts'
 
 const policy: CvePolicy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', on_scanner_unavailable: 'hold' }
 const finding = (severity: Severity): Finding => ({ id: `CVE-${severity}`, package: 'p', severity, detected_by: ['test'] })

@@ -1,39 +1,7 @@
 import type { Finding, Severity } from './findings.ts'
 import { worst } from './findings.ts'
 import type { State } from './manifest.ts'
-
-/** The gate's steps in the specification's order. */
-export const STEP_NAMES = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'] as const
-export type StepName = typeof STEP_NAMES[number]
-
-/** `unavailable`: the engine could not answer. It is never read as clean. */
-export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
-
-/** What one engine answered, for the record: how far it could be believed, and which program it was. */
-export interface EngineRecord {
-  readonly id: string
-  /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` where it did not answer. */
-  readonly coverage: string
-  readonly said: string
-  readonly findings: number
-  readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
-}
-
-/** One step's answer. */
-export interface Report {
-  readonly step: StepName
-  readonly outcome: Outcome
-  /** The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `signed`, `satisfied`, `missing`, `unavailable`. */
-  readonly verdict: string
-  /** One sentence for people: the thing, the rule, the way out. */
-  readonly said: string
-  readonly findings?: readonly Finding[]
-  readonly engines?: readonly EngineRecord[]
-  /** Needs that nothing in the distribution satisfies, printed. */
-  readonly missing?: readonly string[]
-  /** Why a step failed decides the state: malware and policy blocks are kept in quarantine, the rest is rejected. */
-  readonly quarantine?: boolean
-}
+import type { EngineRecord, Report } from './report.ts'
 
 export type Action = 'block' | 'review' | 'warn' | 'allow'
 

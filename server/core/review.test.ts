@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Finding, Severity } from './findings.ts'
 import type { Decision, Manifest } from './manifest.ts'
-import type { CvePolicy, Outcome, Report } from './policy.ts'
+import type { CvePolicy } from './policy.ts'
+import type { Outcome, Report } from './report.ts'
 import { acceptanceOf, dueAt, heldSince, keepBooks, newFindings, openFindings, reconsider, reopensAt, slaDays, type Reviewed } from './review.ts'
 
 const POLICY: CvePolicy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', on_scanner_unavailable: 'hold' }

@@ -1,4 +1,5 @@
-import { hardestAction, decide, type CvePolicy, type Report, type Verdict } from './policy.ts'
+import { hardestAction, decide, type CvePolicy, type Verdict } from './policy.ts'
+import type { Report } from './report.ts'
 import { worst, type Finding, type Severity } from './findings.ts'
 import type { Iso } from './identity.ts'
 import type { Decision, Manifest } from './manifest.ts'

@@ -1,5 +1,5 @@
 import type { Distribution } from '../core/distributions.ts'
-import type { Blob, FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
+import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
 import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
@@ -42,17 +42,6 @@ export interface InnerStream {
   /** `data.tar`, `control.tar`, `payload.cpio`: named in findings. */
   readonly name: string
   open(): AsyncIterable<Buffer>
-}
-
-/** A package as a publication names it: its facts, and where its bytes are. */
-export interface PublishedEntry {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly sortKey: string
-  readonly source: string
-  readonly blob: Blob
-  readonly facts: unknown
 }
 
 /**

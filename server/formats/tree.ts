@@ -1,8 +1,18 @@
 import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/distributions.ts'
-import type { RelPath } from '../core/identity.ts'
+import type { Blob, RelPath } from '../core/identity.ts'
 import type { Signer } from '../signing/signer.ts'
-import type { PublishedEntry } from './format.ts'
+
+/** A package as a publication names it: its facts, and where its bytes are. */
+export interface PublishedEntry {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly sortKey: string
+  readonly source: string
+  readonly blob: Blob
+  readonly facts: unknown
+}
 
 /**
  * One file of a tree as its root names it. Digests lower-case hex. `plain` is what it unpacks to, where the file is a

@@ -10,7 +10,8 @@ import { SETTINGS, type SettingsValue } from '../settings/schema.ts'
 import { createDelivery, WAITS, type Delivery } from './delivery.ts'
 import { createGuardedFetch } from './fetch.ts'
 import type { Mail, Mailer } from './mail.ts'
-import { createNotices, type Notice, type Notices } from './notices.ts'
+import { createNotices, type Notices } from './notices.ts'
+import type { Notice } from './notice.ts'
 
 const SECRET = 'a secret of the tests'
 interface Received { readonly url: string; readonly headers: IncomingMessage['headers']; readonly raw: string; readonly body: Record<string, unknown> }

@@ -1,4 +1,4 @@
-import type { Notice, NoticePackage, Overdue } from './notices.ts'
+import type { Notice, NoticePackage, Overdue } from './notice.ts'
 
 /** The body of an outbound webhook: `text` is what chat tools show, the rest is for programs. */
 export interface Rendered {

@@ -1,4 +1,4 @@
-import type { Report } from '../core/policy.ts'
+import type { Report } from '../core/report.ts'
 import { EngineUnavailable, type AntivirusAnswer, type AntivirusScanner } from '../scanners/scanner.ts'
 import { scanSubject, type Step } from './subject.ts'
 

@@ -1,4 +1,5 @@
-import type { Report, Verdict } from '../core/policy.ts'
+import type { Verdict } from '../core/policy.ts'
+import type { Report } from '../core/report.ts'
 import type { Step, Subject } from './subject.ts'
 
 /** Turns what was said into what happens: `core/policy.ts` with the run's policy and mode. */

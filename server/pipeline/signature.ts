@@ -1,5 +1,5 @@
 import { isRefusal } from '../core/errors.ts'
-import type { Report } from '../core/policy.ts'
+import type { Report } from '../core/report.ts'
 import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
 import type { Step } from './subject.ts'

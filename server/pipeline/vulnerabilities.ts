@@ -1,5 +1,6 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
-import { crossChecked, hardestAction, uploadAction, type EngineRecord, type Report } from '../core/policy.ts'
+import { crossChecked, hardestAction, uploadAction } from '../core/policy.ts'
+import type { EngineRecord, Report } from '../core/report.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
 import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 

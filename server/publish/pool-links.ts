@@ -2,7 +2,7 @@ import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { relPath, sha256, type Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
-import type { PublishedEntry } from '../formats/format.ts'
+import type { PublishedEntry } from '../formats/tree.ts'
 
 type Links = Pick<Layout, 'published' | 'blob'>
 

@@ -1,7 +1,7 @@
 import type { OfferedPackage } from '../core/advisories.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
-import type { PublishedEntry } from '../formats/format.ts'
+import type { PublishedEntry } from '../formats/tree.ts'
 
 export interface Dirty { readonly seq: number; readonly name: string }
 

@@ -2,7 +2,8 @@ import { pageOf, type Page, type Paging } from '../../catalog/search.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
 import { worst } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
-import { decide, hardestAction, type Action, type CvePolicy, type Report } from '../../core/policy.ts'
+import { decide, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
+import type { Report } from '../../core/report.ts'
 import type { Queryable } from '../../db/db.ts'
 
 /** A package that another policy would move. */

@@ -4,7 +4,7 @@ import { FindingSchema, ValidationSchema } from '../../catalog/schemas.ts'
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import { STATES } from '../../core/manifest.ts'
-import type { Outcome, Report, StepName } from '../../core/policy.ts'
+import type { Outcome, Report, StepName } from '../../core/report.ts'
 
 /** What an upload answers. `indexed: false` where the tree did not follow within the time; it will. */
 export type UploadReply = UploadResult & { readonly indexed?: false }

@@ -12,7 +12,7 @@ import { createLayout } from '../../files/layout.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
-import type { PublishedEntry } from '../format.ts'
+import type { PublishedEntry } from '../tree.ts'
 import type { ApkFacts } from './facts.ts'
 import { apkTree } from './tree.ts'
 

@@ -1,6 +1,6 @@
 import type { Distribution } from '../../core/distributions.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
-import type { PublishedEntry } from '../format.ts'
+import type { PublishedEntry } from '../tree.ts'
 import type { ListedFile, TreeWriter } from '../tree.ts'
 import type { DebFacts } from './facts.ts'
 

@@ -1,5 +1,5 @@
 import type { RelationOp } from '../../core/relation.ts'
-import type { PublishedEntry } from '../format.ts'
+import type { PublishedEntry } from '../tree.ts'
 import type { RpmDependency, RpmFacts, RpmFile } from './facts.ts'
 
 // Source: https://www.w3.org/TR/xml/#charsets. Everything else cannot be written in XML 1.0, not even as a reference

@@ -1,0 +1,26 @@
+import type { Severity } from '../core/findings.ts'
+
+/** What people are told about one package. */
+export interface NoticePackage {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly worst: Severity | null
+  /** Worst first, at most 50. */
+  readonly cves: readonly string[]
+  readonly by: string
+}
+
+/** A package whose deadline has passed. */
+export interface Overdue extends Pick<NoticePackage, 'name' | 'version' | 'arch' | 'distribution' | 'worst'> {
+  /** ISO 8601. */
+  readonly due_at: string
+}
+
+/** What is worth telling. Source: the specification, "Events", 1 and 3. */
+export type Notice =
+  | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
+  | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
+  /** `packages` counts those that changed; below `notifications.webhook_min_packages` nobody is told. */
+  | { readonly event: 'sync.finished' | 'mirror.finished'; readonly source: string; readonly result: 'success' | 'failure'; readonly packages: number; readonly detail?: string }

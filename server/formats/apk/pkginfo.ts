@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { PackageIdentity } from '../../core/identity.ts'
 import type { Description } from '../../core/manifest.ts'
+import { trimBlanks } from '../../lib/blanks.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import type { ApkFacts } from './facts.ts'
 import { parseDepends, parseProvides } from './relation.ts'
@@ -54,7 +55,7 @@ export function parsePkginfo(bytes: Buffer): Pkginfo {
     if (isOf(LISTS, name)) lists[name].push(...value.split(' ').filter(word => word !== ''))
     if (!isOf(SINGLE, name)) continue
     if (single.has(name)) malformed(`.PKGINFO has the field ${name} twice`)
-    single.set(name, value.trim())
+    single.set(name, trimBlanks(value))
   }
   for (const name of LISTS) {
     if (lists[name].join(' ').length > MAX_LIST) malformed(`the fields ${name} of .PKGINFO have more than ${printBytes(MAX_LIST)} together`)

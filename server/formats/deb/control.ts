@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { PackageIdentity } from '../../core/identity.ts'
 import type { Description } from '../../core/manifest.ts'
+import { trimBlanks, trimBlanksEnd } from '../../lib/blanks.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import { parseConflicts, parseProvides, parseRelations } from './relation.ts'
 import { complainVersion } from './version.ts'
@@ -33,21 +34,21 @@ function decode(bytes: Buffer): string {
 }
 
 /** A field name is printable ASCII without a colon, and begins neither with # nor with -. Source: policy 5.1. */
-const FIELD = /^([!"$-,.-9;-~][!-9;-~]*)[ \t]*:(.*)$/
+const FIELD = /^([!"$-,.-9;-~][!-9;-~]*)[ \t]*:(.*)$/s
 
 function addLine(line: string, lineNumber: number, fields: Map<string, Field>, last: Field | undefined): Field {
   if (line.startsWith(' ') || line.startsWith('\t')) {
     if (last === undefined) return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
     // a blank line inside a field would end the paragraph for whoever reads the index
-    if (line.trim() === '') {
+    if (trimBlanks(line) === '') {
       malformed(`line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`)
     }
-    last.more.push(line.trimEnd())
+    last.more.push(trimBlanksEnd(line))
     return last
   }
   const match = FIELD.exec(line)
   if (match === null) return malformed(`line ${lineNumber} of the control file is ${quote(line)}; a field name and a colon are needed`)
-  const field = { name: match[1] ?? '', first: (match[2] ?? '').trim(), more: [] }
+  const field = { name: match[1] ?? '', first: trimBlanks(match[2] ?? ''), more: [] }
   const key = field.name.toLowerCase()
   if (fields.has(key)) malformed(`the control file has the field ${field.name} twice`)
   if (REFUSED_FIELDS.has(key)) malformed(`the control file has the field ${field.name}, which a package may not set`)
@@ -86,7 +87,7 @@ export function parseControl(bytes: Buffer): Paragraph {
 /** The whole value, with its continuation lines; empty when the field is not there. */
 function valueOf(paragraph: Paragraph, key: string): string {
   const field = paragraph.get(key)
-  return field === undefined ? '' : [field.first, ...field.more].join('\n').trim()
+  return field === undefined ? '' : trimBlanks([field.first, ...field.more].join('\n'))
 }
 
 /**
@@ -142,7 +143,7 @@ export function identityOf(paragraph: Paragraph): PackageIdentity {
 function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: string; source_version: string } {
   const value = valueOf(paragraph, 'source')
   if (value === '') return { source: identity.name, source_version: identity.version }
-  const match = /^([a-z0-9][a-z0-9+.-]+)(?:\s*\(([^()\s]+)\))?$/.exec(value)
+  const match = /^([a-z0-9][a-z0-9+.-]+)(?:[ \t\n]*\(([^()\s]+)\))?$/.exec(value)
   const source = match?.[1]
   if (source === undefined || source.length > MAX_NAME) {
     return malformed(`the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`)

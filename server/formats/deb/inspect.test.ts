@@ -60,6 +60,18 @@ test('a package says everything the server wants to know', async () => {
   })
 })
 
+test('blanks that only JavaScript takes for some stay where they are, line separators too', async () => {
+  const description = 'odd\u00a0\n one\u2028line\u3000\n \u00a0\n last'
+  const file = await spoolBytes(folder, 'b.deb', await buildDeb({ name: 'odd', version: '1', fields: { Description: description, Homepage: 'a\u2029b' } }))
+  const { about, facts } = await inspect(file, signal)
+  expect(facts.control).toContain(`\nDescription: ${description}\nHomepage: a\u2029b`)
+  expect(about).toMatchObject({ summary: 'odd\u00a0', description: 'one\u2028line\u3000\n\u00a0\nlast', homepage: 'a\u2029b' })
+  for (const field of ['Package', 'Version', 'Architecture', 'Source']) {
+    const spec = { name: 'odd', version: '1', fields: { [field]: `${field === 'Version' ? '1' : 'odd'}\u00a0` } }
+    await expect(inspect(await spoolBytes(folder, 'c.deb', await buildDeb(spec)), signal), field).rejects.toMatchObject({ code: 'bad_package' })
+  }
+})
+
 test('a debsigs signature is handed on with the bytes it is over', async () => {
   const { control, data } = debParts({ name: 'signed', version: '1' })
   const members = [{ name: 'debian-binary', body: '2.0\n' }, { name: 'control.tar', body: control }, { name: 'data.tar', body: data }]

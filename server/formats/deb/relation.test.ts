@@ -15,7 +15,8 @@ describe('a relation field is read as dpkg reads it', () => {
   })
 
   test.each(['a,', ',a', 'a,,b', 'a |', '| a', 'a (>= )', 'a (>= 1', 'a >= 1', 'a (>= 1 2)', 'a (>< 1)', 'a (== 1)', 'a (>= x)', 'a [amd64]',
-    'a <!nocheck>', '${misc:Depends}', 'a b', '-a', 'a :any', 'a:ANY', 'a/b', '(>= 1)'])('%j is refused', text => {
+    'a <!nocheck>', '${misc:Depends}', 'a b', '-a', 'a :any', 'a:ANY', 'a/b', '(>= 1)',
+    'a\u00a0', 'a (>=\u00a01)', '\ufeffa', 'a:any\u3000'])('%j is refused', text => {
     expect(() => parseRelations(text, 'Depends')).toThrow(/the field Depends/)
   })
 

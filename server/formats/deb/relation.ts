@@ -1,4 +1,5 @@
 import { holds, type Alternatives, type Provided, type Relation, type RelationOp } from '../../core/relation.ts'
+import { trimBlanks } from '../../lib/blanks.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { compareVersions, complainVersion } from './version.ts'
 
@@ -6,7 +7,7 @@ import { compareVersions, complainVersion } from './version.ts'
 const OPS: Readonly<Record<string, RelationOp>> = { '<<': '<', '<=': '<=', '<': '<=', '=': '=', '': '=', '>=': '>=', '>': '>=', '>>': '>' }
 
 /** A name, perhaps `:architecture`, perhaps `(op version)`. Source: deb-control(5), "Depends"; names as dpkg reads them. */
-const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?\s*(?:\(\s*(<<|<=|<|=|>=|>>|>|)\s*([^\s()<>=]+)\s*\))?$/
+const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?[ \t\n]*(?:\([ \t\n]*(<<|<=|<|=|>=|>>|>|)[ \t\n]*([^\s()<>=]+)[ \t\n]*\))?$/
 
 function parseRelation(text: string, field: string): Relation {
   const match = RELATION.exec(text)
@@ -29,8 +30,8 @@ function parseRelation(text: string, field: string): Relation {
  * @throws Malformed for what dpkg refuses: an empty entry, architecture lists and build profiles, a substitution left over
  */
 export function parseRelations(text: string, field: string): Alternatives[] {
-  if (text.trim() === '') return []
-  return text.split(',').map(group => group.split('|').map(one => parseRelation(one.trim(), field)))
+  if (trimBlanks(text) === '') return []
+  return text.split(',').map(group => group.split('|').map(one => parseRelation(trimBlanks(one), field)))
 }
 
 /** What `Provides` holds. A version bound other than `=` makes the entry void, as apt reads it. @throws Malformed */

@@ -19,19 +19,22 @@ function any(needs: readonly Needs[]): Needs {
   return needs.reduce((a, b) => a.length * b.length > MAX_NEEDS ? TRUE : a.flatMap(one => b.map(other => [...one, ...other])))
 }
 
+// rpm's own: the other blanks of Unicode are part of a name, and one that begins no word and ends every word would be gone through for ever
+const isBlank = (char: string): boolean => char === ' ' || char === '\t'
+
 /** The words of a rich dependency. A parenthesis belongs to a name when the name began before it: `perl(Foo)`, `libc.so.6()(64bit)`. */
 function wordsOf(text: string): string[] {
   const words: string[] = []
   for (let at = 0; at < text.length;) {
     const char = text.charAt(at)
-    if (char === ' ' || char === '\t') {
+    if (isBlank(char)) {
       at++
       continue
     }
     let end = at
     if (char === '(' || char === ')') end++
     else {
-      for (let depth = 0; end < text.length && !/\s/.test(text.charAt(end)); end++) {
+      for (let depth = 0; end < text.length && !isBlank(text.charAt(end)); end++) {
         if (text.charAt(end) === '(') depth++
         else if (text.charAt(end) === ')' && depth-- === 0) break
       }

@@ -15,7 +15,7 @@ describe('of a rich dependency stays what must hold in any case', () => {
     ['(a if b)', []], ['(a if b else c)', []], ['(a unless b)', []], ['((a and b) if c)', []], ['(a or (b if c))', []], ['(a and (b if c))', ['a']],
     // parentheses that belong to a name
     ['(perl(Foo::Bar) or libc.so.6()(64bit))', ['perl(Foo::Bar) | libc.so.6()(64bit)']], ['(font(:lang=en) and python3.11dist(x) >= 1)', ['font(:lang=en)', 'python3.11dist(x) (>= 1)']],
-    ['(  a   or\tb )', ['a | b']], ['(a\u00a0or \u2003 or b\ufeff)', ['a\u00a0or | \u2003 | b\ufeff']], ['(or or and)', ['or | and']], ['(/bin/sh or /bin/bash)', ['/bin/sh | /bin/bash']],
+    ['(  a   or\tb )', ['a | b']], ['(a\u00a0or or \u2003 or b\ufeff)', ['a\u00a0or | \u2003 | b\ufeff']], ['(or or and)', ['or | and']], ['(/bin/sh or /bin/bash)', ['/bin/sh | /bin/bash']],
   ])('%s: %j', (text, expected) => { expect(print(text)).toEqual(expected) })
 
   test('one that would become very long is left out, not cut', () => {

@@ -4,10 +4,11 @@ export type Log = Pick<Logger, 'info' | 'warn' | 'error' | 'debug' | 'fatal'>
 
 /** What a secret looks like, in the finished line: there it is found at any depth, in messages, stacks and causes too. */
 const SECRETS: readonly [RegExp, string][] = [
-  // a member by its name: "password", "smtp_password", "x-setup-token", "authorization"
-  [/"([\w.-]*(?:password|passphrase|secret|token|authorization|cookie|private_key)[\w.-]*)":"(?:[^"\\]|\\.)*"/gi, '"$1":"***"'],
+  // a member by its name: "password", "smtp_password", "x-setup-token", "authorization"; also of JSON that is quoted in a message.
+  // Names are bounded, or a path of one long word would be gone over from each of its letters.
+  [/"([\w.-]{0,60}(?:password|passphrase|secret|token|authorization|cookie|private_key)[\w.-]{0,60})(\\*)":(\s?)\2"(?:[^"\\]|\\.)*?(?:\2"|(?="))/gi, '"$1$2":$3$2"***$2"'],
   [/\bsvc_[\w-]{16,}/g, 'svc_***'],
-  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g, '***'],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g, '***'],
   [/\b(Bearer|Basic) +[^\s"\\]+/gi, '$1 ***'],
   [/\$2[aby]\$\d\d\$[./\w]{53}/g, '***'],
   [/(:\/\/)[^\s/"@]+@/g, '$1***@'],

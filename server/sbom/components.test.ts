@@ -78,6 +78,10 @@ describe('what a package carries', () => {
     const war = zip({ 'WEB-INF/lib/b-2.jar': zip(pom('g', 'b', '2')), ...pom('g', 'a', '1'), 'WEB-INF/lib/plain-3.1.jar': zip({ 'A.class': 'x' }) })
     expect(await purlsOf({ 'srv/a.war': war })).toEqual(['pkg:generic/plain@3.1', 'pkg:maven/g/a@1', 'pkg:maven/g/b@2'])
   })
+  test('a name that no file system takes describes nothing, and is not puzzled over', async () => {
+    const jar = zip({ [`a${'-1'.repeat(32_000)} .jar`]: zip({ 'A.class': 'x' }), 'b-1.jar': zip({ 'A.class': 'x' }) })
+    expect(await purlsOf({ 'srv/a.jar': jar })).toEqual(['pkg:generic/b@1'])
+  })
   test('a damaged jar, a lockfile that is none and one level too many are told, and the rest still counts', async () => {
     const deep = zip({ 'a.jar': zip({ 'b.jar': zip({ 'c.jar': zip({ 'd.jar': 'x' }) }) }) })
     const { components, incomplete } = await contentsOf({

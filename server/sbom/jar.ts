@@ -13,6 +13,9 @@ const MAX_NESTED = 64 * 1024 * 1024
 // an application archive, the archive in it, and one more
 const MAX_DEPTH = 3
 
+// what file systems take; a zip takes 64 KiB, over which the pattern for names would be slow
+const LONGEST_NAME = 255
+
 const ARCHIVE = new RegExp(JAVA_ARCHIVE)
 const POM = /^META-INF\/maven\/[^/]+\/[^/]+\/pom\.properties$/
 const NAMED = /^(.+?)-(\d[\w.+-]*)\.(?:jar|war|ear|hpi)$/
@@ -26,7 +29,8 @@ function pomProperties(text: string): Found[] {
 
 /** An archive that says nothing of itself is known by its file name alone: without a group it has no Maven coordinates. */
 function byFileName(path: string): Found[] {
-  const [, name, version] = NAMED.exec(path.slice(path.lastIndexOf('/') + 1)) ?? []
+  const fileName = path.slice(path.lastIndexOf('/') + 1)
+  const [, name, version] = fileName.length > LONGEST_NAME ? [] : NAMED.exec(fileName) ?? []
   return name === undefined || version === undefined ? [] : [{ type: 'generic', name, version }]
 }
 

@@ -20,7 +20,7 @@ function purlReference(purl: string): Json {
 
 /** `Person: Ada (ada@example.test)`; free text that is no name and address stays what it is. Source: SPDX 2.3, 7.5 and 7.6 */
 function person(maintainer: string | undefined): string {
-  const [, name = '', mail = ''] = /^"?([^<>()"]+?)"?\s*<([^<>()\s]+)>/.exec(maintainer ?? '') ?? []
+  const [, name = '', mail = ''] = /^"?([^<>()"]+)(?:"\s*)?<([^<>()\s]+)>/.exec(maintainer ?? '') ?? []
   return name === '' ? 'NOASSERTION' : `Person: ${name.trim()} (${mail})`
 }
 

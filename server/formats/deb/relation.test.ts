@@ -20,6 +20,10 @@ describe('a relation field is read as dpkg reads it', () => {
     expect(() => parseRelations(text, 'Depends')).toThrow(/the field Depends/)
   })
 
+  test('blanks without end are refused at once', () => {
+    expect(() => parseRelations(`a (${' '.repeat(4_000_000)}1 1)`, 'Depends')).toThrow(/the field Depends/)
+  })
+
   test('Provides holds names and exact versions; another bound makes an entry void', () => {
     expect(parseProvides('a, b (= 1.0), c:amd64 (= 2), d:any (= 3), e (>= 1)')).toEqual([
       { name: 'a' }, { name: 'b', version: '1.0' }, { name: 'c', version: '2', arch: 'amd64' }, { name: 'd', version: '3' },

@@ -7,7 +7,7 @@ import { compareVersions, complainVersion } from './version.ts'
 const OPS: Readonly<Record<string, RelationOp>> = { '<<': '<', '<=': '<=', '<': '<=', '=': '=', '': '=', '>=': '>=', '>': '>=', '>>': '>' }
 
 /** A name, perhaps `:architecture`, perhaps `(op version)`. Source: deb-control(5), "Depends"; names as dpkg reads them. */
-const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?[ \t\n]*(?:\([ \t\n]*(<<|<=|<|=|>=|>>|>|)[ \t\n]*([^\s()<>=]+)[ \t\n]*\))?$/
+const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?[ \t\n]*(?:\([ \t\n]*(?:(<<|<=|<|=|>=|>>|>)[ \t\n]*)?([^\s()<>=]+)[ \t\n]*\))?$/
 
 function parseRelation(text: string, field: string): Relation {
   const match = RELATION.exec(text)

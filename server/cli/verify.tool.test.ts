@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,4 +13,14 @@ test('a folder without a Gatehouse is not verified, and nothing is made in it', 
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toBe(`There is no Gatehouse in REPOS_ROOT=${folder}. Set REPOS_ROOT to the folder the service runs on.\n`)
   expect(await readdir(folder)).toEqual([])
+})
+
+test('a number that came to another program after a power cut is not taken for the database', async () => {
+  const root = join(folder, 'left-behind')
+  await mkdir(join(root, 'pool'), { recursive: true })
+  await mkdir(join(root, '.pg'))
+  await writeFile(join(root, '.pg', 'postmaster.pid'), `${process.pid}\n${root}/.pg\n1700000000\n5432\n/tmp/gone\n`)
+  const { code, out, err } = await run(process.execPath, [join(import.meta.dirname, 'verify.ts')], { env: { REPOS_ROOT: root, ENV: 'test' } })
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/^verified: 0 packages, .*, no difference\n$/)
 })

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createDb, type DatabaseAddress } from '../db/db.ts'
-import { startEmbedded } from '../db/embedded.ts'
+import { DATABASE, startEmbedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
+import { findRunning } from '../db/pid-file.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests } from '../files/manifests.ts'
@@ -16,22 +15,11 @@ import { createKeyring } from '../signing/keyring.ts'
 
 interface Opened { readonly address: DatabaseAddress; close(): Promise<void> }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /** The database of a daemon that runs, or the same one started for the moment. */
 async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   if (env.databaseUrl !== undefined) return { address: { url: env.databaseUrl }, close: async () => undefined }
-  // postmaster.pid: line 1 the process, line 5 the folder of its socket (PostgreSQL, "Database File Layout")
-  const lines = await readFile(join(layout.database, 'postmaster.pid'), 'utf8').then(text => text.split('\n'), () => undefined)
-  const socket = lines?.[4]
-  if (socket !== undefined && socket !== '' && isAlive(Number(lines?.[0]))) return { address: { socket, database: 'gatehouse' }, close: async () => undefined }
+  const running = await findRunning(layout.database)
+  if (running !== undefined && running.socket !== '') return { address: { socket: running.socket, database: DATABASE }, close: async () => undefined }
   const embedded = await startEmbedded({ folder: layout.database })
   return { address: embedded, close: () => embedded.stop() }
 }

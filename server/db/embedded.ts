@@ -1,11 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rename, rm, symlink } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { processFacts } from '../lib/process.ts'
 import { createDb } from './db.ts'
+import { healPidFile } from './pid-file.ts'
 
 /** The PostgreSQL that runs when no DATABASE_URL is set: a unix socket only, gone with this process. */
 export interface Embedded {
@@ -26,7 +26,8 @@ export interface EmbeddedOptions {
   readonly onTrouble?: (trouble: string) => void
 }
 
-const DATABASE = 'gatehouse'
+/** The one database in it. */
+export const DATABASE = 'gatehouse'
 const START_MS = 60_000
 
 function findBinaries(): string {
@@ -93,49 +94,6 @@ async function chooseRunner(native: string): Promise<Runner> {
 /** Gives a folder to the uid PostgreSQL runs as; also the other way round, when namespaces became possible. */
 function own(runner: Runner, folder: string): void {
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${runner.uid ?? 0}:${runner.uid ?? 0}`, folder])
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** The pid of the server that runs on `folder`; undefined when it is gone and its number belongs to nobody, or to somebody else. */
-async function findRunning(folder: string): Promise<number | undefined> {
-  const pid = Number((await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n', 1)[0])
-  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
-  const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
-  if (exe === undefined) return (await processFacts(pid))?.defunct === true ? undefined : pid // not readable for us: believe it
-  // a server works in its data folder; a number that came to another PostgreSQL meanwhile shows another one
-  return basename(exe).startsWith('postgres') && await readlink(`/proc/${pid}/cwd`).catch(() => undefined) === await realpath(folder) ? pid : undefined
-}
-
-const GOING_MS = 15_000
-
-/** Removes the pid file of a server that is no more; waits for one that is going. @throws when another one stays on the folder */
-async function healPidFile(folder: string): Promise<void> {
-  const deadline = Date.now() + GOING_MS
-  for (;;) {
-    const pid = await findRunning(folder)
-    if (pid === undefined) return rm(join(folder, 'postmaster.pid'), { force: true })
-    const parent = await findDaemon(pid)
-    if (parent !== undefined || Date.now() > deadline) {
-      throw new Error(`${folder} is in use by pid ${parent ?? pid}. Stop the other Gatehouse that runs on this REPOS_ROOT first, or give this one its own.`)
-    }
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-}
-
-/** The live Gatehouse that keeps this PostgreSQL; undefined when its parent died and it is on its way out. */
-async function findDaemon(pid: number): Promise<number | undefined> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  const parent = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0)
-  const exe = await readlink(`/proc/${parent}/exe`).catch(() => '')
-  return basename(exe).startsWith('node') ? parent : undefined
 }
 
 /** Makes the cluster beside its place and moves it there whole: PG_VERSION is the first file of an initdb that may be killed. */

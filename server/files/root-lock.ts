@@ -1,23 +1,14 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { processFacts } from '../lib/process.ts'
+import { isAlive, processFacts } from '../lib/process.ts'
 
 /** Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no /proc. */
 interface Holder { readonly pid: number; readonly host: string; readonly begun: string }
 
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /** A process of another machine cannot be asked, and a container is another machine after each start: it is believed to be gone. */
 async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
-  if (host !== hostname() || pid === process.pid || !exists(pid)) return false
+  if (host !== hostname() || pid === process.pid || !isAlive(pid)) return false
   const now = await processFacts(pid)
   return begun === '' || now?.begun === begun && !now.defunct
 }

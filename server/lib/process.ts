@@ -16,3 +16,13 @@ export async function processFacts(pid: number): Promise<ProcessFacts | undefine
   const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { begun: words[19] ?? '', defunct: /^[ZX]/.test(words[0] ?? '') }
 }
+
+/** Whether there is a process of this number, of whoever it is. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -144,6 +144,22 @@ describe('what happens later', () => {
     expect(await pool.has(manifest.blob.sha256)).toBe('pool')
   })
 
+  test('bytes that left quarantine for a change that was never committed go back there', async () => {
+    const { manifest } = await admit('one', '1.0', 'quarantined')
+    await outbox.drain()
+    const refuse = (): Promise<never> => Promise.reject(new Error('the database is gone'))
+    const audit = createAudit({ db: testDb.db, layout, clock: systemClock, outbox })
+    const cut = createCatalog({ db: testDb.db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock, notices: { oweMove: refuse } })
+    await expect(cut.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' })).rejects.toThrow('the database is gone')
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    const file = await spooled('one')
+    await expect(cut.change({ kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), file }, { name: 'ann' })).rejects.toThrow('the database is gone')
+    await outbox.drain()
+    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
+  })
+
   test('deleting one version leaves the other; deleting the last removes the artifact, the manifest and the bytes', async () => {
     const first = await admit('one', '1.0', 'published')
     await admit('two', '2.0', 'published')

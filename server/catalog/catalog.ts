@@ -142,6 +142,11 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
   // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
   const blobLock = createKeyedLock()
 
+  /** Bytes leave quarantine before the commit that needs them there. Should that never come, this debt takes them back. */
+  async function oweWayBack(digest: Sha256): Promise<void> {
+    if (await pool.has(digest) === 'quarantine') await outbox.owe(db, `blob:${digest}`)
+  }
+
   async function commit(fact: AuditFact | undefined, before: Manifest | undefined, after: Manifest | undefined, tx: Tx): Promise<number | undefined> {
     if (fact !== undefined) await audit.owe(tx, fact)
     // what a person put into quarantine is no news of the gate's
@@ -193,8 +198,10 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
       }
       const rival = await findRival(db, manifest.ref)
       if (rival !== undefined) refuseOtherBytes(rival, manifest)
-      if (manifest.state === 'published' || manifest.state === 'pending_review') await pool.add(file)
-      else if (await whereBlobBelongs(db, manifest.blob.sha256) !== 'pool') await pool.quarantine(file)
+      if (manifest.state === 'published' || manifest.state === 'pending_review') {
+        await oweWayBack(manifest.blob.sha256)
+        await pool.add(file)
+      } else if (await whereBlobBelongs(db, manifest.blob.sha256) !== 'pool') await pool.quarantine(file)
       return insert(change, manifest, actor)
     })
   }
@@ -211,19 +218,25 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
 
   async function alter(change: Exclude<Change, { kind: 'admit' | 'copy' }>, actor: Actor): Promise<Written> {
     const known = await findManifest(db, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
-    return blobLock.run(known.blob.sha256, () => db.tx<Written>(async tx => {
-      const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
-      if (change.kind === 'delete' && await change.unless?.(tx) === true) return { outcome: 'already', manifest: before }
-      const done = work(change, before, actor)
-      if (done === undefined) return { outcome: 'already', manifest: before }
-      const { after, fact } = done
-      if (after === undefined) await deleteManifest(tx, change.ref)
-      else await updateManifest(tx, after)
-      // out of quarantine before the commit: an index must never name bytes that are not in the pool
-      if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
-      const ask = await commit(fact, before, after, tx)
-      return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, isQuiet: fact === undefined, ...(ask === undefined ? {} : { ask }) }
-    }))
+    return blobLock.run(known.blob.sha256, async () => {
+      if (change.kind !== 'delete') await oweWayBack(known.blob.sha256)
+      return db.tx<Written>(tx => write(change, actor, tx))
+    })
+  }
+
+  /** What an event, a review or a deletion writes. */
+  async function write(change: Exclude<Change, { kind: 'admit' | 'copy' }>, actor: Actor, tx: Tx): Promise<Written> {
+    const before = await lockManifest(tx, change.ref) ?? fail('version_not_found', { name: change.ref.name, version: change.ref.version })
+    if (change.kind === 'delete' && await change.unless?.(tx) === true) return { outcome: 'already', manifest: before }
+    const done = work(change, before, actor)
+    if (done === undefined) return { outcome: 'already', manifest: before }
+    const { after, fact } = done
+    if (after === undefined) await deleteManifest(tx, change.ref)
+    else await updateManifest(tx, after)
+    // out of quarantine before the commit: an index must never name bytes that are not in the pool
+    if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
+    const ask = await commit(fact, before, after, tx)
+    return { outcome: after === undefined ? 'deleted' : 'changed', manifest: after ?? before, isQuiet: fact === undefined, ...(ask === undefined ? {} : { ask }) }
   }
 
   return {

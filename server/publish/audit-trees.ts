@@ -112,23 +112,24 @@ async function checkEntries({ db, layout, formats, verified: { differences } }: 
   const cache = createShardCache(layout)
   const say = (where: string, why: string): void => { differences.push({ what: 'index', where: `${codename}: ${where}`, why }) }
   const expected = new Map(published.map(row => [formats(format).poolName(row, row.source) as string, row]))
-  const named = new Set<string>()
+  const named = new Map<string, string>()
   const isFrozen = await readFrozen(db, codename) !== undefined
   for (const [arch, plans] of Map.groupBy(formats(format).tree?.indexes(distribution) ?? [], plan => plan.arch)) {
     const shards = state.pieces[plans[0]?.id ?? ''] ?? []
     const files = (await Promise.all(shards.map(shard => cache.find(shard.digest)))).flatMap(card => card?.files ?? [])
-    const here = new Set(files.map(file => file.path))
-    for (const path of here) {
-      named.add(path)
+    const here = new Map(files.map(file => [file.path, file.sha256]))
+    for (const [path, digest] of here) {
+      named.set(path, digest)
       // what was deleted after it comes back with an earlier generation
       if (!isFrozen && !expected.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
     }
     if (!isFrozen) for (const [path, row] of expected) if ((row.arch === arch || neutral.includes(row.arch)) && !here.has(path)) say(path, `it is published, and the index of ${arch} does not name it`)
   }
-  for (const [path, row] of expected) {
-    const [there, blob] = await Promise.all([layout.published(codename, relPath(path)), layout.blob(sha256(row.sha256))].map(one => stat(one).catch(() => undefined)))
+  // while rolled back, what came since is not served yet, and what was deleted since is
+  for (const [path, digest] of isFrozen ? named : new Map([...expected].map(([path, row]) => [path, row.sha256]))) {
+    const [there, blob] = await Promise.all([layout.published(codename, relPath(path)), layout.blob(sha256(digest))].map(one => stat(one).catch(() => undefined)))
     if (there === undefined) say(path, 'the index names it, and clients cannot fetch it')
-    else if (there.ino !== blob?.ino) say(path, 'clients fetch other bytes than those in the pool')
+    else if (there.ino !== blob?.ino && !(isFrozen && blob === undefined)) say(path, 'clients fetch other bytes than those in the pool')
   }
   const graves = new Set(state.graves.map(grave => grave.path))
   for (const { pieces } of await readStates(layout, codename)) {

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
+import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Distribution } from '../core/distributions.ts'
 import type { Codename } from '../core/identity.ts'
@@ -20,35 +21,30 @@ export async function buildContents({ db, layout }: { readonly db: Db; readonly 
   await mkdir(folder, { recursive: true })
   const part = join(folder, `.${randomBytes(6).toString('hex')}.part`)
   const gz = createGzip({ level: 6 })
-  const out = createWriteStream(part)
   const sha256 = createHash('sha256')
   const sha512 = createHash('sha512')
   let size = 0
-  gz.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    sha256.update(chunk)
-    sha512.update(chunk)
-    if (!out.write(chunk)) {
-      gz.pause()
-      out.once('drain', () => gz.resume())
+  const written = pipeline(gz, async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      size += chunk.length
+      sha256.update(chunk)
+      sha512.update(chunk)
+      yield chunk
     }
-  })
-  const zipped = finished(gz)
+  }, createWriteStream(part))
+  written.catch(() => undefined) // asked below, and meanwhile a full disk is no reason to end the process
   try {
     await readContents(db, { codename: distribution.codename, format: distribution.format, archs: [arch, ...distribution.neutral] }, async lines => {
-      if (!gz.write(`${lines.join('\n')}\n`)) await new Promise(resolve => gz.once('drain', resolve))
+      if (!gz.write(`${lines.join('\n')}\n`)) await Promise.race([once(gz, 'drain'), written]) // after a failed write nothing drains
     })
     gz.end()
-    await zipped
-    out.end()
-    await finished(out)
+    await written
     const digest = sha256.digest('hex')
     await rename(part, contentsFile(layout, distribution.codename, digest))
     return { path, size, sha256: digest, sha512: sha512.digest('hex') }
   } catch (error) {
     gz.destroy()
-    out.destroy()
-    zipped.catch(() => undefined)
+    await written.catch(() => undefined) // it holds the file until then
     await rm(part, { force: true })
     throw error
   }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/stock.ts'
@@ -191,6 +191,18 @@ describe('file lists', () => {
     expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe('usr/bin/hello\thello,other\n')
     expect(await differences()).toEqual([])
   })
+
+  test.skipIf(process.platform !== 'linux')('that cannot be written fail by themselves, and come when they can', async () => {
+    await stock.put({ name: 'hello', bytes: 'hello' })
+    await publisher.publish(JAMMY)
+    const folder = join(stock.layout.trees, JAMMY, 'contents')
+    await rm(folder, { recursive: true, force: true })
+    await symlink('/proc/self', folder) // a folder in which nobody can make a file
+    await expect(publisher.publishContents(JAMMY)).rejects.toThrow('/contents/')
+    await rm(folder)
+    expect(await publisher.publishContents(JAMMY)).toMatchObject({ n: 2 })
+    expect(await differences()).toEqual([])
+  })
 })
 
 describe('a rollback', () => {
@@ -210,6 +222,7 @@ describe('a rollback', () => {
     await stock.put({ name: 'later', bytes: 'later' })
     expect(await publisher.publish(JAMMY)).toBeUndefined()
     expect(await named()).toEqual(['good 1.0'])
+    expect(await differences()).toEqual([])
     expect(await publisher.generations(JAMMY)).toMatchObject({ frozen: { to: 1, head: 2 }, generations: [{ n: 1 }, { n: 2, live: false }, { n: 3, live: true, from: 1 }] })
     expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ n: 4, frozen: false })
     expect(await named()).toEqual(['bad 1.0', 'later 1.0'])
@@ -235,6 +248,8 @@ describe('a rollback', () => {
     expect(await exists(poolPath('b'))).toBe(false)
     expect(await differences()).toEqual([])
     expect(await publisher.repair()).toEqual([])
+    await rm(poolPath('d'))
+    expect(await differences()).toMatchObject([{ what: 'index', why: 'the index names it, and clients cannot fetch it' }])
   })
 
   test('never serves other bytes than the generation named', async () => {

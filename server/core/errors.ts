@@ -23,6 +23,9 @@ export const ERRORS = {
   rate_limited: [429, 'More than {limit} requests a minute. Go on in {retry_after} s.'],
   internal: [500, 'Internal server error'],
   database_gone: [503, 'The database does not answer. Try again in a moment.'],
+  disk_full: [507, 'There is no room left on the disk, so this could not be done. An admin has to free space under /repos; then try again.'],
+  disk_read_only: [503, 'The disk cannot be written to, so this could not be done. An admin has to look after the disk under /repos; then try again.'],
+  too_many_files: [503, 'Too many files and connections are open, so this could not be done. Try again in a moment; an admin can raise the limit with ulimit -n.'],
   not_ready: [503, 'The service is not ready: {why}.'],
   // editions
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],

@@ -1,6 +1,7 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
 import { DatabaseGone } from '../db/gone.ts'
+import { lackOf } from '../lib/lack.ts'
 import type { Log } from '../lib/log.ts'
 
 /** One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`. */
@@ -47,7 +48,8 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
   // who builds packages sends again what was answered with 503, and gives up on 500
   if (error instanceof DatabaseGone) return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
-  return { status: 500, code: 'internal', detail: ERRORS.internal[1] }
+  const code = lackOf(error) ?? 'internal'
+  return { status: ERRORS[code][0], code, detail: ERRORS[code][1] }
 }
 
 /** Where a refusal is about several things at once, its facts hold the others. */
@@ -66,6 +68,9 @@ export function problemBody({ code, detail, facts }: Problem, requestId: string)
   return { detail, code, ...(facts === undefined ? {} : { facts }), request_id: requestId }
 }
 
+/** What may be over in a moment. */
+const SOON: ReadonlySet<string> = new Set<ErrorCode>(['database_gone', 'too_many_files'])
+
 /** The only place that catches: turns every error into its answer, and logs faults of ours once, with their cause. */
 export function catchProblems(log: Log) {
   return async (ctx: Context, next: Next): Promise<void> => {
@@ -79,7 +84,7 @@ export function catchProblems(log: Log) {
       ctx.status = problem.status
       if (problem.status === 401) ctx.set('WWW-Authenticate', 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
-      if (problem.code === 'database_gone') ctx.set('Retry-After', '5')
+      if (problem.status === 503 && SOON.has(problem.code)) ctx.set('Retry-After', '5')
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
       ctx.body = problemBody(problem, requestId)
     }

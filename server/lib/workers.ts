@@ -20,7 +20,7 @@ export interface Workers<In, Out> {
 
 interface Waiting<Out> { readonly resolve: (out: Out) => void; readonly reject: (error: Error) => void }
 interface Thread<Out> { readonly worker: Worker; readonly waiting: Map<number, Waiting<Out>> }
-type Reply<Out> = { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string }
+type Reply<Out> = { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string; readonly code?: string }
 
 // the body travels as text, so a bundle needs no second entry; it may use nothing but its parameters
 function sourceOf(body: { toString(): string }): string {
@@ -28,7 +28,7 @@ function sourceOf(body: { toString(): string }): string {
 const handle = (${body.toString()})(require)
 parentPort.on('message', ({ job, message }) => {
   try { handle(job, message, out => parentPort.postMessage({ job, out })) }
-  catch (error) { parentPort.postMessage({ job, error: String(error && error.message || error) }) }
+  catch (error) { parentPort.postMessage({ job, error: String(error && error.message || error), code: error && error.code }) }
 })`
 }
 
@@ -52,7 +52,8 @@ export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBo
       const waiting = thread.waiting.get(reply.job)
       thread.waiting.delete(reply.job)
       if (thread.waiting.size === 0) worker.unref()
-      if ('error' in reply) waiting?.reject(new Error(reply.error))
+      // with its code: whoever asked tells a full disk from a fault
+      if ('error' in reply) waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
       else waiting?.resolve(reply.out)
     })
     worker.on('error', error => lose(error.message))

@@ -8,6 +8,8 @@ export interface DiskProbe extends Probe { readonly path: string; readonly free_
 
 /** Below this a folder counts as full: one more manifest or database page may not fit. */
 const LEAST_FREE_BYTES = 16 * 1024 * 1024
+/** Likewise of files: an upload makes some twenty. */
+const LEAST_FREE_FILES = 200
 const GB = 1024 ** 3
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
@@ -31,14 +33,21 @@ export async function within<T extends Probe>(ms: number, probe: () => Promise<T
 }
 
 /** What `df` says of a disk. */
-export interface Space { readonly freeBytes: number; readonly free_gb: number; readonly total_gb: number; readonly used_pct: number }
+export interface Space {
+  readonly freeBytes: number
+  /** How many more can be made; undefined where the disk sets no number. */
+  readonly freeFiles: number | undefined
+  readonly free_gb: number
+  readonly total_gb: number
+  readonly used_pct: number
+}
 
 /** Free and total space around a folder, as `df` counts it for those who are not root. */
 export async function space(path: string): Promise<Space> {
-  const { bsize, blocks, bfree, bavail } = await statfs(path)
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
   const used = blocks - bfree
   return {
-    freeBytes: bavail * bsize, free_gb: rounded(bavail * bsize / GB), total_gb: rounded(blocks * bsize / GB),
+    freeBytes: bavail * bsize, freeFiles: files > 0 ? ffree : undefined, free_gb: rounded(bavail * bsize / GB), total_gb: rounded(blocks * bsize / GB),
     used_pct: used + bavail === 0 ? 0 : Math.round(used / (used + bavail) * 1000) / 10,
   }
 }
@@ -48,8 +57,10 @@ export async function probeFolder(path: string): Promise<DiskProbe> {
   try {
     if (!(await stat(path)).isDirectory()) return { ok: false, path, error: 'ENOTDIR' }
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    const { freeBytes, ...sizes } = await space(path)
-    return freeBytes < LEAST_FREE_BYTES ? { ok: false, path, ...sizes, error: 'the disk is full' } : { ok: true, path, ...sizes }
+    const { freeBytes, freeFiles = Infinity, ...sizes } = await space(path)
+    if (freeBytes < LEAST_FREE_BYTES) return { ok: false, path, ...sizes, error: 'the disk is full' }
+    if (freeFiles < LEAST_FREE_FILES) return { ok: false, path, ...sizes, error: 'the disk takes no more files: it has no inodes left' }
+    return { ok: true, path, ...sizes }
   } catch (error) {
     return { ok: false, path, error: publicReason(error) }
   }

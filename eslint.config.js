@@ -7,7 +7,7 @@ const FORMAT_IDS = ['deb', 'rpm', 'apk', 'npm', 'pypi', 'maven', 'oci']
 /** A test that `npm run check` runs needs nothing beside its own process. */
 const ALONE = [
   { group: ['node:child_process', '**/support/tools.ts', '**/support/clamd.ts', '**/support/slapd.ts', '**/support/dnf.ts', '**/support/zypper.ts'], message: 'A test that starts a program is named *.tool.test.ts.' },
-  { group: ['**/support/postgres.ts', '**/support/stock.ts'], message: 'A test that asks the database is named *.db.test.ts.' },
+  { group: ['**/support/postgres.ts', '**/support/stock.ts', '**/support/uploads.ts'], message: 'A test that asks the database is named *.db.test.ts.' },
 ]
 
 /** Code that branches on a format's id belongs into that format's folder, behind the interface of `formats/format.ts`. */

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../core/contract.ts'
 import { DISTRIBUTIONS, getDistribution } from '../../core/distributions.ts'
+import { readBody } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -11,7 +12,6 @@ import type { ImportResult } from '../../scanners/osv/import.ts'
 import type { Importer } from '../../scanners/osv/importer.ts'
 import type { SourceFacts } from '../../scanners/osv/meta.ts'
 import type { Settings } from '../../settings/store.ts'
-import { receiveData } from './body.ts'
 import type { engines } from './contract.ts'
 
 export interface EngineDeps {
@@ -87,7 +87,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     }
   },
   'POST /security/database': async ({ spool, importer, settings, audit }, { query, raw, who }) => {
-    const { file, fields } = await receiveData(raw, { spool, limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024, filename: query.filename })
+    const { file, fields } = await readBody(raw, { spool, limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024, filename: query.filename })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
       if (codename !== undefined) getDistribution(codename)

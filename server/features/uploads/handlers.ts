@@ -6,6 +6,7 @@ import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/di
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
+import { readForm, type Form } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
@@ -14,7 +15,6 @@ import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { uploads } from './contract.ts'
-import { readForm, type Form } from './form.ts'
 import { knownEvent, publishEvent, replyOf, resultEvent, runningEvent, statusOf, stepEvent } from './result.ts'
 
 export interface UploadDeps {

@@ -1,8 +1,8 @@
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { Readable } from 'node:stream'
-import type { RawRequest } from '../../core/contract.ts'
-import { AppError, fail } from '../../core/errors.ts'
-import type { Spool, SpooledFile } from '../../files/spool.ts'
+import type { RawRequest } from '../core/contract.ts'
+import { AppError, fail } from '../core/errors.ts'
+import type { Spool, SpooledFile } from './spool.ts'
 
 /** A form that has arrived whole: its one file on disk, and its fields as text. Whoever holds it must discard the file. */
 export interface Form {
@@ -14,20 +14,27 @@ export interface FormOptions {
   readonly spool: Pick<Spool, 'receive'>
   readonly limitBytes: number
   /** Called when the first 512 bytes of the file are here, with the fields that came before it; throws to refuse the rest. */
-  readonly check: (start: { readonly head: Uint8Array; readonly filename: string; readonly fields: ReadonlyMap<string, string> }) => void
+  readonly check?: (start: { readonly head: Uint8Array; readonly filename: string; readonly fields: ReadonlyMap<string, string> }) => void
 }
 
 const LIMITS = { files: 1, fields: 10, parts: 12, fieldSize: 1024, fieldNameSize: 100, headerPairs: 50, headerSize: 8 * 1024 }
 /** What a form may weigh beside its file. */
 const AROUND_BYTES = 128 * 1024
 const LINGER_MS = 60_000
+/** At least so much is read on, however little may be sent. */
+const LINGER_BYTES = 64 * 1024 * 1024
 const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
 const tooLarge = (limitBytes: number): AppError => new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
 
+/** Refuses by what the client announces. @throws upload_too_large */
+function needRoom({ headers }: RawRequest, limitBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > limitBytes + AROUND_BYTES) throw tooLarge(limitBytes)
+}
+
 function makeParser({ headers }: RawRequest): BusboyInstance {
   const type = headers['content-type']
-  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw refusal('Send the package as multipart/form-data with the fields file and distribution.')
+  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw refusal('Send the file as multipart/form-data, in the field file, with the other fields beside it.')
   try {
     return new Busboy({ headers: { ...headers, 'content-type': type }, limits: LIMITS, fileHwm: 256 * 1024 })
   } catch (error) {
@@ -35,19 +42,19 @@ function makeParser({ headers }: RawRequest): BusboyInstance {
   }
 }
 
-/** Without folders, control characters and excess; only ever shown. */
+/** A file's name without folders, control characters and excess. Shown, and a hint of what the file is; never a path. */
 function plainName(filename: string | undefined): string {
   // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
-  return (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '').slice(0, 255) || 'the file'
+  return (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '').replace(/^.*[\\/]/, '').slice(0, 255) || 'the file'
 }
 
 /**
  * Reads on after a refusal and throws the bytes away: a client that is still sending does not see an answer before it is
  * done, and a connection that is closed on it is all it sees then. Bounded in bytes and time.
  */
-function linger(stream: RawRequest['stream'], bytes: number): void {
+function linger(stream: RawRequest['stream'], limitBytes: number): void {
   if (stream.complete || stream.destroyed) return
-  let left = bytes
+  let left = Math.max(2 * limitBytes, LINGER_BYTES)
   const stop = (): void => { stream.destroy() }
   const timer = setTimeout(stop, LINGER_MS).unref()
   stream.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) stop() })
@@ -81,7 +88,7 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
       body.resume()
       reject(refusal(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
     })
-    parser.on('filesLimit', () => reject(refusal('The form has more than one file. Send one package a request.')))
+    parser.on('filesLimit', () => reject(refusal('The form has more than one file. Send one file a request.')))
     parser.on('fieldsLimit', () => reject(refusal('The form has too many fields.')))
     parser.on('partsLimit', () => reject(refusal('The form has too many parts.')))
     parser.on('error', error => reject(incomplete(error)))
@@ -105,14 +112,14 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
   let parser: BusboyInstance | undefined
   try {
     raw.signal.throwIfAborted()
-    if (Number(raw.headers['content-length'] ?? 0) > limitBytes + AROUND_BYTES) throw tooLarge(limitBytes)
+    needRoom(raw, limitBytes)
     parser = makeParser(raw)
     const whole = follow(raw, parser, {
       most: limitBytes,
       fields,
       file: (stream, filename) => {
         body = stream
-        return receiving = spool.receive(stream, { filename, limitBytes, signal: raw.signal, check: head => check({ head, filename, fields }) })
+        return receiving = spool.receive(stream, { filename, limitBytes, signal: raw.signal, ...check === undefined ? {} : { check: head => check({ head, filename, fields }) } })
       },
     })
     raw.stream.pipe(parser)
@@ -122,7 +129,26 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
     if (parser !== undefined) raw.stream.unpipe(parser)
     body?.destroy(incomplete())
     await receiving?.then(file => file.discard(), () => undefined)
-    linger(raw.stream, Math.max(2 * limitBytes, 64 * 1024 * 1024))
+    linger(raw.stream, limitBytes)
+    throw error
+  }
+}
+
+/**
+ * Takes a file in as the body itself, or as a form. @param options.filename  what the body is called
+ * @throws as `readForm`
+ */
+export async function readBody(raw: RawRequest, options: FormOptions & { readonly filename: string | undefined }): Promise<Form> {
+  if (/^multipart\/form-data\b/i.test(raw.headers['content-type'] ?? '')) return readForm(raw, options)
+  const { spool, limitBytes, filename } = options
+  try {
+    needRoom(raw, limitBytes)
+    const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), { filename: plainName(filename), limitBytes, signal: raw.signal })
+    if (file.blob.size > 0) return { file, fields: new Map() }
+    await file.discard()
+    return fail('missing_field', { field: 'file' })
+  } catch (error) {
+    linger(raw.stream, limitBytes)
     throw error
   }
 }

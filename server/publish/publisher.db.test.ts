@@ -161,6 +161,21 @@ describe('what clients may still hold', () => {
     expect((await publisher.generations(JAMMY)).generations.map(one => one.n)).toEqual([2])
   })
 
+  test('a quarantined package is out of reach also while no index can be written, and comes back when it is approved', async () => {
+    await stock.put({ name: 'held', bytes: 'held' })
+    await stock.put({ name: 'kept', bytes: 'kept' })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'event', ref: ref('held'), event: 'quarantine', why: '' }, { name: 'max' })
+    const full = createPublisher({ db: stock.db, layout: stock.layout, keyring: { signer: () => Promise.reject(new Error('no room left')) }, clock: stock.clock, formats: getFormat })
+    await expect(full.publish(JAMMY)).rejects.toThrow('no room left')
+    await full.close()
+    expect([await exists(poolPath('held')), await exists(poolPath('kept'))]).toEqual([false, true])
+    await stock.catalog.change({ kind: 'event', ref: ref('held'), event: 'approve', why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await readFile(poolPath('held'), 'utf8')).toBe('held')
+    expect(await differences()).toEqual([])
+  })
+
   test('a version that was deleted and comes back with other bytes is served with those', async () => {
     await stock.put({ name: 'again', bytes: 'old' })
     await publisher.publish(JAMMY)

@@ -10,11 +10,12 @@ import { buildAdvisories } from './advisories.ts'
 import { buildContents } from './contents.ts'
 import { updateIndexes, type IndexUpdate, type Pieces } from './indexes.ts'
 import { createMaker, type Made, type MakerDeps, type Order } from './maker.ts'
+import { unlinkPackage } from './pool-links.ts'
 import { pruneShards } from './prune.ts'
 import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState } from './state.ts'
-import { clearDirty, readDirty, readFrozen, wasPublished, type Dirty, type PoolFile } from './store.ts'
+import { clearDirty, readDirty, readFrozen, wasPublished, whichAreWithheld, type Dirty, type PoolFile } from './store.ts'
 
 /** What a publication did, for logs, events and the dashboard. */
 export interface Publication extends Made {
@@ -121,12 +122,23 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const frozen = await readFrozen(db, codename)
       const before = await maker.current(codename)
       const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
-      const publication = frozen !== undefined ? await stay(distribution, frozen, dirty)
+      const making = frozen !== undefined ? stay(distribution, frozen, dirty)
         : dirty.length === 0 && before !== undefined && contents === undefined ? undefined
-          : await follow(distribution, { live: before, before, dirty, contents })
+          : follow(distribution, { live: before, before, dirty, contents })
+      const publication = await making?.catch(async (error: unknown) => {
+        await withhold(distribution, before, dirty).catch(() => undefined) // the first error says more
+        throw error
+      })
       if (publication !== undefined) onPublished?.(publication)
       return publication
     })
+  }
+
+  /** No new index can be made, of a full disk for one: what somebody took out since the last one is out of reach nevertheless. */
+  async function withhold(distribution: Distribution, live: GenerationState | undefined, dirty: readonly Dirty[]): Promise<void> {
+    const names = new Set(dirty.map(mark => mark.name))
+    const touched = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(file => names.has('') || names.has(file.name))
+    for (const path of await whichAreWithheld(db, distribution.codename, touched)) await unlinkPackage(layout, distribution.codename, path)
   }
 
   async function makeLists(distribution: Distribution): Promise<readonly ListedFile[]> {

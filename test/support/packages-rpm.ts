@@ -217,18 +217,19 @@ function cpioOf(files: readonly BuiltFile[], large: boolean): Buffer {
   return Buffer.concat([...entries, CPIO_END])
 }
 
+const hasDigest = ({ mode, ghost }: BuiltFile): boolean => (mode & 0o170000) === 0o100000 && !ghost
+
 function fileTags(files: readonly BuiltFile[], built: number, large: boolean): RpmTag[] {
   if (files.length === 0) return []
   const folder = ({ path }: BuiltFile): string => `/${path.slice(0, path.lastIndexOf('/') + 1)}`
   const folders = [...new Set(files.map(folder))]
-  const isPlain = ({ mode, ghost }: BuiltFile): boolean => (mode & 0o170000) === 0o100000 && !ghost
   const sizes = files.map(file => (file.mode & 0o170000) === 0o040000 ? 4096 : file.content.length)
   return [
     large ? int64Tag(5008, sizes) : int32Tag(1028, sizes),
     int16Tag(1030, files.map(({ mode }) => mode)),
     int16Tag(1033, files.map(() => 0)),
     int32Tag(1034, files.map(() => built)),
-    stringsTag(1035, files.map(file => isPlain(file) ? createHash('sha256').update(file.content).digest('hex') : '')),
+    stringsTag(1035, files.map(file => hasDigest(file) ? createHash('sha256').update(file.content).digest('hex') : '')),
     stringsTag(1036, files.map(({ link }) => link)),
     int32Tag(1037, files.map(({ ghost }) => ghost ? 64 : 0)),
     stringsTag(1039, files.map(() => 'root')),
@@ -304,6 +305,8 @@ export interface RpmParts {
   /** As it lies in the file: compressed. */
   readonly payload: Buffer
   readonly payloadBytes: number
+  /** What the digests of files are over, in the order of the header; undefined where a file has none. */
+  readonly contents: readonly (Buffer | undefined)[]
 }
 
 export async function rpmParts(spec: RpmSpec): Promise<RpmParts> {
@@ -331,7 +334,8 @@ export async function rpmParts(spec: RpmSpec): Promise<RpmParts> {
     stringTag(5062, 'utf-8'), stringsTag(5092, [createHash('sha256').update(payload).digest('hex')]), int32Tag(5093, [8]),
     ...text(5096, spec.modularity), stringsTag(5097, [createHash('sha256').update(cpio).digest('hex')]),
   ]
-  return { lead: rpmLead(`${name}-${version}-${release}`, sourcerpm === ''), tags, payload, payloadBytes: cpio.length }
+  const contents = files.map(file => hasDigest(file) ? file.content : undefined)
+  return { lead: rpmLead(`${name}-${version}-${release}`, sourcerpm === ''), tags, payload, payloadBytes: cpio.length, contents }
 }
 
 const digest = (algorithm: string, ...parts: readonly Buffer[]): ReturnType<typeof createHash> => parts.reduce((hash, part) => hash.update(part), createHash(algorithm))
@@ -351,10 +355,11 @@ export function packRpm({ lead, tags, payload, payloadBytes }: RpmParts): Buffer
   return Buffer.concat([lead, signatureHeader(header, payload, payloadBytes), header, payload])
 }
 
-/** As rpm 3 wrote them until 2000: no regions, whole file names, and one MD5 of header and payload. */
-export function packRpm3({ lead, tags, payload, payloadBytes }: RpmParts, paths: readonly string[]): Buffer {
-  const newer = [1116, 1117, 1118, 5011, 5062, 5092, 5093, 5097]
-  const header = encodeHeader([...tags.filter(({ tag }) => !newer.includes(tag)), stringsTag(1027, paths)])
+/** As rpm 3 wrote them until 2000: no regions, whole file names, MD5 of each file, and one of header and payload. */
+export function packRpm3({ lead, tags, payload, payloadBytes, contents }: RpmParts, paths: readonly string[]): Buffer {
+  const newer = [1035, 1116, 1117, 1118, 5011, 5062, 5092, 5093, 5097]
+  const digests = stringsTag(1035, contents.map(content => content === undefined ? '' : digest('md5', content).digest('hex')))
+  const header = encodeHeader([...tags.filter(({ tag }) => !newer.includes(tag)), digests, stringsTag(1027, paths)])
   const signature = encodeHeader([int32Tag(1000, [header.length + payload.length]), binTag(1004, digest('md5', header, payload).digest()), int32Tag(1007, [payloadBytes])])
   return Buffer.concat([lead, padded(signature), header, payload])
 }

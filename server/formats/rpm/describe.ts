@@ -40,6 +40,7 @@ export function identityOf(header: RpmHeader): PackageIdentity {
   for (const key of ['name', 'version', 'release', 'arch'] as const) {
     if (header.text(TAG[key]) === '') malformed(`the header has no ${key}, or it is empty`)
   }
+  if (!header.has(TAG.os)) malformed('the header does not say for which operating system it is, and rpm would not install it')
   if (header.has(TAG.sourcepackage)) malformed('it is a source package (.src.rpm). Upload the binary packages that are built from it')
   const [version, release] = [header.text(TAG.version), header.text(TAG.release)]
   for (const [what, text] of [['version', version], ['release', release]] as const) {

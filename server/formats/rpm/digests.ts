@@ -6,6 +6,15 @@ import { SIGTAG, TAG } from './tags.ts'
 /** Numbers of RFC 9580, 9.5, by the names that node knows. */
 const ALGORITHMS: ReadonlyMap<number, string> = new Map([[1, 'md5'], [2, 'sha1'], [8, 'sha256'], [9, 'sha384'], [10, 'sha512'], [11, 'sha224'], [12, 'sha3-256'], [14, 'sha3-512']])
 
+/**
+ * The name that node has for a kind of digest.
+ * @param kind  its number, RFC 9580, 9.5
+ * @throws Malformed for one that is not known
+ */
+export function algorithmOf(kind: number, whose: string): string {
+  return ALGORITHMS.get(kind) ?? malformed(`the header says that its ${whose} are of the kind ${kind}, which is not known`)
+}
+
 const hexOf = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
 /**
@@ -32,17 +41,21 @@ interface Expected {
 }
 
 function expectations(signature: RpmHeader, header: RpmHeader, isPlain: boolean): Expected[] {
-  const algorithm = header.number(TAG.payloaddigestalgo) ?? 8
   const pairs = [
-    [ALGORITHMS.get(algorithm) ?? malformed(`the header says its payload digest is of the kind ${algorithm}, which is not known`), TAG.payloadsha256, TAG.payloadsha256alt],
+    [algorithmOf(header.number(TAG.payloaddigestalgo) ?? 8, 'digests of the payload'), TAG.payloadsha256, TAG.payloadsha256alt],
     ['sha512', TAG.payloadsha512, TAG.payloadsha512alt], ['sha3-256', TAG.payloadsha3, TAG.payloadsha3alt],
   ] as const
   const found = pairs.filter(([, tag]) => header.has(tag))
     .map(([name, tag, alt]): Expected => ({ name: 'payload', algorithm: name, values: [header.text(tag), ...isPlain ? [header.text(alt)] : []].filter(text => text !== '') }))
-  if (found.length > 0) return found
-  // before rpm 4.14 there was this one alone
+  // rpm checks that one, too, and then takes no other for it
+  if (header.has(TAG.payloadsha256alt) && !header.has(TAG.payloadsha256)) malformed('the header has a digest of the payload as it is unpacked, and none of it as it lies in the file')
+  for (const tag of [TAG.payloadsha256, TAG.payloadsha256alt]) {
+    const { length } = header.texts(tag)
+    if (length > 1) malformed(`the header has ${length} digests of its payload in the place of one`)
+  }
+  // before rpm 4.14 there was this one alone; where it is, rpm checks it beside the others
   const md5 = signature.bytes(SIGTAG.md5)
-  return md5 === undefined ? [] : [{ name: 'header and payload', algorithm: 'md5', values: [md5.toString('hex')], withHeader: true }]
+  return md5 === undefined ? found : [...found, { name: 'header and payload', algorithm: 'md5', values: [md5.toString('hex')], withHeader: true }]
 }
 
 /** Digests the payload as it passes and compares at the end. */

@@ -18,8 +18,10 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 export interface HeaderFile extends CpioFile {
   readonly isGhost: boolean
   readonly isFolder: boolean
-  /** What the stripped payload holds of it: of several hard links the last has the content. */
+  /** What the payload holds of it: of several hard links the last has the content. */
   readonly packedSize: number
+  /** Of the content, lower-case hex, where the payload has one: rpm compares it while it unpacks. */
+  readonly digest: string | undefined
 }
 
 /**
@@ -65,11 +67,20 @@ function column(header: RpmHeader, tag: number, rows: number): number[] | undefi
   return numbers.length === rows ? numbers : malformed(`the header lists ${rows} files, and ${numbers.length} numbers under the value ${tag}`)
 }
 
-/** One number for each set of hard links: files of one inode on one device. */
-function linkKeys(header: RpmHeader, rows: number): readonly string[] | undefined {
+/** Columns that nothing here is decided by. rpm reads no file of a package where one of them is of another length. */
+function checkColumns(header: RpmHeader, rows: number): void {
+  for (const tag of [TAG.filedevnumbers, TAG.filetimes, TAG.filecolors]) column(header, tag, rows)
+  for (const [tag, isNeeded] of [[TAG.fileusers, true], [TAG.filegroups, true], [TAG.filedigests, false], [TAG.filelinktos, false], [TAG.filecaps, false]] as const) {
+    const { length } = header.texts(tag)
+    if (length !== rows && (isNeeded || header.has(tag))) malformed(`the header lists ${rows} files, and ${length} texts under the value ${tag}`)
+  }
+}
+
+/** One name for each set of hard links: files of one inode on one device. Without either, or of inode 0, rpm takes a file for itself. */
+function linkKeys(header: RpmHeader, rows: number): readonly string[] {
   const inodes = column(header, TAG.fileinodes, rows)
   const devices = column(header, TAG.filedevices, rows)
-  return inodes?.map((inode, i) => `${devices?.[i] ?? 0}:${inode}`)
+  return Array.from({ length: rows }, (_, i) => inodes === undefined || devices === undefined || inodes[i] === 0 ? `${i}` : `${devices[i]}:${inodes[i]}`)
 }
 
 /** A folder of a path may not be a symlink of the same package: files would be written somewhere else. Nor may it be a file. */
@@ -100,10 +111,12 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
   const modes = column(header, TAG.filemodes, rows) ?? malformed('the header lists files and no modes')
   const sizes = column(header, TAG.longfilesizes, rows) ?? column(header, TAG.filesizes, rows) ?? malformed('the header lists files and no sizes')
   const flags = column(header, TAG.fileflags, rows)
+  checkColumns(header, rows)
   const links = linkKeys(header, rows)
   const isGhost = (i: number): boolean => ((flags?.[i] ?? 0) & FILE_GHOST) !== 0
   const last = new Map<string, number>()
-  links?.forEach((key, i) => { if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i) })
+  links.forEach((key, i) => { if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i) })
+  const [targets, digests] = [header.texts(TAG.filelinktos), header.texts(TAG.filedigests)]
   const seen = new Set<string>()
   const files = names.map((path, i): HeaderFile => {
     if (!path.startsWith('/')) malformed(`the header: the name ${quote(path)} does not begin with a slash`)
@@ -113,12 +126,15 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     const mode = modes[i] ?? 0
     const type = typeOfMode(mode) ?? malformed(`the header: the mode ${mode.toString(8)} of ${quote(path)} says nothing of what it is`)
     const size = sizes[i] ?? 0
-    const hasContent = type === 'symlink' || (type === 'file' && (links === undefined || last.get(links[i] ?? '') === i))
-    return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0 }
+    const hasContent = type === 'symlink' || (type === 'file' && last.get(links[i] ?? '') === i)
+    const digest = type === 'file' && hasContent ? digests[i]?.toLowerCase() ?? malformed(`the header has no digest of ${quote(path)}, and rpm would not install that`) : undefined
+    return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0, digest }
   })
   const total = files.reduce((sum, { isGhost: ghost, packedSize }) => sum + (ghost ? 0 : packedSize), 0)
   if (total > PAYLOAD_BYTES) malformed(`the header lists files of ${total} bytes together, at most ${printBytes(PAYLOAD_BYTES)} are allowed`)
-  for (const target of header.texts(TAG.filelinktos)) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
+  for (const target of targets) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
   mustStandInFolders(files)
+  const aimless = files.find(({ mode, isGhost: ghost }, i) => !ghost && typeOfMode(mode) === 'symlink' && (targets[i] ?? '') === '')
+  if (aimless !== undefined) malformed(`the header has no target for the symlink ${quote(aimless.name)}`)
   return files
 }

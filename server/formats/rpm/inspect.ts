@@ -3,6 +3,7 @@ import { unpack } from '../../lib/decompress.ts'
 import { createDeadline, limited } from '../../lib/limited.ts'
 import type { Inspection } from '../format.ts'
 import { refuse } from '../refuse.ts'
+import { algorithmOf } from './digests.ts'
 import { describe, factsOf, identityOf } from './describe.ts'
 import type { RpmFacts } from './facts.ts'
 import { PAYLOAD_BYTES, readFiles } from './files.ts'
@@ -11,9 +12,12 @@ import type { RpmPackage } from './package.ts'
 import { openRpm } from './package.ts'
 import { createPayloadReader } from './payload.ts'
 import { readSignature } from './signature.ts'
+import { TAG } from './tags.ts'
 
 /** The budget of `Format.inspect` beside those of the header and the payload. */
 const SECONDS = 60
+/** What the digests of files are where the header does not say. */
+const MD5 = 1
 
 async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
   const deadline = createDeadline(signal, SECONDS)
@@ -22,7 +26,7 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   const files = readFiles(rpm.header)
   // looked at now, so that no engine is asked about a package whose scripts cannot be shown to it
   scriptsOf(rpm.header)
-  const payload = createPayloadReader(files)
+  const payload = createPayloadReader(files, algorithmOf(rpm.header.number(TAG.filedigestalgo) ?? MD5, 'digests of files'))
   let archive = 0
   for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
     payload.push(chunk)

@@ -50,7 +50,7 @@ async function readPadding(file: FileWindow, end: number): Promise<number> {
 
 async function compressionOf(file: FileWindow, header: RpmHeader): Promise<Compression> {
   const format = header.text(TAG.payloadformat)
-  if (format !== '' && format !== 'cpio') malformed(`its payload is of the format ${quote(format)}; cpio is the one that installs`)
+  if (header.has(TAG.payloadformat) && format !== 'cpio') malformed(`its payload is of the format ${quote(format)}; cpio is the one that installs`)
   if (!header.has(TAG.payloadcompressor)) {
     // rpm writes none of these two: gzip in old packages, nothing at all in new ones that are not compressed
     const head = await file.read(header.end, Math.min(2, file.size - header.end))
@@ -69,11 +69,18 @@ function checkSize(signature: RpmHeader, header: RpmHeader, size: number): void 
   if (payload !== undefined && payload !== size - header.end) malformed(`its header says that the payload has ${payload} bytes, and there are ${size - header.end}`)
 }
 
+/** What nothing here is decided by, and with which rpm reads no package, or ends. */
+function checkRest(signature: RpmHeader, header: RpmHeader): void {
+  if (header.has(TAG.archivesize) && signature.has(SIGTAG.payloadsize)) malformed('both headers say how large the payload is unpacked, and rpm takes that for a forgery')
+  for (const prefix of header.texts(TAG.prefixes)) if (!prefix.startsWith('/')) malformed(`the header: the folder ${quote(prefix)}, which may be moved elsewhere, does not begin with a slash`)
+}
+
 async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
   checkLead(await file.read(0, LEAD))
   const signature = await readHeader(file, LEAD, SIGNATURE)
   const header = await readHeader(file, await readPadding(file, signature.end), MAIN)
   checkSize(signature, header, file.size)
+  checkRest(signature, header)
   const compression = await compressionOf(file, header)
   const digests = createPayloadDigests(signature, header, compression === 'none')
   if (checkHeaderDigests(signature, header) === 0 && !signature.has(SIGTAG.md5)) malformed('it carries no digest of its header, and rpm would not install it')

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import type { CpioEntry, CpioPart } from '../../lib/cpio.ts'
 import { createCpioReader, typeOfMode } from '../../lib/cpio.ts'
 import { malformed, quote } from '../../lib/limited.ts'
@@ -14,8 +15,28 @@ export interface PayloadReader {
   end(): void
 }
 
-/** @param files as `readFiles` gave them */
-export function createPayloadReader(files: readonly HeaderFile[]): PayloadReader {
+/** Digests the content of one file after the other, and compares. */
+function createContents(files: readonly HeaderFile[], algorithm: string): { begin(index: number): void; push(bytes: Buffer): void } {
+  let hash: Hash | undefined
+  let current = -1
+  return {
+    begin(index) {
+      const file = files[current]
+      if (hash !== undefined && file !== undefined && hash.digest('hex') !== file.digest) {
+        malformed(`${WHAT}: the ${algorithm} digest of ${quote(file.name)} is not the one in the header, and rpm would not install it`)
+      }
+      current = index
+      hash = files[index]?.digest === undefined ? undefined : createHash(algorithm)
+    },
+    push: bytes => hash?.update(bytes),
+  }
+}
+
+/**
+ * @param files  as `readFiles` gave them
+ * @param algorithm  of their digests, where these are to be compared
+ */
+export function createPayloadReader(files: readonly HeaderFile[], algorithm?: string): PayloadReader {
   const numbers = new Map(files.map((file, index) => [file.name, index]))
   const found = new Uint8Array(files.length)
   const cpio = createCpioReader({
@@ -26,25 +47,35 @@ export function createPayloadReader(files: readonly HeaderFile[]): PayloadReader
     },
   })
 
-  const check = (entry: CpioEntry): void => {
+  const contents = algorithm === undefined ? undefined : createContents(files, algorithm)
+
+  const check = (entry: CpioEntry): number => {
     const name = cleanPath(entry.name, WHAT)
     const index = entry.index ?? numbers.get(name) ?? malformed(`${WHAT} holds ${quote(name)}, which the header does not list`)
     if (found[index] === 1) malformed(`${WHAT} has ${quote(name)} twice`)
     found[index] = 1
     const listed = typeOfMode(files[index]?.mode ?? 0)
     if (listed !== entry.type) malformed(`${WHAT}: ${quote(name)} is a ${entry.type}, and the header says it is a ${listed ?? 'file'}`)
-    const size = files[index]?.size ?? 0
-    // of several hard links all but one are empty; what unpacks to more than the header says is a bomb or a lie
-    if (entry.size !== 0 && entry.size !== size) malformed(`${WHAT}: ${quote(name)} says it has ${entry.size} bytes, and the header says ${size}`)
+    // of several hard links all but the last are empty; what unpacks to more than the header says is a bomb or a lie
+    const size = files[index]?.packedSize ?? 0
+    if (entry.size !== size) malformed(`${WHAT}: ${quote(name)} says it has ${entry.size} bytes, and the header says ${size}`)
+    return index
   }
   return {
     push(chunk) {
       const parts = cpio.push(chunk)
-      for (const part of parts) if (!('bytes' in part)) check(part)
+      for (const part of parts) {
+        if ('bytes' in part) contents?.push(part.bytes)
+        else {
+          const index = check(part)
+          contents?.begin(index)
+        }
+      }
       return parts
     },
     end() {
       cpio.end()
+      contents?.begin(-1)
       const missing = files.find((file, index) => !file.isGhost && found[index] !== 1)
       if (missing !== undefined) malformed(`the header lists ${quote(missing.name)}, which ${WHAT} does not hold`)
     },

@@ -1,7 +1,10 @@
 import { malformed } from '../../lib/limited.ts'
 
-/** Of values that are texts rpm does not care whether they are one, several, or translated. */
-type TagType = 'char' | 'int16' | 'int32' | 'int64' | 'bin' | 'text'
+/**
+ * Of most values that are texts rpm does not care whether they are one, several, or translated. `one` must be one; `list` must be
+ * an array, or rpm installs none of it; `none` may not be there.
+ */
+type TagType = 'char' | 'int16' | 'int32' | 'int64' | 'bin' | 'text' | 'one' | 'list' | 'none'
 
 const isText = (type: string): boolean => type === 'string' || type === 'string array' || type === 'i18n string'
 
@@ -25,7 +28,14 @@ const MAIN_TYPES: readonly (readonly [type: TagType, tags: string])[] = [
     '5005-5007 5010 5012-5016 5030-5031 5034-5036 5040-5044 5046-5047 5049-5050 5052-5053 5055-5056 5058-5062 5066-5067 5069 5071',
     '5076-5077 5079 5081 5086-5090 5092 5096-5101',
   ].join(' ')],
+  // of those above
+  ['one', '1000-1002 1021-1022'], ['list', '1035-1036 1039-1040 1117-1118 5092'],
+  // rpm puts them there from the signature header when it reads the package
+  ['none', '257 259 261-262 267-271 273 276-277'],
 ]
+
+/** Types that are not called as rpm calls them. */
+const SAID: Readonly<Partial<Record<TagType, string>>> = { one: 'one text', list: 'an array of texts' }
 
 /** What it wants of the signature header, and how many bytes where it says so. Source: rpm, lib/rpmvs.c, `rpmvsitems`. */
 const SIGNATURE_TYPES: readonly (readonly [type: TagType, tags: string, bytes?: number])[] = [
@@ -43,12 +53,24 @@ function byNumber(table: typeof SIGNATURE_TYPES): Wanted {
 
 const WANTED: Readonly<Record<62 | 63, Wanted>> = { 62: byNumber(SIGNATURE_TYPES), 63: byNumber(MAIN_TYPES) }
 
-interface Value { readonly tag: number; readonly type: string; readonly from: number; readonly to: number }
+interface Value { readonly tag: number; readonly type: string; readonly count: number; readonly from: number; readonly to: number }
+
+function isOfType({ type, count }: Value, wanted: TagType): boolean {
+  switch (wanted) {
+    case 'none': return false
+    case 'text': return isText(type)
+    case 'one': return isText(type) && count === 1
+    case 'list': return type === 'string array'
+    default: return type === wanted
+  }
+}
+
 
 /** Refuses what rpm would refuse on the machines of clients. @param region  62: the signature header, 63: the main one @throws Malformed */
 export function checkTagType(value: Value, { what, region }: { readonly what: string; readonly region: 62 | 63 }): void {
   const [type, bytes] = WANTED[region].get(value.tag) ?? []
   if (type === undefined) return
-  if (type === 'text' ? !isText(value.type) : type !== value.type) malformed(`${what}: the value ${value.tag} is of type ${value.type}, rpm wants it to be ${type}`)
+  if (type === 'none') malformed(`${what} has the value ${value.tag}, which belongs into the signature header`)
+  if (!isOfType(value, type)) malformed(`${what}: the value ${value.tag} is of type ${value.type}${value.count > 1 ? `, ${value.count} of them` : ''}, rpm wants it to be ${SAID[type] ?? type}`)
   if (bytes !== undefined && value.to - value.from !== bytes) malformed(`${what}: the value ${value.tag} has ${value.to - value.from} bytes, rpm wants ${bytes}`)
 }

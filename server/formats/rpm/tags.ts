@@ -4,8 +4,9 @@
  */
 export const TAG = {
   name: 1000, version: 1001, release: 1002, epoch: 1003, summary: 1004, description: 1005, buildtime: 1006, buildhost: 1007, size: 1009, longsize: 5009,
-  vendor: 1011, license: 1014, packager: 1015, group: 1016, url: 1020, arch: 1022, sourcerpm: 1044, sourcepackage: 1106, modularity: 5096,
-  oldfilenames: 1027, filesizes: 1028, longfilesizes: 5008, filemodes: 1030, filelinktos: 1036, fileflags: 1037, filedevices: 1095, fileinodes: 1096,
+  vendor: 1011, license: 1014, packager: 1015, group: 1016, url: 1020, os: 1021, arch: 1022, sourcerpm: 1044, sourcepackage: 1106, modularity: 5096, archivesize: 1046, prefixes: 1098,
+  oldfilenames: 1027, filesizes: 1028, longfilesizes: 5008, filemodes: 1030, filedevnumbers: 1033, filetimes: 1034, filedigests: 1035, filelinktos: 1036,
+  fileflags: 1037, fileusers: 1039, filegroups: 1040, filecolors: 1140, filecaps: 5010, filedigestalgo: 5011, filedevices: 1095, fileinodes: 1096,
   dirindexes: 1116, basenames: 1117, dirnames: 1118,
   changelogtime: 1080, changelogname: 1081, changelogtext: 1082,
   payloadformat: 1124, payloadcompressor: 1125,

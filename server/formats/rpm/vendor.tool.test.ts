@@ -5,7 +5,7 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { oddRpms } from '../../../test/support/malformed-rpm.ts'
+import { oddRpms, uninstallableRpms } from '../../../test/support/malformed-rpm.ts'
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
 import { RPM_COMPRESSIONS, binTag, buildRpm, encodeHeader, packRpm, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
 import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
@@ -203,6 +203,18 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     expect(await readFile(join(root, 'usr/bin/again'), 'utf8')).toBe('#!/bin/sh\n')
   })
 
+  test('rpm installs every unusual package that we take, and none of those that we refuse because it does not', async () => {
+    const { code: isRoot } = await run('test', ['-w', '/'])
+    const [odd, bad] = [await oddRpms(), isRoot === 0 ? uninstallableRpms() : []]
+    for (const { name, bytes } of [...odd, ...bad]) {
+      const root = await mkdtemp(join(folder, 'root-'))
+      const file = await spoolBytes(folder, 'odd.rpm', bytes)
+      const { code, err } = await run('rpm', ['--root', root, '--force-debian', '-i', '--nodeps', '--noscripts', '--ignorearch', file.path])
+      await rm(root, { recursive: true })
+      expect(`${name}: ${code === 0 ? 'installed' : 'refused'}`, err).toBe(`${name}: ${odd.some(one => one.name === name) ? 'installed' : 'refused'}`)
+    }
+  })
+
   test('a package of rpm 3, without regions, digests and folders apart', async () => {
     const spec = { ...OURS, compression: 'gz', epoch: 1, recommends: [], suggests: [], supplements: [], enhances: [], requires: ['/bin/sh'] } as const
     const paths = (await agree((await spoolBytes(folder, 'v4.rpm', await buildRpm(spec))).path)).files.map(({ path }) => path)
@@ -233,7 +245,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
       6: Buffer.from('x\0'), 7: Buffer.from([1]), 8: Buffer.from('x\0'), 9: Buffer.from('x\0') }
     const parts = await rpmParts({ name: 'typed', version: '1', release: '1', compression: 'none' })
     // we use none of them, so nothing but their type can be wrong: one of each type, and one that may be anything
-    for (const tag of [1029, 1033, 1046, 1043, 1094, 5002, 1199]) {
+    for (const tag of [1029, 1033, 1119, 1043, 1094, 5002, 1199]) {
       for (const type of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
         const file = await spoolBytes(folder, 'typed.rpm', packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag), { tag, type, count: 1, data: sample[type] ?? Buffer.alloc(0) }] }))
         const theirs = await run('rpm', ['-K', '--nosignature', file.path])

@@ -63,6 +63,10 @@ export interface Maker {
   close(): Promise<void>
 }
 
+function gravesOf(gone: readonly PoolFile[], withheld: ReadonlySet<string>, { at, n }: { readonly at: Date; readonly n: number }): Grave[] {
+  return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
+}
+
 export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP, foreign }: MakerDeps): Maker {
   const cache = createShardCache(layout)
   const joiner = createJoiner()
@@ -95,7 +99,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   async function retire(codename: Codename, gone: readonly PoolFile[], { at, n }: { readonly at: Date; readonly n: number }): Promise<Grave[]> {
     const withheld = await whichAreWithheld(db, codename, gone)
     for (const path of withheld) await unlinkPackage(layout, codename, path)
-    return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
+    return gravesOf(gone, withheld, { at, n })
   }
 
   async function make({ distribution, live, pieces, contents, gone, came, from, record }: Order): Promise<Made> {
@@ -111,13 +115,13 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const named = new Set(gone.map(file => file.path))
     const entries = carriers(distribution, pieces).flatMap(([, shards]) => shards).reduce((sum, shard) => sum + shard.entries, 0)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
-    const old = (live?.graves ?? []).filter(grave => !named.has(grave.path))
-    const state: GenerationState = { schema: 2, n, at: at.toISOString(), pieces, entries, files, contents, graves: old, ...(from === undefined ? {} : { from }) }
-    await writeState(layout, codename, state)
-    await goLive(layout, codename, n)
     // graves of packages that came back are no graves
-    const graves = [...old.filter(grave => !came.has(grave.path)), ...await retire(codename, gone, { at, n })]
-    await settleGraves({ ...state, graves }, codename, at)
+    const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))
+    const state: GenerationState = { schema: 2, n, at: at.toISOString(), pieces, entries, files, contents, graves: old, ...(from === undefined ? {} : { from }) }
+    // with its graves before it goes live: after a crash in between nobody would know them any more
+    await writeState(layout, codename, { ...state, graves: [...old, ...gravesOf(gone, await whichAreWithheld(db, codename, gone), { at, n })] })
+    await goLive(layout, codename, n)
+    await settleGraves({ ...state, graves: [...old, ...await retire(codename, gone, { at, n })] }, codename, at)
     await age(layout, codename, { files: live?.files ?? [], at })
     failpoint('publish:before-done')
     await db.tx(async tx => {

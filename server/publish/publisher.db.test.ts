@@ -8,6 +8,7 @@ import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createVerifier } from './audit-trees.ts'
+import { liveGeneration } from './prune.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 
 const JAMMY = 'jammy' as Codename
@@ -302,6 +303,26 @@ describe('a rollback', () => {
 })
 
 describe('a start after a crash', () => {
+  test('right after the switch still takes a deleted package out of reach when its time is over', async () => {
+    await stock.put({ name: 'gone', bytes: 'gone' })
+    await publisher.publish(JAMMY)
+    await stock.catalog.change({ kind: 'delete', ref: ref('gone'), why: '' }, { name: 'max' })
+    const { db } = stock
+    const query: typeof db.query = async (...asked) => await liveGeneration(stock.layout, JAMMY) === 2 ? Promise.reject(new Error('the power went')) : db.query(...asked)
+    const cut = createPublisher({ db: { ...db, query }, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+    await expect(cut.publish(JAMMY)).rejects.toThrow('the power went')
+    await Promise.all([cut.close(), publisher.close()])
+    publisher = startPublisher()
+    expect(await publisher.repair()).toEqual([])
+    for (let n = 0; n < 6; n++) {
+      later(30)
+      await stock.put({ name: `more${n}`, bytes: String(n) })
+      await publisher.publish(JAMMY)
+    }
+    expect(await exists(poolPath('gone'))).toBe(false)
+    expect(await differences()).toEqual([])
+  })
+
   test('builds a tree again that a restored copy does not have', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)

@@ -2,7 +2,15 @@ import { FormatRegistry, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError } from '@sinclair/typebox/value'
 import { ShapeError, type Fault } from './problem.ts'
 
-FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
+const MOMENT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/i
+
+/** True for a day, or a moment, of ISO 8601 that exists: `Date` reads much else, and takes 2027-02-30 for March. */
+function isMoment(text: string): boolean {
+  const day = new Date(text.slice(0, 10))
+  return MOMENT.test(text) && !Number.isNaN(Date.parse(text)) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text.slice(0, 10))
+}
+
+FormatRegistry.Set('date-time', isMoment)
 FormatRegistry.Set('email', text => /^[^\s@]+@[^\s@]+$/.test(text))
 
 export type Place = 'path' | 'query' | 'body'

@@ -12,7 +12,7 @@ function reportOf(answer: Answer): Report {
     case 'clean': return { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: 'No malware was found.' }
     case 'infected': return {
       step: 'antivirus', outcome: 'failed', verdict: 'infected', quarantine: true,
-      said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and is never served.`,
+      said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and not served.`,
     }
     // not a fault of the package alone: limits are the engine's, so a person decides where scans must not be missing
     case 'unscannable': return {

@@ -27,7 +27,7 @@ const ruleRows = contract({
     summary: 'Changes the action for the severities that are given.', access: 'admin', body: PolicyPatch, reply: Policy,
   },
   'POST /security/policy/preview': {
-    summary: 'Which packages would change state under a policy that is not saved, when they are looked at again. Changes nothing.',
+    summary: 'Which packages a rescan would move under a policy that is not saved. Changes nothing; nor does saving, which decides what comes in from then on.',
     access: 'admin', query: Type.Object(pagingQuery(200)), body: PolicyPatch,
     reply: Type.Unsafe<Preview & { readonly policy: Record<string, unknown> }>(Type.Object({
       policy: Policy, checked: Type.Integer(), by_move: Type.Object({ to_review: Type.Integer(), to_published: Type.Integer() }), ...PAGE,

@@ -96,7 +96,8 @@ async function readCves(db: Queryable, ids: readonly number[]): Promise<Readonly
 }
 
 /**
- * Which packages a policy that is not saved would move when they are looked at again. Nothing is changed. What is in quarantine
+ * Which packages a policy that is not saved would move when each is scanned again; saving it moves none, and the nightly look
+ * only holds what has new ids. Nothing is changed. What is in quarantine
  * or rejected stays there under any policy, until somebody decides.
  * @param signal  ends the walk when the caller is gone
  */

@@ -35,6 +35,10 @@ const record = <Name extends string>(names: readonly Name[], rows: readonly { re
 const LIVE = `p.state in ('published', 'pending_review')`
 const SEVERITY_OF_RANK: readonly (Severity | null)[] = [null, 'negligible', 'low', 'unknown', 'medium', 'high', 'critical']
 
+// An upload is looked up as it comes in. Only the newest are asked: of those, one has an answer unless no engine had data for a long time.
+const SCANNED_AT_ADMISSION = `(select max(newest.created_at) from (select created_at, manifest from package order by changed_at desc limit 200) as newest
+  where jsonb_path_exists(newest.manifest, '$.reports[*] ? (@.step == "vulnerabilities" && @.outcome != "unavailable" && @.outcome != "skipped")'))`
+
 async function readSums(db: Queryable, days: SlaDays, now: Date): Promise<Sums> {
   const is = conditions()
   const due = dueSql(days, is.add)
@@ -42,7 +46,8 @@ async function readSums(db: Queryable, days: SlaDays, now: Date): Promise<Sums> 
   const row = await db.first<Sums>(`
     select count(*) as waiting, count(*) filter (where ${due} <= ${at}) as overdue,
       count(*) filter (where ${due} > ${at} and ${due} <= ${at}::timestamptz + interval '7 days') as soon,
-      count(*) filter (where p.assignee is null) as unassigned, min(p.held_at) as oldest, (select max(scanned_at) from package) as scanned
+      count(*) filter (where p.assignee is null) as unassigned, min(p.held_at) as oldest,
+      greatest((select max(scanned_at) from package), ${SCANNED_AT_ADMISSION}) as scanned
     from package p where p.state = 'pending_review'`, is.values)
   return row ?? { waiting: 0, overdue: 0, soon: 0, unassigned: 0, oldest: null, scanned: null }
 }

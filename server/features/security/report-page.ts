@@ -9,7 +9,7 @@ body { font: 14px/1.45 system-ui, "Liberation Sans", sans-serif; color: #16202c;
 h1 { font-size: 1.6rem; margin: 0 0 .25rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 2px solid #16202c; padding-bottom: .2rem }
 .sub { color: #51606f; margin: 0 } table { border-collapse: collapse; width: 100%; font-size: .85rem }
 th, td { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #d5dce3; overflow-wrap: anywhere }
-th { font-weight: 600 } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
+th { font-weight: 600; overflow-wrap: normal } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 tr { break-inside: avoid } thead { display: table-header-group } h2 { break-after: avoid }
 @page { size: A4; margin: 18mm 15mm } @media print { body { max-width: none; margin: 0; padding: 0; font-size: 10pt } }
 `

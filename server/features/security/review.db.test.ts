@@ -234,6 +234,26 @@ test('what everybody asks for is the same after the database was lost: decisions
   expect(await read()).toEqual(before)
 })
 
+test('a probability is told as it came, not as the column rounds it, and found by that number', async () => {
+  await held('hello', [finding('CVE-1', 'high', { epss: 0.99999 })])
+  const [listed] = (await listVulnerabilities(stock.db, { minEpss: 0.99999 }, { paging: { page: 1, perPage: 9 }, sort: 'epss' })).vulnerabilities
+  expect(listed?.epss).toBe(0.99999)
+})
+
+test('the posture says when somebody last looked: an upload that an engine answered for counts, one without an answer does not', async () => {
+  const lastScan = async () => (await readPosture(stock.db, now.cve_policy, stock.clock.now())).last_scanned_at
+  const report = (outcome: Report['outcome']): Report => ({ step: 'vulnerabilities', outcome, verdict: 'no_findings', said: '' })
+  expect(await lastScan()).toBeNull()
+  await stock.put({ name: 'blind', reports: [report('unavailable')] })
+  await stock.put({ name: 'unasked', reports: [report('skipped')] })
+  expect(await lastScan()).toBeNull()
+  stock.clock.set('2026-03-02T10:00:00.000Z')
+  await stock.put({ name: 'hello', reports: [report('ok')] })
+  expect(await lastScan()).toBe('2026-03-02T10:00:00.000Z')
+  await stock.db.query(`update package set scanned_at = '2026-03-03T10:00:00Z' where name = 'blind'`)
+  expect(await lastScan()).toBe('2026-03-03T10:00:00.000Z')
+})
+
 test('decisions stay on record when their package is deleted', async () => {
   await held('hello', [finding('CVE-1', 'high')])
   await decide('hello', { decision: 'reject', justification: 'Not here.' })

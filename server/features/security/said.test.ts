@@ -15,6 +15,8 @@ const KNOWN = 'approve, accepted, accept_risk, exception, reject, upgrade_requir
 test.each<[SentDecision, string]>([
   [{ decision: 'accepted', comment: 'c' }, 'accepted'],
   [{ action: 'reject', justification: 'c' }, 'reject'],
+  [{ decision: 'approve', justification: '\u200b', comment: 'seen' }, 'approve'],
+  [{ decision: 'approve', justification: '理由' }, 'approve'],
   [{ decision: 'accept_risk', action: 'approve', justification: '', comment: 'as it was answered' }, 'accept_risk'],
 ])('both forms of the specification are read: %j', (body, decision) => {
   expect(refusal(body)).toBe(decision)
@@ -29,6 +31,9 @@ test.each<[SentDecision, string]>([
   [{ action: '__proto__', justification: 'c' }, `bad_decision: action: It is one of ${KNOWN}.`],
   [{ decision: 'approve', action: 'reject', justification: 'c' }, 'bad_decision: action: It says the opposite of decision. Send one of the two.'],
   [{ decision: 'approve', justification: ' \n' }, 'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.'],
+  // what nobody sees says nothing
+  [{ decision: 'approve', justification: '\u00a0\u200b\u2003', comment: '\u3164\u2800\u202e' },
+    'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.'],
   [{ decision: 'reject', justification: 'c', expires_days: 3 }, 'bad_expiry: expires_at: a refusal does not end; leave it out.'],
 ])('what is no decision is refused with the field and the way out: %j', (body, said) => {
   expect(refusal(body)).toBe(said)

@@ -35,6 +35,8 @@ export interface SentDecision {
 }
 
 const KNOWN = Object.keys(DECISIONS).join(', ')
+// something that is seen: no blank, no control or format character, nor one that is drawn as nothing (a zero-width space, a filler)
+const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** The word of either form. A record sent back as it was answered has both; they may not contradict each other. */
 function readDecision({ decision, action }: SentDecision): string {
@@ -53,7 +55,7 @@ function readDecision({ decision, action }: SentDecision): string {
 export function readSaid(body: SentDecision, now: Date): Said {
   const decision = readDecision(body)
   const justification = [body.justification, body.comment].map(text => text?.trim() ?? '')
-    .find(text => text !== '') ?? fail('missing_justification', { field: 'justification' })
+    .find(text => VISIBLE.test(text)) ?? fail('missing_justification', { field: 'justification' })
   const expiresAt = readExpiry(body, now)
   if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry',
     { field: 'expires_at', why: 'a refusal does not end; leave it out' })

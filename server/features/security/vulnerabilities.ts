@@ -129,8 +129,9 @@ function viewOf(row: Head, count: Counts | undefined, affected: readonly Affecte
   }
 }
 
-// what every vulnerability is sorted by; packages are only counted for those of the page
-const SUMS = `f.cve, max(f.rank) as rank, max(f.epss)::float8 as epss, bool_or(f.kev) as kev, bool_or(f.fixed_in is not null) as fixable, min(f.first_seen) as first_seen,
+// what every vulnerability is sorted by; packages are only counted for those of the page. The column is of single precision:
+// read as its shortest text, 0.99999 is not 0.9999899864196777
+const SUMS = `f.cve, max(f.rank) as rank, max(f.epss)::text::float8 as epss, bool_or(f.kev) as kev, bool_or(f.fixed_in is not null) as fixable, min(f.first_seen) as first_seen,
   count(*) as places, count(*) over () as total`
 
 async function countPackages(db: Queryable, cves: readonly string[], filter: VulnerabilityFilter): Promise<ReadonlyMap<string, Counts>> {

@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox'
+import { expect, test } from 'vitest'
+import { ShapeError } from './problem.ts'
+import { validate } from './validate.ts'
+
+const BODY = Type.Object({ expires_at: Type.String({ format: 'date-time' }) })
+function isTaken(text: string): boolean {
+  try {
+    validate(BODY, { expires_at: text }, { place: 'body' })
+    return true
+  } catch (error) {
+    if (error instanceof ShapeError) return false
+    throw error
+  }
+}
+
+test.each(['2027-02-28', '2028-02-29T00:00:00Z', '2027-12-31T23:59:59.999Z', '2027-06-01T12:00+05:30', '2027-06-01T12:00:00', '9999-12-31T23:59:59Z'])('%s is a moment', text => {
+  expect(isTaken(text)).toBe(true)
+})
+
+test.each(['2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-06-01T25:00:00Z', '5', 'tomorrow', 'Dec 25 2027', '2027-6-1', '12027-06-01', '+012027-06-01T00:00:00Z', '', ' 2027-06-01'])(
+  'what is no day of the calendar is refused, not taken for another: %s', text => {
+    expect(isTaken(text)).toBe(false)
+  })

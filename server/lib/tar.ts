@@ -67,6 +67,13 @@ const USTAR_NUMBERS = [
   ...NUMBERS, { name: 'size', from: 124, bytes: 12, isBinary: false }, { name: 'device', from: 329, bytes: 8, isBinary: false }, { name: 'device', from: 337, bytes: 8, isBinary: false },
 ] as const
 
+/** True for a binary number that dpkg and GNU tar can hold: 32 bits for owners, 64 and a sign for times. */
+function isInRange(field: Buffer, name: string): boolean {
+  const fill = field[0] === 0xff ? 0xff : 0
+  const isFilled = field[1] === fill && field[2] === fill && field[3] === fill
+  return isFilled && (name !== 'time' || (field.readInt8(4) < 0) === (fill === 0xff))
+}
+
 /**
  * A package whose headers hold numbers that its own installer cannot read would be published, and then install nowhere.
  * dpkg and GNU tar read octal digits behind blanks, and binary numbers above what octal holds; apk neither.
@@ -75,7 +82,7 @@ function checkNumbers(header: Buffer, { dialect, what }: { readonly dialect: Dia
   const isUstar = dialect === 'ustar'
   for (const { name, from, bytes, isBinary } of isUstar ? USTAR_NUMBERS : NUMBERS) {
     const first = header[from] ?? 0
-    if (isBinary && !isUstar && (first === 0x80 || (first === 0xff && name === 'time'))) continue
+    if (isBinary && !isUstar && (first === 0x80 || (first === 0xff && name === 'time')) && isInRange(header.subarray(from, from + bytes), name)) continue
     const text = header.toString('latin1', from, from + bytes)
     if (!(isUstar ? /^[0-7]*[ \0]*$/ : /^(?: *[0-7]+[ \0]*|\0+)$/).test(text)) malformed(`${what}: the ${name} of ${quote(header.toString('latin1', 0, 100).replace(/\0.*$/s, ''))} is ${quote(text)}, which is not an octal number`)
   }
@@ -142,6 +149,7 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   if (!posix && magic !== 'ustar  \0' && magic.startsWith('ustar')) malformed(`${what} holds a header of an unknown kind, ${quote(magic)}`)
   const prefix = posix && header[345] !== 0 ? `${text(header.subarray(345, 500), what)}/` : ''
   const name = ahead.name ?? prefix + text(header.subarray(0, 100), what)
+  if (name === '') malformed(`${what} holds an entry without a name`)
   if (name.length > MAX_NAME) malformed(`${what} holds a name of more than ${MAX_NAME} characters`)
   const size = octal(header.subarray(124, 136), `${what}: the size of ${quote(name)}`)
   if (ahead.size !== undefined && ahead.size !== size) {

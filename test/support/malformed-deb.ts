@@ -320,9 +320,43 @@ async function values(): Promise<Row[]> {
   ])
 }
 
+/** What dpkg-deb reads, and dpkg does not unpack. */
+async function uninstallable(): Promise<Row[]> {
+  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withData([ROOT, USR, ...entries]), why]
+  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [name, await withFields(added), why]
+  const text = async (name: string, control: string, why: RegExp): Promise<Row> => [name, await withControl(control), why]
+  const list = async (name: string, body: string, why: RegExp): Promise<Row> =>
+    [`${name} ${JSON.stringify(body.slice(0, 40))}`, await packDeb({ control: tar([ROOT, { name: './control', body: CONTROL }, { name: `./${name}`, body }]), data: parts.data }), why]
+  return Promise.all([
+    data('a name of 250 bytes', [{ name: `./usr/${'ä'.repeat(125)}`, body: 'x' }], /name of more than 246 bytes/),
+    data('an entry without a name', [{ name: '', type: '5' }], /entry without a name/),
+    data('an owner of 33 bits', [{ ...FILE, raw: { 108: '\x80\0\0\x01\0\0\0\0' } }], /owner of ".\/usr\/file"/),
+    data('a group of 33 bits', [{ ...FILE, raw: { 116: '\x80\0\0\x01\0\0\0\0' } }], /group of/),
+    data('a time of 64 bits and no sign', [{ ...FILE, raw: { 136: '\x80\0\0\0\x80\0\0\0\0\0\0\0' } }], /time of/),
+    data('a time of 65 bits before 1970', [{ ...FILE, raw: { 136: '\xff\xff\xff\xff\0\0\0\0\0\0\0\0' } }], /time of/),
+    more('Essential that is no yes or no', { Essential: 'maybe' }, /the field Essential/),
+    more('Protected with a second word', { Protected: 'yes x' }, /the field Protected/),
+    more('Priority with a second word', { Priority: 'optional\n x' }, /the field Priority/),
+    more('Priority with an ending', { Priority: 'required-ish' }, /the field Priority/),
+    more('a field of one letter', { D: 'x' }, /a field name and a colon/),
+    more('alternatives in Replaces', { Replaces: 'a | b' }, /Replaces holds alternatives/),
+    text('a last field without a value', `${CONTROL}X-Foo:\n`, /ends with the field X-Foo/),
+    ...(['/etc/x', 'etc/x\n', ' /etc/x\n', 'remove-on-upgrade\n', 'remove-on-upgrade etc/x\n', 'foo /etc/x\n', '# x\n', '\0\n', `/etc/${'y'.repeat(1100)}\n`]
+      .map(body => list('conffiles', body, /the list conffiles/))),
+    list('conffiles', `remove-on-upgrade /${README}\n`, /wants ".*" removed, and the package brings it/),
+    ...(['interest\n', 'foo x\n', 'interest x', 'INTEREST x\n', 'interest a b\n', 'interest y # z\n', 'interest /a//b\n', 'interest \u0001\n', 'activate é\n', '\0\n', `activate /${'x'.repeat(2000)}\n`]
+      .map(body => list('triggers', body, /the list triggers/))),
+  ])
+}
+
+/** Those of the malformed packages that dpkg-deb reads, and dpkg refuses to unpack. */
+export async function uninstallableDebs(): Promise<MalformedPackage[]> {
+  return (await uninstallable()).map(([name, bytes, why]) => ({ name, bytes, why }))
+}
+
 /** Every way we know to build a wrong .deb. Takes about a second: one of them has 300,001 entries. */
 export async function malformedDebs(): Promise<MalformedPackage[]> {
-  const rows = (await Promise.all([structure(), compression(), names(), tars(), fields(), values()])).flat()
+  const rows = (await Promise.all([structure(), compression(), names(), tars(), fields(), values(), uninstallable()])).flat()
   return rows.map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 
@@ -357,6 +391,10 @@ export async function oddDebs(): Promise<OddPackage[]> {
       Buffer.alloc(10240 - parts.data.length % 10240)]) }), [README]],
     ['device nodes and a fifo', await data2([{ name: './usr/null', type: '3' }, { name: './usr/disk', type: '4' },
       { name: './usr/pipe', type: '6' }]), ['usr/null', 'usr/disk', 'usr/pipe']],
+    ['conffiles of every kind', await buildDeb({ ...SPEC, files: { 'etc/odd': 'x', 'etc/it is': 'y' }, scripts: { conffiles: '/etc/odd\n\n/etc/it is  \nremove-on-upgrade /etc/gone\n/not/there\n' } }), ['etc/odd', 'etc/it is']],
+    ['triggers of every kind', await buildDeb({ ...SPEC, scripts: { triggers: '# why\n\ninterest-noawait /usr/share/x\n  interest-await name.x+y  \nactivate a/b\nactivate-noawait\t/usr/y\n' } }), [README]],
+    ['priority and essential in other letters', await withFields({ Priority: 'OPTIONAL', Essential: 'YES', Protected: 'no' }), [README]],
+    ['a name of 246 bytes', await buildDeb({ ...SPEC, files: { [`usr/${'ä'.repeat(123)}`]: 'x' } }), [`usr/${'ä'.repeat(123)}`]],
     ['setuid file', await buildDeb({ ...SPEC, files: { 'usr/bin/su': { content: 'x', mode: 0o4755 } } }), ['usr/bin/su']],
     ['repeated directory and file', await data2([USR, FILE, FILE]), ['usr/file']],
     ['members that dpkg skips', ar([binary, { name: '_first', body: 'x' }, control, { name: '_second', body: 'xx' }, data,

@@ -373,6 +373,8 @@ async function counts(): Promise<Row[]> {
 const tagOf = (number: number): RpmTag => parts.tags.find(({ tag }) => tag === number) ?? stringsTag(number, [])
 const textsOf = (number: number): string[] => tagOf(number).data.toString().split('\0').slice(0, -1)
 
+const longName = await rpmParts({ ...SPEC, files: { [`usr/${'ä'.repeat(125)}`]: 'x' } })
+
 /** What rpm reads, and does not install. */
 function uninstallable(): Row[] {
   const md5 = withHeader(header, parts.payload, [binTag(1004, Buffer.alloc(16))])
@@ -404,6 +406,7 @@ function uninstallable(): Row[] {
     ['more device numbers than files', withTags(int16Tag(1033, [0, 0, 0, 0])), /3 files, and 4 numbers under the value 1033/],
     ['fewer capabilities than files', withTags(stringsTag(5010, ['x'])), /3 files, and 1 texts under the value 5010/],
     ['fewer colours than files', withTags(int32Tag(1140, [1])), /3 files, and 1 numbers under the value 1140/],
+    ['a file name of 250 bytes', packRpm(longName), /has 250 bytes, which rpm cannot unpack/],
     ['no operating system', withoutTags(1021), /for which operating system/],
     ['two names', withTags(stringsTag(1000, ['odd', 'x'])), /1000 is of type string array, 2 of them, rpm wants it to be one text/],
     ['two operating systems', withTags(stringsTag(1021, ['linux', 'x'])), /1021 is of type string array, 2 of them/],

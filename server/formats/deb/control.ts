@@ -33,8 +33,8 @@ function decode(bytes: Buffer): string {
   return text
 }
 
-/** A field name is printable ASCII without a colon, and begins neither with # nor with -. Source: policy 5.1. */
-const FIELD = /^([!"$-,.-9;-~][!-9;-~]*)[ \t]*:(.*)$/s
+/** A field name is two or more of printable ASCII without a colon, and begins neither with # nor with -. Source: policy 5.1, dpkg. */
+const FIELD = /^([!"$-,.-9;-~][!-9;-~]+)[ \t]*:(.*)$/s
 
 function addLine(line: string, lineNumber: number, fields: Map<string, Field>, last: Field | undefined): Field {
   if (line.startsWith(' ') || line.startsWith('\t')) {
@@ -78,6 +78,7 @@ export function parseControl(bytes: Buffer): Paragraph {
     if (ended) malformed(`the control file has a second paragraph at line ${index + 1}; a package has one`)
     last = addLine(line, index + 1, fields, last)
   }
+  if (!ended && last?.first === '' && last.more.length === 0) malformed(`the control file ends with the field ${last.name}, which has no value`)
   for (const field of fields.values()) {
     if (lengthOf(field) > MAX_FIELD) malformed(`the field ${field.name} of the control file has more than ${printBytes(MAX_FIELD)}`)
   }
@@ -170,13 +171,25 @@ function unfold(lines: readonly string[]): string {
 
 const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
 
+/** Fields of one word, in which dpkg takes no others: yes or no, and behind a priority that it knows nothing. */
+function checkWords(paragraph: Paragraph): void {
+  for (const name of ['Essential', 'Protected']) {
+    const value = valueOf(paragraph, name.toLowerCase())
+    if (!/^(yes|no|)$/i.test(value)) malformed(`the field ${name} is ${quote(value)}; it may be yes or no`)
+  }
+  const priority = valueOf(paragraph, 'priority')
+  if (/^(required|important|standard|optional|extra)./is.test(priority)) malformed(`the field Priority is ${quote(priority)}; it is one word, such as optional`)
+}
+
 /** What the rest of the server knows of a package. @throws Malformed for relations that dpkg would not read */
 export function describe(paragraph: Paragraph, identity: PackageIdentity): Description {
   const multiArch = valueOf(paragraph, 'multi-arch')
   if (multiArch !== '' && !MULTI_ARCH.includes(multiArch)) {
     malformed(`the field Multi-Arch is ${quote(multiArch)}; it may be ${MULTI_ARCH.join(', ')}`)
   }
-  for (const name of ['Recommends', 'Suggests', 'Enhances', 'Replaces']) parseRelations(valueOf(paragraph, name.toLowerCase()), name)
+  checkWords(paragraph)
+  parseConflicts(valueOf(paragraph, 'replaces'), 'Replaces')
+  for (const name of ['Recommends', 'Suggests', 'Enhances']) parseRelations(valueOf(paragraph, name.toLowerCase()), name)
   const description = paragraph.get('description')
   const kib = /^\d{1,12}$/.exec(valueOf(paragraph, 'installed-size'))
   const built = builtUsing(paragraph)

@@ -12,6 +12,7 @@ import { MAX_CONTROL, describe, identityOf, parseControl, printControl } from '.
 import type { DebFacts } from './facts.ts'
 import type { DebMembers } from './members.ts'
 import { openDeb } from './members.ts'
+import { MAX_LIST, checkTriggers, parseConffiles, type Conffile } from './lists.ts'
 import { cleanName, createPayload } from './payload.ts'
 
 /** The budgets of `Format.inspect`. */
@@ -20,6 +21,8 @@ export const DATA_BYTES = 8 * 2 ** 30
 const CONTROL_ENTRIES = 1000
 const DATA_ENTRIES = 300_000
 const SECONDS = 60
+/** dpkg writes a file beside its place first, with `.dpkg-new` behind its name; a file system takes 255 bytes. */
+const LONGEST_NAME = 255 - '.dpkg-new'.length
 
 interface Walk {
   readonly packed: Packed
@@ -42,23 +45,30 @@ async function walk({ packed, limitBytes, maxEntries, deadline, dialect, keep, s
   tar.end()
 }
 
-/** The bytes of the file `control`. Beside it stand maintainer scripts and lists: plain files, in no folder. */
-async function readControl(packed: Packed, deadline: Deadline): Promise<Buffer> {
-  let control: Buffer | undefined
+/** Those that are read, and the most bytes of each. Beside them stand maintainer scripts and more lists: plain files, in no folder. */
+const READ: ReadonlyMap<string, number> = new Map([['control', MAX_CONTROL], ['conffiles', MAX_LIST], ['triggers', MAX_LIST]])
+
+/** The bytes of the file `control`, and of the lists that dpkg reads before it unpacks anything. */
+async function readControl(packed: Packed, deadline: Deadline): Promise<{ readonly control: Buffer; readonly conffiles: readonly Conffile[] }> {
+  const found = new Map<string, Buffer>()
   await walk({
     packed, deadline, dialect: 'any', limitBytes: CONTROL_BYTES, maxEntries: CONTROL_ENTRIES,
-    keep: entry => entry.type === 'file' && cleanName(entry.name, packed.what) === 'control' ? MAX_CONTROL : undefined,
+    keep: entry => entry.type === 'file' ? READ.get(cleanName(entry.name, packed.what)) : undefined,
     see(entry) {
       const path = cleanName(entry.name, packed.what)
       if (path === '' && entry.type === 'directory') return
       if (entry.type !== 'file') malformed(`${packed.what}: ${quote(path)} is a ${entry.type}; only plain files are allowed there`)
       if (path.includes('/')) malformed(`${packed.what}: ${quote(path)} stands in a folder; dpkg knows none there`)
-      if (path !== 'control') return
-      if (control !== undefined) malformed(`${packed.what} has two files named control`)
-      control = entry.body
+      if (entry.body === undefined) return
+      if (found.has(path)) malformed(`${packed.what} has two files named ${path}`)
+      found.set(path, entry.body)
     },
   })
-  return control ?? malformed(`${packed.what} has no file named control`)
+  checkTriggers(found.get('triggers') ?? Buffer.alloc(0))
+  return {
+    control: found.get('control') ?? malformed(`${packed.what} has no file named control`),
+    conffiles: parseConffiles(found.get('conffiles') ?? Buffer.alloc(0)),
+  }
 }
 
 /** Who signs with debsigs, in the order in which a signature is preferred; dpkg-sig's `_gpgbuilder` is another thing. */
@@ -85,11 +95,17 @@ async function* signedBytes(path: string): AsyncGenerator<Buffer> {
 async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise<Inspection<DebFacts>> {
   const deadline = createDeadline(signal, SECONDS)
   deadline.check()
-  const paragraph = parseControl(await readControl(deb.control, deadline))
+  const { control, conffiles } = await readControl(deb.control, deadline)
+  const paragraph = parseControl(control)
   const identity = identityOf(paragraph)
   const about = describe(paragraph, identity)
-  const payload = createPayload(deb.data.what)
+  const payload = createPayload(deb.data.what, LONGEST_NAME)
   await walk({ packed: deb.data, deadline, dialect: 'gnu', limitBytes: DATA_BYTES, maxEntries: DATA_ENTRIES, see: entry => payload.add(entry) })
+  for (const { path: conffile, isGone } of conffiles) {
+    const kind = payload.kindOf(conffile)
+    if (isGone && kind !== undefined) malformed(`the list conffiles wants ${quote(conffile)} removed, and the package brings it`)
+    if (kind === 'directory') malformed(`the list conffiles names ${quote(conffile)}, which is a directory`)
+  }
   const signature = await readSignature(deb, path)
   return { identity, about, facts: { control: printControl(paragraph) }, files: payload.files(), ...(signature === undefined ? {} : { signature }) }
 }

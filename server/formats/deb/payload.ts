@@ -34,6 +34,8 @@ function escapes(path: string, target: string): boolean {
 export interface Payload {
   /** @throws Malformed */
   add(entry: TarEntry): void
+  /** What a path is in the package, which goes as in `files`. */
+  kindOf(path: string): TarEntry['type'] | undefined
   /** Everything but directories, in archive order, each once. */
   files(): string[]
 }
@@ -41,7 +43,11 @@ export interface Payload {
 /** They are kept in memory, and 300,000 of 4096 bytes fit into a package of a megabyte. Those of the largest texlive have 10 MiB. */
 export const MAX_NAMES = 64 * 2 ** 20
 
-export function createPayload(what: string): Payload {
+/** The longest name of a file or folder that a file system takes, in bytes. */
+const LONGEST = 255
+
+/** @param longest  where whoever unpacks needs room for an ending of its own, in bytes */
+export function createPayload(what: string, longest = LONGEST): Payload {
   const kinds = new Map<string, TarEntry['type']>()
   const barriers = createBarriers()
   let nameBytes = 0
@@ -73,6 +79,7 @@ export function createPayload(what: string): Payload {
         if (entry.type !== 'directory') malformed(`${what}: the root is a ${entry.type}`)
         return
       }
+      if (path.length > longest / 4 && path.split('/').some(segment => Buffer.byteLength(segment) > longest)) malformed(`${what}: ${quote(path)} holds a name of more than ${longest} bytes, which cannot be unpacked`)
       mustStandInFolders(path)
       const before = kinds.get(path)
       const again = before === entry.type && (before === 'file' || before === 'directory')
@@ -84,6 +91,7 @@ export function createPayload(what: string): Payload {
       kinds.set(path, entry.type)
       if (entry.type !== 'directory') barriers.add(path)
     },
+    kindOf: path => kinds.get(path),
     files: () => [...kinds].flatMap(([path, kind]) => kind === 'directory' ? [] : [path]),
   }
 }

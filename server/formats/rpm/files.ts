@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { CpioFile } from '../../lib/cpio.ts'
 import { typeOfMode } from '../../lib/cpio.ts'
 import { createBarriers } from '../../lib/barriers.ts'
@@ -9,6 +10,9 @@ import { FILE_GHOST, TAG } from './tags.ts'
 export const MAX_FILES = 300_000
 export const PAYLOAD_BYTES = 8 * 2 ** 30
 const MAX_PATH = 4096
+/** Bytes of one name: rpm writes a file beside its place first, with nine characters behind its name. */
+const MAX_FOLDER = 255
+const MAX_BASE = MAX_FOLDER - 9
 /** Of all names together, which are kept in memory. Those of the largest texlive have 10 MiB. */
 const MAX_NAMES = 64 * 2 ** 20
 // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
@@ -127,6 +131,8 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     const type = typeOfMode(mode) ?? malformed(`the header: the mode ${mode.toString(8)} of ${quote(path)} says nothing of what it is`)
     const size = sizes[i] ?? 0
     const hasContent = type === 'symlink' || (type === 'file' && last.get(links[i] ?? '') === i)
+    const base = Buffer.byteLength(basename(name))
+    if (base > (type === 'directory' || isGhost(i) ? MAX_FOLDER : MAX_BASE)) malformed(`the header: the name ${quote(basename(name))} has ${base} bytes, which rpm cannot unpack`)
     const digest = type === 'file' && hasContent ? digests[i]?.toLowerCase() ?? malformed(`the header has no digest of ${quote(path)}, and rpm would not install that`) : undefined
     return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0, digest }
   })

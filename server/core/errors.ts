@@ -7,7 +7,7 @@ export const ERRORS = {
   // the request itself
   bad_request: [400, '{said}'],
   bad_path: [400, 'The path {path} is not allowed: it must be relative and stay inside its folder.'],
-  bad_digest: [400, '{digest} is not a SHA-256 digest: 64 lower-case hex characters are needed.'],
+  bad_digest: [400, '{digest} is not a SHA-256 digest: 64 hex characters are needed.'],
   not_authenticated: [401, 'This needs a credential. Send Authorization: Bearer with an access token or an API token.'],
   bad_credential: [401, 'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.'],
   // one answer for unknown, wrong and locked: nobody learns which accounts exist
@@ -75,6 +75,7 @@ export const ERRORS = {
   other_format: [422, '{to} takes {takes} packages, {from} has {has} packages: they cannot go there.'],
   same_distribution: [422, 'Source and target are both {codename}. Name two distributions.'],
   missing_property: [422, 'The property {property} is missing.'],
+  two_answers: [422, '{field} says {said}, {other} says {other_said}. Send one of the two.'],
   no_retention_rule: [409, '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.'],
   pin_not_found: [404, '{name} {version} is not pinned in {codename}.'],
   generation_not_kept: [404, 'Generation {generation} of {codename} is not kept. Kept: {kept}.'],

@@ -9,6 +9,7 @@ import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
 
 const json = Type.Object({})
+const CHOICE = Type.Object({ distribution: Type.Optional(Type.String()), kind: Type.Optional(Type.Union([Type.Literal('a'), Type.Literal('b')])), q: Type.Optional(Type.String({ minLength: 1 })) })
 let aborted: (why: string) => void
 const wasAborted = new Promise<string>(resolve => { aborted = resolve })
 let returned: () => void
@@ -29,6 +30,8 @@ const ROUTES = [
   route('GET /things/{name}/{version}', { reply: json }, ({ params }) => ({ two: params })),
   route('GET /things/audit/logs', { reply: json }, () => ({ logs: true })),
   route('DELETE /things/{name}', { reply: 'none' }, () => undefined),
+  route('GET /chosen', { reply: json, query: CHOICE }, ({ query }) => ({ query })),
+  route('DELETE /chosen', { reply: json, query: CHOICE }, ({ query }) => ({ query })),
   route('POST /bodies', { reply: json, status: 201, body: Type.Object({ name: Type.String(), size: Type.Optional(Type.Integer()) }) }, ({ body }) => ({ body })),
   route('POST /known', { reply: json, status: 201 }, () => new WithStatus(200, { known: true })),
   route('GET /text', { reply: 'text' }, () => 'plain'),
@@ -105,6 +108,16 @@ describe('values', () => {
     expect(answer.status).toBe(422)
     const { detail } = answer.json() as { detail: { loc: string[]; msg: string; type: string }[] }
     expect(detail[0]).toEqual({ loc: ['query', query.split('=')[0]], msg: expect.any(String) as string, type: expect.any(String) as string })
+  })
+
+  test('a text that a form left empty narrows nothing', async () => {
+    expect((await get('/api/v1/chosen?kind=&distribution=&q=x')).json()).toEqual({ query: { q: 'x' } })
+    expect((await app.ask('HEAD', '/api/v1/chosen?kind=')).status).toBe(200)
+  })
+
+  test('an empty text stays one where something is deleted: it must not make the choice wider', async () => {
+    expect((await app.ask('DELETE', '/api/v1/chosen?distribution=')).json()).toEqual({ query: { distribution: '' } })
+    expect((await app.ask('DELETE', '/api/v1/chosen?kind=')).status).toBe(422)
   })
 
   test('a zero byte goes no further than the edge', async () => {
@@ -368,7 +381,10 @@ describe('event streams', () => {
 describe('documentation', () => {
   test('is open outside production, and not there in production', async () => {
     for (const path of ['/openapi.json', '/docs', '/redoc']) expect((await community.ask('GET', path)).status, path).toBe(404)
-    expect((await get('/docs')).headers['content-type']).toBe('text/html; charset=utf-8')
+    for (const path of ['/docs', '/docs/', '/redoc']) {
+      const { status, headers } = await get(path)
+      expect([status, headers['content-type']], path).toEqual([200, 'text/html; charset=utf-8'])
+    }
     expect((await get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0', paths: { '/api/v1/things/{name}': { get: {}, delete: {} }, '/health': {} } })
   })
 })

@@ -97,7 +97,7 @@ function documentation({ routes, production, version }: AppDeps): Middleware {
   return async (ctx, next) => {
     if (production || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
     if (ctx.path === '/openapi.json') { ctx.type = 'application/json'; ctx.body = document; return }
-    if (ctx.path === '/docs' || ctx.path === '/docs/') { ctx.type = 'text/html; charset=utf-8'; ctx.body = page; return }
+    if (/^\/(docs|redoc)\/?$/.test(ctx.path)) { ctx.type = 'text/html; charset=utf-8'; ctx.body = page; return }
     await next()
   }
 }

@@ -1,4 +1,5 @@
 import Router from '@koa/router'
+import type { TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
 import { seeingAllBut } from '../lib/caller.ts'
 import { allows, needDistribution, needRoute, needSeen, type Principal, type Role } from '../core/access.ts'
@@ -78,9 +79,17 @@ function rawOf(ctx: Context): RawRequest {
   return { stream: ctx.req, headers: ctx.req.headers, clientIp: String(ctx.state.clientIp), requestId: String(ctx.state.requestId), signal: gone.signal }
 }
 
+/** The query. A text that a form left empty narrows nothing, but only where reading: an empty `?distribution=` must not make a deletion wider. */
+function queryOf(ctx: Context, schema: TSchema): Record<string, unknown> {
+  const members = (schema.properties ?? {}) as Readonly<Record<string, TSchema>>
+  const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
+  const isLeftEmpty = ([name, value]: readonly [string, unknown]): boolean => value === '' && (members[name]?.type ?? 'string') === 'string'
+  return Object.fromEntries(Object.entries(ctx.query).filter(member => !isRead || !isLeftEmpty(member)))
+}
+
 async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Promise<Input<string, Row>> {
   const params: unknown = row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
-  const query: unknown = row.query === undefined ? undefined : validate(row.query, { ...ctx.query }, { place: 'query', isText: true })
+  const query: unknown = row.query === undefined ? undefined : validate(row.query, queryOf(ctx, row.query), { place: 'query', isText: true })
   const body: unknown = row.body === undefined ? undefined : validate(row.body, await readJson(ctx.req) ?? {}, { place: 'body' })
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }

@@ -88,7 +88,8 @@ function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): 
   const range = rangeFor(ctx, validators, stat.size)
   if (range === 'unsatisfiable') {
     ctx.status = 416
-    ctx.set('Content-Range', `bytes */${stat.size}`)
+    // the file may be kept for ever, this answer may not: a cache between would give it to those who ask for the whole file
+    ctx.set({ 'Content-Range': `bytes */${stat.size}`, 'Cache-Control': 'no-store' })
     ctx.body = ''
     return undefined
   }

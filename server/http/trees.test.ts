@@ -115,6 +115,11 @@ describe('ranges', () => {
     expect([answer.status, answer.text, answer.headers['content-range'], answer.headers['content-length']]).toEqual([status, text, contentRange, String(text.length)])
   })
 
+  test('no cache keeps that there is no such range, though the file may be kept for ever', async () => {
+    expect((await get(DEB_URL, { range: 'bytes=10-' })).headers['cache-control']).toBe('no-store')
+    expect((await get(DEB_URL, { range: 'bytes=9-' })).headers['cache-control']).toContain('immutable')
+  })
+
   test('an empty file has no range to give', async () => {
     expect((await get('/repos/pool/jammy/main/empty.deb', { range: 'bytes=0-' })).status).toBe(416)
   })

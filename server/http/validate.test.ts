@@ -22,3 +22,29 @@ test.each(['2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-06-01T25:00
   'what is no day of the calendar is refused, not taken for another: %s', text => {
     expect(isTaken(text)).toBe(false)
   })
+
+const UNIONS = Type.Object({
+  text: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
+  word: Type.Optional(Type.Union([Type.Literal('x'), Type.Literal('y')])),
+  when: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+  name: Type.Optional(Type.Union([Type.String({ pattern: '^a', description: 'a name with an a at its head.' }), Type.Null()])),
+  item: Type.Optional(Type.Union([Type.String(), Type.Object({ size: Type.Integer() })])),
+})
+
+test.each([
+  [{ text: 5 }, 'text', 'It must be string or null.'],
+  [{ text: 'four' }, 'text', 'Expected string length less or equal to 3.'],
+  [{ word: 'z' }, 'word', 'It must be one of x, y.'],
+  [{ when: 'then' }, 'when', "Expected string to match 'date-time' format."],
+  [{ name: 'b' }, 'name', 'It must be a name with an a at its head.'],
+  [{ item: 5 }, 'item', 'It must be string or object.'],
+  [{ item: { size: 'much' } }, 'item.size', 'Expected integer.'],
+])('of several shapes the one that was meant says what is wrong: %j', (body, at, msg) => {
+  let faults: ShapeError['faults'] = []
+  try {
+    validate(UNIONS, body, { place: 'body' })
+  } catch (error) {
+    if (error instanceof ShapeError) ({ faults } = error)
+  }
+  expect(faults.map(fault => [fault.loc.slice(1).join('.'), fault.msg])).toEqual([[at, msg]])
+})

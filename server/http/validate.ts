@@ -18,17 +18,29 @@ export type Place = 'path' | 'query' | 'body'
 // TypeBox speaks of schema nodes; people want the rule
 const KINDS: readonly [RegExp, string][] = [[/required/i, 'missing'], [/Expected (string|integer|number|boolean|array|object)/, 'type_error'], [/./, 'value_error']]
 
-interface Ruled { description?: string; pattern?: string; enum?: string[] }
+interface Ruled { description?: string; pattern?: string; enum?: string[]; type?: string }
 
-function faultOf(place: Place, error: ValueError): Fault {
+const KIND_ONLY = /^Expected (?:string|integer|number|boolean|array|object|null)$/
+
+/** What is wrong with the member of the union that the value was meant to be: a text that is too long, not "no text and not null". */
+function meant({ path, message, errors }: ValueError): ValueError | undefined {
+  if (!message.startsWith('Expected union')) return undefined
+  const isOfOtherKind = (one: ValueError): boolean => one.path === path && (KIND_ONLY.test(one.message) || one.message.startsWith("Expected '"))
+  return errors.map(one => one.First()).find(one => one !== undefined && !isOfOtherKind(one))
+}
+
+function faultOf(place: Place, given: ValueError): Fault {
+  const error = meant(given) ?? given
   const path = error.path.split('/').slice(1).map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const whole = error.schema as Ruled & { anyOf?: (Ruled & { const?: unknown })[] }
   // a text that may also be null: the rule is that of the text
   const schema = whole.anyOf?.find(one => one.pattern !== undefined) ?? whole
   const words = schema.enum ?? whole.anyOf?.flatMap(one => one.const === undefined ? [] : [String(one.const)])
-  const rule = words !== undefined && words.length > 0 && error.message.startsWith('Expected union') ? `It must be one of ${words.join(', ')}.`
+  const kinds = whole.anyOf?.flatMap(one => one.type ?? []) ?? []
+  const isUnion = error.message.startsWith('Expected union')
+  const rule = words !== undefined && words.length > 0 && isUnion ? `It must be one of ${words.join(', ')}.`
     : schema.pattern !== undefined && schema.description !== undefined ? `It must be ${schema.description}`
-      : `${error.message}.`
+      : isUnion && kinds.length > 0 ? `It must be ${kinds.join(' or ')}.` : `${error.message}.`
   const required = /required property/i.test(error.message)
   return { loc: [place, ...path], msg: required ? 'It is missing.' : rule, type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error' }
 }

@@ -84,7 +84,7 @@ export const distributions = contract({
       status: Type.String({ enum: ['promoted', 'unchanged', 'pending', 'dry_run'] }), message: Type.String(), package: Type.String(), version: Type.String(),
       from: Type.String(), to: Type.String(), packages: Differences,
     })),
-    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'package_not_found', 'version_not_found', 'not_promotable', 'duplicate_conflict'],
+    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'two_answers', 'package_not_found', 'version_not_found', 'not_promotable', 'duplicate_conflict'],
   },
   'POST /distributions/migrate': {
     summary: 'Publishes all (or the listed) packages of a distribution in another one, too; the source stays as it is. `dry_run` only compares.',
@@ -95,7 +95,7 @@ export const distributions = contract({
       migrated: Type.Integer(), unchanged: Type.Integer(), packages: Differences,
       errors: Type.Array(Type.Object({ package: Type.String(), error: Type.String() })), difference: Counts,
     })),
-    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property'],
+    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'two_answers'],
   },
   'GET /distributions/{codename}/compare': {
     summary: 'What this distribution serves beside another one: new, newer, same, older, in conflict.',

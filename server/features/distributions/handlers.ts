@@ -23,12 +23,21 @@ export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'is
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
-type Body = { readonly from_dist?: string; readonly to_dist?: string; readonly from_distribution?: string; readonly to_distribution?: string; readonly dry_run?: boolean }
+interface Road { readonly from_dist?: string; readonly to_dist?: string; readonly from_distribution?: string; readonly to_distribution?: string; readonly dry_run?: boolean }
+type Body = Road & { readonly package?: string; readonly name?: string }
+type Word = Exclude<keyof Body, 'dry_run'>
 
-/** Folds the specification's two forms into one. @throws missing_property, outside_distribution where source or target is not the token's own */
+/** What one of the specification's two forms says; both may, when they say the same. @throws missing_property, two_answers */
+function either(body: Body, field: Word, other: Word): string {
+  const [said, alsoSaid] = [body[field], body[other]]
+  // nobody is asked to guess where packages go
+  if (said !== undefined && alsoSaid !== undefined && said !== alsoSaid) fail('two_answers', { field, said, other, other_said: alsoSaid })
+  return said ?? alsoSaid ?? fail('missing_property', { property: field })
+}
+
+/** Folds the two forms into one. @throws missing_property, two_answers, outside_distribution where source or target is not the token's own */
 function routeOf({ body, who, raw }: Pick<Input<string, never>, 'raw'> & { readonly body: Body; readonly who: Pick<Principal, 'name' | 'scope'> }): Route {
-  const from = body.from_dist ?? body.from_distribution ?? fail('missing_property', { property: 'from_dist' })
-  const to = body.to_dist ?? body.to_distribution ?? fail('missing_property', { property: 'to_dist' })
+  const [from, to] = [either(body, 'from_dist', 'from_distribution'), either(body, 'to_dist', 'to_distribution')]
   needDistributions(who, [from, to])
   return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
 }
@@ -48,8 +57,8 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
   },
   'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) => setupsOf(keyring, params.codename, await clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
-    const { package: name = input.body.name, version, arch } = input.body
-    return promote(deps, { name: name ?? fail('missing_property', { property: 'package' }), version, arch }, routeOf(input))
+    const { version, arch } = input.body
+    return promote(deps, { name: either(input.body, 'package', 'name'), version, arch }, routeOf(input))
   },
   'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
   'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query }) => {

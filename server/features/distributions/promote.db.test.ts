@@ -57,6 +57,9 @@ describe('promotion', () => {
     ['other_format', { package: 'hello', from_dist: 'jammy', to_dist: 'rocky9' }],
     ['missing_property', { package: 'hello', from_dist: 'jammy' }],
     ['missing_property', { from_dist: 'jammy', to_dist: 'noble' }],
+    ['two_answers', { package: 'hello', name: 'other', from_dist: 'jammy', to_dist: 'noble' }],
+    ['two_answers', { package: 'hello', from_dist: 'jammy', from_distribution: 'focal', to_dist: 'noble' }],
+    ['two_answers', { package: 'hello', from_dist: 'jammy', to_dist: 'noble', to_distribution: 'focal' }],
     ['package_not_found', { package: 'nothing', from_dist: 'jammy', to_dist: 'noble' }],
     ['version_not_found', { package: 'hello', version: '9', from_dist: 'jammy', to_dist: 'noble' }],
     ['not_promotable', { package: 'held', from_dist: 'jammy', to_dist: 'noble' }],
@@ -69,6 +72,23 @@ describe('promotion', () => {
     expect(await codeOf(call('POST /distributions/promote', { body }))).toBe(code)
     expect(await rows('noble')).toHaveLength(1)
   })
+})
+
+test.each([
+  ['There is no package hello in focal.', { package: 'hello', from_dist: 'focal', to_dist: 'noble' }],
+  ['There is no version 9 of hello in jammy.', { package: 'hello', version: '9', from_dist: 'jammy', to_dist: 'noble' }],
+  ['There is no version 1.0 for arm64 of hello in jammy.', { package: 'hello', version: '1.0', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' }],
+  ['There is no version for arm64 of hello in jammy.', { package: 'hello', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' }],
+  ['from_dist says jammy, from_distribution says focal. Send one of the two.', { package: 'hello', from_dist: 'jammy', from_distribution: 'focal', to_dist: 'noble' }],
+])('what cannot be promoted is named with where it is not: %s', async (said, body) => {
+  await stock.put()
+  await expect(call('POST /distributions/promote', { body })).rejects.toThrow(said)
+})
+
+test('both forms at once are one, when they say the same', async () => {
+  await stock.put()
+  const body = { package: 'hello', name: 'hello', from_dist: 'jammy', from_distribution: 'jammy', to_dist: 'noble', to_distribution: 'noble' }
+  expect(await call('POST /distributions/promote', { body })).toMatchObject({ status: 'promoted', from: 'jammy', to: 'noble' })
 })
 
 describe('migration', () => {

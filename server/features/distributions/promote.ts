@@ -56,13 +56,14 @@ function roadOf({ from, to }: Pick<Route, 'from' | 'to'>): Road {
 /** What the choice means in the source. @throws package_not_found, version_not_found, not_promotable */
 async function choose(db: Db, { codename }: Distribution, { name, version, arch }: Choice): Promise<Held[]> {
   const all = await listHeld(db, { codename, names: [name], states: ['published', 'pending_review', 'quarantined', 'rejected'] })
-  if (all.length === 0) fail('package_not_found', { name })
+  // it may well be elsewhere: the sentence says where it is not
+  if (all.length === 0) fail('package_not_found', { name: `${name} in ${codename}` })
   const wanted = all.filter(one => (version === undefined || one.version === version) && (arch === undefined || one.arch === arch))
   const published = wanted.filter(one => one.state === 'published')
   const [newest] = published
   if (newest !== undefined) return published.filter(one => one.version === newest.version)
   const [held] = wanted
-  if (held === undefined) return fail('version_not_found', { name, version: version ?? 'any' })
+  if (held === undefined) return fail('version_not_found', { name: `${name} in ${codename}`, version: [version, arch === undefined ? undefined : `for ${arch}`].filter(Boolean).join(' ') })
   return fail('not_promotable', { ref: `${printHeld(held)} in ${codename}`, state: held.state })
 }
 

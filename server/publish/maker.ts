@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { Distribution } from '../core/distributions.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -11,11 +12,11 @@ import { age, buildGeneration, goLive } from './generation.ts'
 import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
-import { bury, KEEP, liveGeneration, prune, type Keep } from './prune.ts'
+import { bury, KEEP, liveGeneration, prune, readStates, type Keep } from './prune.ts'
 import type { ForeignIndexes } from './reprepro.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
-import { readState, writeState, type GenerationState, type Grave } from './state.ts'
-import { lastGeneration, readFrozen, recordGeneration, whichAreWithheld, type PoolFile } from './store.ts'
+import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
+import { lastGeneration, markAllDirty, readFrozen, recordGeneration, whichAreWithheld, type PoolFile } from './store.ts'
 
 export interface MakerDeps {
   readonly db: Db
@@ -58,6 +59,11 @@ export interface Maker {
   current(codename: Codename): Promise<GenerationState | undefined>
   /** @throws no_signing_key */
   make(order: Order): Promise<Made>
+  /**
+   * Forgets what generations were made of whose pieces are not there any more: the pieces are a cache, and what it lacks must
+   * decide nothing. @returns true when the live one is among them, so that everything is to be made anew
+   */
+  forgetLost(codename: Codename): Promise<boolean>
   /** Removes what is out of time. */
   tidy(codename: Codename): Promise<void>
   close(): Promise<void>
@@ -150,8 +156,22 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return new Set((await filesOf(distribution, fresh)).map(file => file.path))
   }
 
+  async function forgetLost(codename: Codename): Promise<boolean> {
+    const live = await liveGeneration(layout, codename)
+    const lost: number[] = []
+    for (const { n, pieces } of await readStates(layout, codename)) {
+      const whole = await Promise.all(Object.values(pieces).flat().map(shard => cache.refresh(shard.digest)))
+      if (!whole.every(Boolean)) lost.push(n)
+    }
+    for (const n of lost) await rm(stateFile(layout, codename, n), { force: true })
+    if (live === undefined || !lost.includes(live)) return false
+    states.delete(codename)
+    await markAllDirty(db, codename)
+    return true
+  }
+
   return {
-    cache, writerOf, plansByArch, filesOf, whatCame, current, make,
+    cache, writerOf, plansByArch, filesOf, whatCame, current, make, forgetLost,
     async tidy(codename) {
       const state = await current(codename)
       if (state !== undefined) await settleGraves(state, codename, clock.now())

@@ -142,6 +142,23 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([])
   })
 
+  test('an index that is what it was long ago is made again: its pieces are gone by then', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    const before = await read(INDEX)
+    const others = Array.from({ length: 5 }, (_, n) => `more${n}`)
+    for (const name of others) {
+      await stock.put({ name, bytes: name })
+      await publisher.publish(JAMMY)
+    }
+    later(61)
+    await publisher.tidy()
+    for (const name of others) await stock.catalog.change({ kind: 'delete', ref: ref(name), why: '' }, { name: 'max' })
+    expect(await publisher.publish(JAMMY)).toMatchObject({ n: 7, packages: 1 })
+    expect(await read(INDEX)).toBe(before)
+    expect(await differences()).toEqual([])
+  })
+
   test('a deleted package can be fetched for an hour and as long as a generation names it, a quarantined one not at all', async () => {
     for (const name of ['deleted', 'infected', 'fine']) await stock.put({ name, bytes: name })
     await publisher.publish(JAMMY)
@@ -347,6 +364,25 @@ describe('a start after a crash', () => {
     expect(await publisher.repair()).toEqual([JAMMY])
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['one 1.0'])
+    expect(await differences()).toEqual([])
+  })
+
+  test.each([['started again', true], ['running', false]])('without the pieces of its indexes serves what it served and takes in what comes: %s', async (_, isRestart) => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await stock.put({ name: 'two', bytes: '2' })
+    await publisher.publish(JAMMY)
+    await rm(stock.layout.shards, { recursive: true })
+    if (isRestart) {
+      await publisher.close()
+      publisher = startPublisher()
+      for (const codename of await publisher.repair()) await publisher.publish(codename)
+      expect(await readFile(poolPath('one'), 'utf8')).toBe('1')
+    }
+    await stock.put({ name: 'three', bytes: '3' })
+    await stock.catalog.change({ kind: 'event', ref: ref('two'), event: 'quarantine', why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['one 1.0', 'three 1.0'])
+    expect([await exists(poolPath('one')), await exists(poolPath('two')), await exists(poolPath('three'))]).toEqual([true, false, true])
     expect(await differences()).toEqual([])
   })
 

@@ -114,21 +114,27 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   const whole = (made: Made): Publication => ({ shardsWritten: 0, changes: 1, missing: [], ...made })
 
+  /** Brings the live tree to what is asked for. The caller holds the lock. */
+  async function attempt(codename: Codename, lists: readonly ListedFile[] | undefined, isLast: boolean): Promise<Publication | undefined> {
+    const distribution = getDistribution(codename)
+    const dirty = await readDirty(db, codename)
+    const frozen = await readFrozen(db, codename)
+    const before = await maker.current(codename)
+    const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
+    if (frozen === undefined && dirty.length === 0 && before !== undefined && contents === undefined) return undefined
+    try {
+      return await (frozen !== undefined ? stay(distribution, frozen, dirty) : follow(distribution, { live: before, before, dirty, contents }))
+    } catch (error) {
+      await withhold(distribution, before, dirty).catch(() => undefined) // the first error says more
+      if (isLast || !await maker.forgetLost(codename).catch(() => false)) throw error
+      return attempt(codename, lists, true)
+    }
+  }
+
   /** @param lists  what file lists and advisories are now; absent, those of before are carried on */
   function publishing(codename: Codename, lists?: readonly ListedFile[]): Promise<Publication | undefined> {
     return lock.run(codename, async () => {
-      const distribution = getDistribution(codename)
-      const dirty = await readDirty(db, codename)
-      const frozen = await readFrozen(db, codename)
-      const before = await maker.current(codename)
-      const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
-      const making = frozen !== undefined ? stay(distribution, frozen, dirty)
-        : dirty.length === 0 && before !== undefined && contents === undefined ? undefined
-          : follow(distribution, { live: before, before, dirty, contents })
-      const publication = await making?.catch(async (error: unknown) => {
-        await withhold(distribution, before, dirty).catch(() => undefined) // the first error says more
-        throw error
-      })
+      const publication = await attempt(codename, lists, false)
       if (publication !== undefined) onPublished?.(publication)
       return publication
     })

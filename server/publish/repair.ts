@@ -9,7 +9,7 @@ import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.
 import { readState, stateFile, type GenerationState } from './state.ts'
 import { markAllDirty, wasPublished, whichAreWithheld } from './store.ts'
 
-export interface RepairDeps { readonly db: Db; readonly layout: Layout; readonly maker: Pick<Maker, 'filesOf'> }
+export interface RepairDeps { readonly db: Db; readonly layout: Layout; readonly maker: Pick<Maker, 'filesOf' | 'forgetLost'> }
 
 /** Removes what a crash left of one distribution and proves its live tree. @returns true when the tree is to be built again */
 export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
@@ -36,6 +36,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
       if (n > (live ?? 0)) await rm(stateFile(layout, codename, n), { force: true })
     }
     await rm(join(layout.trees, codename, `${(live ?? 0) + 1}.part`), { recursive: true, force: true })
+    await maker.forgetLost(codename)
     const state = live === undefined ? undefined : await readState(layout, codename, live)
     // with the state lost, the rebuild below links everything anew
     await unlinkUnnamed(distribution, state)

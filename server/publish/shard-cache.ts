@@ -1,12 +1,11 @@
-import { xz } from '@napi-rs/lzma'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
 import type { Cut } from '../formats/shards.ts'
 import type { Kind } from '../formats/tree.ts'
-import { readBlocks } from '../lib/xz-stream.ts'
+import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
 import type { PoolFile } from './store.ts'
 
 /** A compressed piece in one form: its size in bytes, and for xz the blocks that a joined stream lists at its end. */
@@ -28,10 +27,12 @@ export interface ShardCard {
 /** Pieces of indexes, compressed once and kept by their digest. A cache: lost, it is only slower. */
 export interface ShardCache {
   path(digest: string, kind: Kind): string
-  /** Compresses what is not there yet. */
+  /** Compresses what is not there yet; what is there counts as new, so that nobody tidies it away before a generation names it. */
   keep(cut: Cut, made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] }): Promise<ShardCard>
   /** @returns undefined when the piece is not there */
   find(digest: string): Promise<ShardCard | undefined>
+  /** Whether the piece is on disk whole, in every form its card names; then it counts as new. */
+  refresh(digest: string): Promise<boolean>
   /** @throws Error when the piece is not there: only for pieces that a generation in the making is made of */
   get(digest: string): Promise<ShardCard>
 }
@@ -56,9 +57,8 @@ const PACK: Record<Kind, Packing> = {
     return { body, packed: { size: body.length } }
   },
   '.xz': async bytes => {
-    const { flags, blocks } = readBlocks(await xz.compress(bytes))
-    const body = Buffer.concat(blocks.map(block => block.data))
-    return { body, packed: { size: body.length, xz: { flags: flags.toString('hex'), blocks: blocks.map(({ unpadded, uncompressed }) => ({ unpadded, uncompressed })) } } }
+    const { data, unpadded, uncompressed } = await xzBlock(bytes)
+    return { body: data, packed: { size: data.length, xz: { flags: XZ_FLAGS.toString('hex'), blocks: [{ unpadded, uncompressed }] } } }
   },
 }
 
@@ -84,12 +84,35 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     }
   }
 
+  /** A card that is remembered does not say that the files are there: they may have been tidied away since, and a power cut leaves some without their bytes. */
+  async function refresh(digest: string): Promise<boolean> {
+    const card = await find(digest)
+    if (card === undefined) return false
+    const forms = Object.entries(card.packed).map(([kind, { size }]) => ({ place: path(digest, kind as Kind), size }))
+    const now = new Date()
+    try {
+      const sizes = await Promise.all(forms.map(async ({ place }) => (await stat(place)).size))
+      if (forms.some(({ size }, n) => size !== sizes[n])) return forget(digest)
+      for (const place of [...forms.map(form => form.place), file(digest, '.json')]) await utimes(place, now, now)
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return forget(digest)
+      throw error
+    }
+  }
+
+  function forget(digest: string): false {
+    cards.delete(digest)
+    return false
+  }
+
   return {
     path,
     find,
+    refresh,
     get: async digest => await find(digest) ?? (() => { throw new Error(`the piece ${digest} of an index is not in the cache`) })(),
     async keep({ shard: { digest }, text, lengths }, { files, kinds }) {
-      const known = await find(digest)
+      const known = await refresh(digest) ? await find(digest) : undefined
       if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined)) return known
       const bytes = Buffer.from(text)
       await mkdir(join(layout.shards, digest.slice(0, 2)), { recursive: true })

@@ -46,7 +46,7 @@ export interface DecisionFilter {
   readonly decidedBy?: string | undefined
   readonly action?: string | undefined
   readonly from?: Date | undefined
-  /** Acceptances that have not ended. */
+  /** Acceptances that hold now: not ended, not taken back or replaced, and of a package that is there. */
   readonly standing?: boolean | undefined
 }
 
@@ -54,6 +54,22 @@ interface Row {
   readonly format: string; readonly distribution: string; readonly name: string; readonly version: string; readonly arch: string; readonly cve: string; readonly decision: string
   readonly action: 'approve' | 'reject'; readonly justification: string; readonly by: string; readonly decided_at: Date; readonly expires_at: Date | null; readonly due_at: Date | null
 }
+
+const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch'].map(column => `other.${column} = d.${column}`).join(' and ')
+
+/**
+ * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package has to know the decision: one of
+ * the same name that was uploaded after a deletion does not.
+ */
+const standingSql = (now: string): string => `d.action = 'approve' and (d.expires_at is null or d.expires_at > ${now})
+  and exists (select 1 from package other where ${SAME_PACKAGE} and case when d.cve = ''
+    then other.manifest->'decision'->>'action' = 'approve' and (other.manifest->'decision'->>'at')::timestamptz = d.decided_at
+      and (other.state = 'published' or exists (select 1 from finding f where f.package_id = other.id and f.accepted))
+    else jsonb_path_exists(other.manifest, '$.review.history[*] ? (@.cve == $cve && @.at == $at)',
+      jsonb_build_object('cve', d.cve, 'at', to_char(d.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) end)
+  and (d.cve = '' or not exists (select 1 from decision other where ${SAME_PACKAGE} and other.decided_at > d.decided_at and (
+    (other.action = 'reject' and other.cve in ('', d.cve))
+    or (other.action = 'approve' and other.cve = d.cve and (other.expires_at is null or other.expires_at > ${now})))))`
 
 /** A page of everything that was ever decided, newest first. */
 export async function listDecisions(db: Queryable, filter: DecisionFilter, paging: Paging, now: Date): Promise<Page<DecisionRow>> {
@@ -65,7 +81,7 @@ export async function listDecisions(db: Queryable, filter: DecisionFilter, pagin
   is.when(filter.decidedBy, place => `d.decided_by = ${place}`)
   is.when(filter.action, place => `d.action = ${place}`)
   is.when(filter.from, place => `d.decided_at >= ${place}`)
-  is.when(filter.standing === true ? now : undefined, place => `d.action = 'approve' and (d.expires_at is null or d.expires_at > ${place})`)
+  is.when(filter.standing === true ? now : undefined, standingSql)
   const from = `from decision d ${is.where()}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...is.values])
   const rows = db.query<Row>(`select d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,

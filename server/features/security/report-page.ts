@@ -8,8 +8,8 @@ const STYLE = `
 body { font: 14px/1.45 system-ui, "Liberation Sans", sans-serif; color: #16202c; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem; margin: 0 0 .25rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 2px solid #16202c; padding-bottom: .2rem }
 .sub { color: #51606f; margin: 0 } table { border-collapse: collapse; width: 100%; font-size: .85rem }
-th, td { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #d5dce3; overflow-wrap: anywhere }
-th { font-weight: 600; overflow-wrap: normal } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
+th, td { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #d5dce3 }
+th { font-weight: 600 } td.l { overflow-wrap: anywhere; min-width: 4.5rem } td.s { white-space: nowrap } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 tr { break-inside: avoid } thead { display: table-header-group } h2 { break-after: avoid }
 @page { size: A4; margin: 18mm 15mm } @media print { body { max-width: none; margin: 0; padding: 0; font-size: 10pt } }
 `
@@ -22,18 +22,20 @@ const day = (iso: string | null): string => iso === null ? '–' : iso.slice(0, 
 const minute = (iso: string): string => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 
 type Cell = string | number
-interface Column { readonly head: string; readonly numeric?: true }
+interface Column { readonly head: string; readonly kind: 'l' | 'n' | 's' }
 
 /** A table, or a sentence where it would be empty. Cells are text, never markup. */
 function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], empty: string): string {
   if (rows.length === 0) return `<p>${escape(empty)}</p>`
-  const kind = (n: number): string => columns[n]?.numeric === true ? ' class="n"' : ''
+  const kind = (n: number): string => ` class="${columns[n]?.kind ?? 'l'}"`
   const head = columns.map((column, n) => `<th scope="col"${kind(n)}>${escape(column.head)}</th>`).join('')
   return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map(cells => `<tr>${cells.map((cell, n) => `<td${kind(n)}>${escape(cell)}</td>`).join('')}</tr>`).join('\n')}</tbody></table>`
 }
 
-const text = (...heads: readonly string[]): Column[] => heads.map(head => ({ head }))
-const numbers = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, numeric: true }))
+// words and dates that look broken when they are cut, however narrow the paper
+const SHORT = new Set(['Severity', 'Worst', 'Decision', 'Held since', 'Due', 'Until', 'Data of'])
+const text = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: SHORT.has(head) ? 's' : 'l' }))
+const numbers = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: 'n' }))
 const more = (shown: number, total: number): string => total > shown ? `<p class="sub">${shown} of ${total} are shown.</p>` : ''
 
 function decisionTable(rows: readonly DecisionRow[], empty: string): string {

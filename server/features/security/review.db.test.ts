@@ -254,6 +254,54 @@ test('the posture says when somebody last looked: an upload that an engine answe
   expect(await lastScan()).toBe('2026-03-03T10:00:00.000Z')
 })
 
+describe('acceptances that hold now', () => {
+  const standing = async () => (await listDecisions(stock.db, { standing: true }, { page: 1, perPage: 9 }, stock.clock.now())).items
+    .map(({ name, cve, justification }) => `${name} ${cve ?? 'whole'} ${justification}`)
+  const later = (day: number) => stock.clock.set(`2026-03-0${day}T10:00:00.000Z`)
+  const BOTH = [finding('CVE-1', 'high'), finding('CVE-2', 'high')]
+
+  test('are listed until they are taken back, replaced or over', async () => {
+    await held('hello', BOTH)
+    await decide('hello', { cves: ['CVE-1'], justification: 'first' })
+    await decide('hello', { cves: ['CVE-2'], justification: 'other', expiresAt: '2026-03-04T00:00:00.000Z' })
+    expect(await standing()).toEqual(['hello CVE-2 other', 'hello CVE-1 first'])
+    later(2)
+    await decide('hello', { cves: ['CVE-1'], justification: 'second' })
+    expect(await standing()).toEqual(['hello CVE-1 second', 'hello CVE-2 other'])
+    later(3)
+    await decide('hello', { decision: 'reject', cves: ['CVE-1'], justification: 'taken back' })
+    expect(await standing()).toEqual(['hello CVE-2 other'])
+    later(5)
+    expect(await standing()).toEqual([])
+  })
+  test('of a whole package end with a quarantine, a refusal, and the package', async () => {
+    await held('hello', BOTH)
+    await decide('hello', { justification: 'served' })
+    await held('other', BOTH)
+    await decide('other', { cves: ['CVE-1'], justification: 'one' })
+    expect(await standing()).toEqual(['other CVE-1 one', 'hello whole served'])
+    later(2)
+    await createDecisions({ db: stock.db, catalog: stock.catalog, settings }).quarantine(await find('hello'), '', { name: 'mae' })
+    await decide('other', { decision: 'reject', justification: 'all of it' })
+    expect(await standing()).toEqual([])
+    later(3)
+    await decide('hello', { justification: 'back' })
+    expect(await standing()).toEqual(['hello whole back'])
+    await decide('hello', { decision: 'reject', cves: ['CVE-1'], justification: 'not this' })
+    expect([await stateOf('hello'), await standing()]).toEqual(['pending_review', ['hello whole back']]) // CVE-2 is accepted by it all the same
+    later(4)
+    await decide('hello', { decision: 'reject', cves: ['CVE-2'], justification: 'nor this' })
+    expect(await standing()).toEqual([])
+    await decide('hello', { justification: 'back' })
+    expect(await standing()).toEqual(['hello whole back'])
+    await stock.catalog.change({ kind: 'delete', ref: ref('hello'), why: '' }, { name: 'mae' })
+    expect(await standing()).toEqual([])
+    later(5)
+    await held('hello', BOTH)
+    expect(await standing()).toEqual([])
+  })
+})
+
 test('decisions stay on record when their package is deleted', async () => {
   await held('hello', [finding('CVE-1', 'high')])
   await decide('hello', { decision: 'reject', justification: 'Not here.' })

@@ -34,6 +34,14 @@ describe('the environment', () => {
     expect(problemsOf({ ENV: 'development', JWT_SECRET_KEY: weak })).toEqual([])
   })
 
+  test.each(['nonsense', 'http://127.0.0.1:6379', 'redis://', '127.0.0.1:6379', 'localhost:6379'])('a REDIS_URL that no client could use is refused and not repeated: %s', text => {
+    expect(problemsOf({ REDIS_URL: text })).toEqual(['REDIS_URL: it must be a URL such as redis://user:password@host:6379/0, or rediss:// for TLS.'])
+  })
+
+  test.each(['redis://127.0.0.1', 'redis://:secret@cache:6379/2', 'rediss://user:secret@[::1]:6380'])('a REDIS_URL is taken as it is: %s', text => {
+    expect(readEnv({ REDIS_URL: text }, '/').redisUrl).toBe(text)
+  })
+
   test('an unknown REPO_FORMAT means apt, with a warning', () => {
     expect(readEnv({ REPO_FORMAT: 'yum' }, '/')).toMatchObject({ repoFormat: 'apt', warnings: [expect.stringContaining('REPO_FORMAT=yum')] })
   })

@@ -22,6 +22,11 @@ function postgresUrl(text: string): string | undefined {
   return protocol === 'postgres:' || protocol === 'postgresql:' ? undefined : 'it must be a URL such as postgres://user:password@host:5432/database'
 }
 
+function redisUrl(text: string): string | undefined {
+  const { protocol = '', hostname = '' } = URL.canParse(text) ? new URL(text) : {}
+  return ['redis:', 'rediss:'].includes(protocol) && hostname !== '' ? undefined : 'it must be a URL such as redis://user:password@host:6379/0, or rediss:// for TLS'
+}
+
 const origins = (text: string): string | undefined =>
   text.split(',').every(part => part.trim() === '' || (URL.canParse(part.trim()) && new URL(part.trim()).origin === part.trim())) ? undefined : 'it must be a list of origins such as https://console.example, separated by commas'
 
@@ -46,7 +51,7 @@ export const ENV_TABLE: readonly Variable[] = [
   { name: 'REPOS_ROOT', description: 'Everything the service owns lies below it. `/repos` in production, else `./var/repos`.' },
   { name: 'REPO_FORMAT', description: 'Active formats: `apt`, `rpm`, `apk`, `both` (apt and rpm), `all`. An unknown value means `apt`.', default: 'all' },
   { name: 'DATABASE_URL', description: 'PostgreSQL to use; unset, one is started below REPOS_ROOT.', secret: true, check: postgresUrl },
-  { name: 'REDIS_URL', description: 'Shared limits and revocations for several replicas; unset, in memory.', secret: true },
+  { name: 'REDIS_URL', description: 'Shared limits and revocations for several replicas; unset, in memory.', secret: true, check: redisUrl },
   { name: 'JWT_SECRET_KEY', description: 'Signs access tokens.', secret: true, required: 'production' },
   { name: 'JWT_EXPIRE_MINUTES', description: 'How long an access token is good.', default: '60', check: wholeNumber(1, 43_200) },
   { name: 'WEBHOOK_SECRET', description: 'Signs outbound webhooks and verifies inbound ones.', secret: true, required: 'production' },

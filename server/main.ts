@@ -3,10 +3,10 @@ import { compose } from './compose.ts'
 import { EnvProblems, readEnv, type Env } from './env.ts'
 import { armFailpoint } from './lib/failpoint.ts'
 
-/** One line for a person: what is wrong and what to do, never a stack. */
+/** One line for a person per problem: what is wrong and what to do, never a stack. */
 function stopWith(error: unknown): never {
-  const said = error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)
-  process.stderr.write(`Gatehouse does not start.\n${said}\n`)
+  const problems = error instanceof EnvProblems ? error.problems : [error instanceof Error ? error.message : String(error)]
+  for (const problem of problems) process.stderr.write(`Gatehouse does not start: ${problem}\n`)
   process.exit(1)
 }
 

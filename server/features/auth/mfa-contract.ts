@@ -14,7 +14,7 @@ export const mfa = contract({
   'POST /auth/mfa/setup': {
     summary: 'A new secret for an authenticator app. It counts for nothing until its first code is confirmed.', access: 'any', also: 'mfa_setup_token',
     limit: { bucket: 'mfa-setup', perMinute: 10 },
-    reply: Type.Object({ secret: Type.String(), uri: Type.String(), qr_code_base64: Type.String({ description: 'A PNG as data: URI.' }) }),
+    reply: Type.Object({ secret: Type.String(), uri: Type.String(), qr_code_base64: Type.String({ description: 'A PNG in base64, without data: before it.' }) }),
     fails: ['no_account', 'mfa_active'],
   },
   'POST /auth/mfa/confirm': {

@@ -26,7 +26,7 @@ const withPassword = ({ body, raw }: { readonly body: { readonly password: strin
 export const mfaHandlers: Handlers<typeof mfa, MfaHandlerDeps> = {
   'POST /auth/mfa/setup': async (deps, { who }) => {
     const { secret, uri, qrCode } = await deps.mfa.setup(who)
-    return { secret, uri, qr_code_base64: qrCode }
+    return { secret, uri, qr_code_base64: qrCode.toString('base64') }
   },
   'POST /auth/mfa/confirm': async (deps, { body, who, raw }) => {
     const { codes, session } = await deps.mfa.confirm(who, { ...fromOf(raw), code: body.totp_code })

@@ -29,7 +29,7 @@ test('a new secret has 160 bits, differs each time, and its URI escapes the name
   expect(one.secret).toMatch(/^[A-Z2-7]{32}$/)
   expect(one.secret).not.toBe(other.secret)
   expect(one.uri).toBe(`otpauth://totp/Gatehouse:a%20b%40example.test?secret=${one.secret}&issuer=Gatehouse`)
-  expect(Buffer.from(one.qrCode.replace('data:image/png;base64,', ''), 'base64').subarray(1, 4).toString()).toBe('PNG')
+  expect(one.qrCode.subarray(1, 4).toString()).toBe('PNG')
 })
 
 test('recovery codes are eight of sixteen letters each, every one of which comes up', () => {

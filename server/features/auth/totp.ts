@@ -1,5 +1,5 @@
 import { generateSecret, generateURI, verifySync } from 'otplib/functional'
-import { toDataURL } from 'qrcode'
+import { toBuffer } from 'qrcode'
 
 /** Seconds that one code is shown. */
 const STEP_SECONDS = 30
@@ -11,14 +11,14 @@ export interface NewSecret {
   readonly secret: string
   /** `otpauth://totp/…` */
   readonly uri: string
-  /** The same as a QR code: a PNG as `data:` URI. */
-  readonly qrCode: string
+  /** The same as a QR code: a PNG. */
+  readonly qrCode: Buffer
 }
 
 export async function makeSecret(username: string): Promise<NewSecret> {
   const secret = generateSecret()
   const uri = generateURI({ issuer: ISSUER, label: username, secret })
-  return { secret, uri, qrCode: await toDataURL(uri, { errorCorrectionLevel: 'M', margin: 2, scale: 5 }) }
+  return { secret, uri, qrCode: await toBuffer(uri, { errorCorrectionLevel: 'M', margin: 2, scale: 5 }) }
 }
 
 /**

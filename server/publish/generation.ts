@@ -9,7 +9,7 @@ import type { Shard } from '../formats/shards.ts'
 import type { IndexPlan, Kind, ListedFile, TreeWriter } from '../formats/tree.ts'
 import { linkOnce, swapLink } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
-import { xzHeader, xzTail } from '../lib/xz-stream.ts'
+import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
 import type { Signer } from '../signing/signer.ts'
 import { contentsFile } from './contents.ts'
 import type { Pieces } from './indexes.ts'
@@ -36,8 +36,6 @@ export interface Plan {
   readonly signer: Signer
 }
 
-// CRC64, what the compressor uses (The .xz File Format, 2.1.1.2)
-const DEFAULT_FLAGS = Buffer.from([0, 4])
 /** What stands before and after the entries, in a form that may be joined to pieces. */
 const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = { '': Buffer.from, '.gz': text => gzipSync(text), '.zst': text => zstdCompressSync(text) }
 
@@ -45,7 +43,7 @@ async function partsOf(cache: ShardCache, plan: IndexPlan, { shards, kind }: { r
   const cards = await Promise.all(shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })))
   const parts = cards.map(({ digest, packed }): Part => ({ id: digest, path: cache.path(digest, kind), size: packed?.size ?? -1 }))
   if (kind === '.xz') {
-    const flags = cards[0]?.packed?.xz === undefined ? DEFAULT_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
+    const flags = cards[0]?.packed?.xz === undefined ? XZ_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
     return [{ id: 'header', bytes: xzHeader(flags) }, ...parts, { id: 'tail', bytes: xzTail(flags, cards.flatMap(({ packed }) => packed?.xz?.blocks ?? [])) }]
   }
   const { head, tail } = plan.frame?.(shards.reduce((sum, shard) => sum + shard.entries, 0)) ?? { head: '', tail: '' }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasClamd, startClamd, type TestClamd } from '../support/clamd.ts'
 import { nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
-import { ar, debParts, tarEntry } from '../support/packages.ts'
+import { ar, buildDeb, debParts, tarEntry } from '../support/packages.ts'
 import { readServedTree } from '../support/tree.ts'
 
 const MB = 1024 * 1024
@@ -121,4 +121,22 @@ describe.skipIf(process.platform !== 'linux')('an upload of 490 MB (needs /proc)
     expect(bytes / MB).toBeLessThan(300)
     process.stdout.write(`490 MB in and out: at most ${Math.round(bytes / MB)} MB in the daemon, ${others.length} other requests answered\n`)
   }, 300_000)
+})
+
+describe.skipIf(process.platform !== 'linux')('sixty small uploads, six at once (needs /proc)', () => {
+  let daemon: Daemon
+  beforeAll(async () => { daemon = await startDaemon() })
+  afterAll(() => daemon.close())
+
+  test('leave the daemon below 300 MB with every publication', async () => {
+    const token = await daemon.setupAdmin()
+    await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
+    const numbers = Array.from({ length: 60 }).keys()
+    await Promise.all(Array.from({ length: 6 }, async () => {
+      for (const n of numbers) expect(await daemon.upload(await buildDeb({ name: `small-${n}`, version: '1' }), { token })).toMatchObject({ status: 201 })
+    }))
+    const bytes = await peak(daemon.pid)
+    process.stdout.write(`60 uploads: at most ${Math.round(bytes / MB)} MB in the daemon\n`)
+    expect(bytes / MB).toBeLessThan(300)
+  }, 120_000)
 })

@@ -40,7 +40,7 @@ export function getFormat(id: FormatId): Format {
  * The format of a file, by its first 512 bytes; its name proves nothing and is for the message.
  * @throws unknown_format
  */
-export function recognise(head: Uint8Array, filename: string): Format {
-  return FORMATS.find(format => format.recognises(head))
-    ?? fail('unknown_format', { filename: filename.slice(0, 200), formats: FORMATS.map(format => format.label).join(' nor ') })
+export function recognise(head: Uint8Array, filename: string, formats: readonly Format[] = FORMATS): Format {
+  return formats.find(format => format.recognises(head))
+    ?? fail('unknown_format', { filename: filename.slice(0, 200), formats: formats.map(format => format.label).join(' nor ') })
 }

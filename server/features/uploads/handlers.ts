@@ -9,6 +9,7 @@ import { STEP_NAMES, type StepName } from '../../core/report.ts'
 import { readForm, type Form } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
+import { recognise } from '../../formats/index.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Applicant, Gate } from '../../pipeline/gate.ts'
 import type { Events } from '../../record/events.ts'
@@ -40,9 +41,8 @@ function waitOf({ headers }: RawRequest): number {
 }
 
 /** @throws unknown_format, format_not_active */
-function recognise({ formats, activeFormats, switchesFor }: UploadDeps, head: Uint8Array, filename: string): Format {
-  const format = formats.find(candidate => candidate.recognises(head))
-    ?? fail('unknown_format', { filename, formats: formats.map(({ label }) => label).join(' nor ') })
+function recogniseActive({ formats, activeFormats, switchesFor }: UploadDeps, head: Uint8Array, filename: string): Format {
+  const format = recognise(head, filename, formats)
   if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.id, how: switchesFor(format.id) })
   return format
 }
@@ -64,7 +64,7 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
   const { file, fields } = await readForm(raw, {
     spool: deps.spool, limitBytes,
     check: ({ head, filename, fields: sofar }) => {
-      const format = recognise(deps, head, filename)
+      const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
       if (codename === '') return
       choose(deps, codename, format)
@@ -84,7 +84,7 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
 /** What the fields say, checked. @throws missing_field, unknown_distribution, wrong_format, bad_digest */
 function applied(deps: UploadDeps, { file, fields }: Form, { headers }: RawRequest): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
   const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
-  const format = recognise(deps, file.head, file.filename)
+  const format = recogniseActive(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
   return { format, distribution: choose(deps, codename, format), ...(digest === '' ? {} : { expectedSha256: sha256(digest) }) }
 }

@@ -119,7 +119,7 @@ function auditOf(change: Exclude<Change, { kind: 'review' }>, before: Manifest |
     }
     case 'copy': return { ...about, action: 'PROMOTE', result: 'SUCCESS', detail: `${ref.arch}, from ${change.from.codename}: the same bytes, SHA-256 ${after?.blob.sha256 ?? ''}.` }
     case 'event': return { ...about, action: AUDIT_OF_EVENT[change.event], result: 'SUCCESS', detail: `${change.why}${moved}` }
-    case 'rescan': return { ...about, action: 'RESCAN', result: 'SUCCESS', detail: `${change.findings.length} findings.${moved}` }
+    case 'rescan': return { ...about, action: 'RESCAN', result: 'SUCCESS', detail: `${change.findings.length} ${change.findings.length === 1 ? 'finding' : 'findings'}.${moved}` }
     case 'delete': return { ...about, action: 'DELETE', result: 'SUCCESS', detail: `${ref.arch}, was ${before?.state ?? ''}. ${change.why}`.trim() }
   }
 }

@@ -1,8 +1,11 @@
 import { tick } from 'svelte'
 import type { Attachment } from 'svelte/attachments'
 
-/** Shows a `<dialog>` as a modal while it is mounted, and gives the focus back afterwards. Whether it closes is decided by `onclose` alone. */
-export function modal(onclose: () => void): Attachment<HTMLDialogElement> {
+/**
+ * Shows a `<dialog>` as a modal while it is mounted, and gives the focus back afterwards. Whether it closes is decided by `onclose` alone.
+ * @param first  where the focus begins; the first thing that takes it unless given
+ */
+export function modal(onclose: () => void, first?: string): Attachment<HTMLDialogElement> {
   return dialog => {
     const before = document.activeElement
     const cancel = (event: Event): void => {
@@ -17,6 +20,7 @@ export function modal(onclose: () => void): Attachment<HTMLDialogElement> {
     dialog.addEventListener('cancel', cancel)
     dialog.addEventListener('close', closed)
     dialog.showModal()
+    if (first !== undefined) dialog.querySelector<HTMLElement>(first)?.focus()
     return () => {
       dialog.removeEventListener('cancel', cancel)
       dialog.removeEventListener('close', closed)

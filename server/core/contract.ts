@@ -24,6 +24,8 @@ export interface Row {
   readonly upload?: 'package' | 'data'
   /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
+  /** The media types that a `file` may have; octets unless said. */
+  readonly types?: readonly [string, ...string[]]
   /** The status of success; 200 unless said. */
   readonly status?: 200 | 201 | 204
   /** Other statuses that carry the same reply: 503 of a health report that is not well. */

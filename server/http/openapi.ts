@@ -39,13 +39,16 @@ const DATA: Json = {
   content: { 'application/octet-stream': { schema: FILE }, 'multipart/form-data': { schema: { type: 'object', required: ['file'], properties: { file: FILE }, additionalProperties: { type: 'string' } } } },
 }
 
+/** A document whose shape another specification gives is any JSON here. */
+const fileSchema = (type: string): Json => type === 'application/json' ? {} : type.startsWith('text/') ? { type: 'string' } : FILE
+
 function success(row: Row): Json {
   const of = (type: string, schema: Json): Json => ({ description: 'Done.', content: { [type]: { schema } } })
   if (row.reply === 'redirect') return { description: 'The browser is sent on.' }
   if (row.reply === 'none') return { description: 'Done.' }
   if (row.reply === 'events') return of('text/event-stream', { type: 'string' })
   if (row.reply === 'text') return of('text/plain', { type: 'string' })
-  if (row.reply === 'file') return of('application/octet-stream', { type: 'string', format: 'binary' })
+  if (row.reply === 'file') return { description: 'Done.', content: Object.fromEntries((row.types ?? ['application/octet-stream']).map(type => [type, { schema: fileSchema(type) }])) }
   return of('application/json', plain(row.reply))
 }
 

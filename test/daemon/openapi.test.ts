@@ -86,3 +86,11 @@ test('the page lists every route and needs nothing from elsewhere', async () => 
   for (const [key] of operations()) expect(page.text).toContain(`<code>${key.split(' ')[1] ?? ''}</code>`)
   expect(page.text).not.toMatch(/<script|<link|<style|style=|https?:\/\//)
 })
+
+test('says what a file is: a client made from it does not take JSON for octets', () => {
+  const of = (key: string): Json => (((Object.fromEntries(operations())[key] as Json).responses as Json)['200'] as Json).content as Json
+  for (const path of ['export', 'preview', '{name}/{version}']) expect(of(`GET /api/v1/sbom/${path}`)).toEqual({ 'application/json': { schema: {} } })
+  expect(of('GET /api/v1/security/report')).toEqual({ 'application/json': { schema: {} }, 'text/html': { schema: { type: 'string' } } })
+  expect(of('GET /api/v1/settings/gpg/export')).toEqual({ 'application/pgp-keys': { schema: { type: 'string', format: 'binary' } } })
+  expect(Object.keys(of('GET /metrics'))).toEqual(['text/plain'])
+})

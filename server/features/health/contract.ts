@@ -33,7 +33,7 @@ export const health = contract({
     summary: 'Metrics in the Prometheus text format 0.0.4. Where METRICS_TOKEN is set, it must be sent as bearer token.',
     access: 'public', root: true,
     // not 'text': the format's version is part of its content type
-    reply: 'file',
+    reply: 'file', types: ['text/plain'],
     fails: ['not_authenticated', 'bad_credential'],
   },
 })

@@ -15,16 +15,17 @@ const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 3
 export const sbom = contract({
   'GET /sbom/export': {
     summary: 'Everything that is published, or one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX. Streamed.',
-    access: 'auditor+', edition: 'sbom', query: Type.Object({ format: Written, distribution: Codename }), reply: 'file', fails: ['unknown_distribution'],
+    access: 'auditor+', edition: 'sbom', query: Type.Object({ format: Written, distribution: Codename }),
+    reply: 'file', types: ['application/json'], fails: ['unknown_distribution'],
   },
   'GET /sbom/preview': {
     summary: 'The same, of the first `limit` packages.',
-    access: 'any', edition: 'sbom', reply: 'file', fails: ['unknown_distribution'],
+    access: 'any', edition: 'sbom', reply: 'file', types: ['application/json'], fails: ['unknown_distribution'],
     query: Type.Object({ format: Written, distribution: Codename, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })) }),
   },
   'GET /sbom/{name}/{version}': {
     summary: 'One package and what it carries. Where the version exists more than once: the published one, unless `distribution` and `arch` name another.',
-    access: 'auditor+', edition: 'sbom', params: NameVersion, query: Type.Object({ format: Written, arch: Arch, distribution: Codename }), reply: 'file',
-    fails: ['package_not_found', 'version_not_found'],
+    access: 'auditor+', edition: 'sbom', params: NameVersion, query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
+    reply: 'file', types: ['application/json'], fails: ['package_not_found', 'version_not_found'],
   },
 })

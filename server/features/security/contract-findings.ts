@@ -56,6 +56,6 @@ export const findingRows = contract({
     access: 'any',
     query: Type.Object({ format: Type.Optional(Type.Unsafe<'json' | 'html'>(Type.Union([Type.Literal('json'), Type.Literal('html')],
       { enum: ['json', 'html'] }))), days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) }),
-    reply: 'file',
+    reply: 'file', types: ['application/json', 'text/html'],
   },
 })

@@ -35,6 +35,6 @@ export const settings = contract({
     reply: Card,
   },
   'GET /settings/gpg/export': {
-    summary: 'The public keys, for clients.', access: 'admin', query: Type.Object({ form: Type.Optional(Form) }), reply: 'file', fails: ['no_signing_key'],
+    summary: 'The public keys, for clients.', access: 'admin', query: Type.Object({ form: Type.Optional(Form) }), reply: 'file', types: ['application/pgp-keys'], fails: ['no_signing_key'],
   },
 })

@@ -196,7 +196,7 @@ describe('a breached deadline', () => {
 describe('a change of state', () => {
   const finding = (id: string): Finding => ({ id, package: 'hello', severity: 'critical', detected_by: ['osv'] })
   const manifest = (state: Manifest['state']): Manifest => ({
-    ref: { format: 'deb', name: 'hello', version: '1.0', arch: 'amd64', codename: 'jammy' }, state, worst: 'critical', findings: [finding('CVE-2026-1'), finding('CVE-2026-1'), finding('CVE-2026-2')], by: 'ada',
+    ref: { format: 'deb', name: 'hello', version: '1.0', arch: 'amd64', codename: 'jammy' }, state, worst: 'critical', findings: [finding('CVE-2026-1'), finding('CVE-2026-1'), finding('CVE-2026-2')], by: 'ada', reports: [],
   }) as unknown as Manifest
   test.each([
     [undefined, 'quarantined', 'package.quarantined'], [undefined, 'pending_review', 'package.pending_review'], ['published', 'pending_review', 'package.pending_review'],
@@ -206,6 +206,23 @@ describe('a change of state', () => {
     await settle()
     expect(received.map(({ body }) => [body.event, (body.package as { cves: string[] }).cves])).toEqual(event === undefined ? [] : [[event, ['CVE-2026-1', 'CVE-2026-2']]])
   })
+})
+
+test('a package that is held tells why: malware, an engine without an answer, what ended; what somebody accepted is no reason', async () => {
+  const finding = (id: string, severity: Finding['severity']): Finding => ({ id, package: 'hello', severity, detected_by: ['osv'] })
+  const held = { ref: { format: 'deb', name: 'hello', version: '1.0', arch: 'amd64', codename: 'jammy' }, state: 'quarantined', findings: [], by: 'ada', reports: [
+    { step: 'antivirus', outcome: 'failed', verdict: 'infected', said: 'Eicar was found in data.tar.' }, { step: 'vulnerabilities', outcome: 'unavailable', verdict: 'no_data', said: 'No data.' },
+    { step: 'format', outcome: 'ok', verdict: 'valid', said: 'Fine.' },
+  ] } as unknown as Manifest
+  const accepted = { decision: 'exception', action: 'approve', justification: 'Known.', by: 'mae', at: '2026-02-01T00:00:00.000Z', cve: 'CVE-1' } as const
+  const reopened = { ...held, state: 'pending_review', reports: [], findings: [finding('CVE-1', 'critical'), finding('CVE-2', 'medium')],
+    review: { held_for: 'The acceptance by mae ended.', history: [accepted] } } as Manifest
+  for (const after of [held, reopened]) await stock.db.tx(tx => notices.oweMove(tx, undefined, after))
+  await settle()
+  expect(received.map(({ body }) => [body.text, body.package]).sort()).toMatchObject([
+    ['hello 1.0 (jammy, amd64) from ada is quarantined and not published. Eicar was found in data.tar. No data.', { worst: null, cves: [], reasons: ['Eicar was found in data.tar.', 'No data.'] }],
+    ['hello 1.0 (jammy, amd64) from ada waits for review and is not published. The acceptance by mae ended. Findings, worst medium: CVE-2.', { worst: 'medium', cves: ['CVE-2'] }],
+  ])
 })
 
 describe('the test message', () => {

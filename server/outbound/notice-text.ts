@@ -13,10 +13,10 @@ const MOST_LINES = 50
 const nameOf = ({ name, version, arch, distribution }: Pick<NoticePackage, 'name' | 'version' | 'arch' | 'distribution'>): string => `${name} ${version} (${distribution}, ${arch})`
 const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`
 
-function findingsOf({ worst, cves }: NoticePackage): string {
-  if (cves.length === 0) return ''
+function whyOf({ worst, cves, reasons = [] }: NoticePackage): string {
   const shown = cves.slice(0, 5).join(', ')
-  return ` Findings, worst ${worst ?? 'unknown'}: ${shown}${cves.length > 5 ? ` and ${cves.length - 5} more` : ''}.`
+  const found = cves.length === 0 ? [] : [`Findings, worst ${worst ?? 'unknown'}: ${shown}${cves.length > 5 ? ` and ${cves.length - 5} more` : ''}.`]
+  return [...reasons, ...found].map(sentence => ` ${sentence}`).join('')
 }
 
 function overdueText(packages: readonly Overdue[]): string {
@@ -38,8 +38,8 @@ function subjectOf(notice: Notice): string {
 
 function textOf(notice: Notice): string {
   switch (notice.event) {
-    case 'package.quarantined': return `${nameOf(notice.package)} from ${notice.package.by} is quarantined and not published.${findingsOf(notice.package)}`
-    case 'package.pending_review': return `${nameOf(notice.package)} from ${notice.package.by} waits for review and is not published.${findingsOf(notice.package)}`
+    case 'package.quarantined': return `${nameOf(notice.package)} from ${notice.package.by} is quarantined and not published.${whyOf(notice.package)}`
+    case 'package.pending_review': return `${nameOf(notice.package)} from ${notice.package.by} waits for review and is not published.${whyOf(notice.package)}`
     case 'sla.breached': return overdueText(notice.packages)
     case 'sync.finished':
     case 'mirror.finished': return `${subjectOf(notice)}, ${count(notice.packages, 'package', 'packages')} changed.${notice.detail === undefined ? '' : ` ${notice.detail}`}`

@@ -7,8 +7,10 @@ export interface NoticePackage {
   readonly arch: string
   readonly distribution: string
   readonly worst: Severity | null
-  /** Worst first, at most 50. */
+  /** Those that count, nobody having accepted them: worst first, at most 50. */
   readonly cves: readonly string[]
+  /** What holds it beside them, in sentences: malware, an engine that does not answer, an acceptance that ended. */
+  readonly reasons?: readonly string[]
   readonly by: string
 }
 

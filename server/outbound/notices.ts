@@ -1,4 +1,7 @@
+import { worst } from '../core/findings.ts'
+import type { Iso } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
+import { openFindings } from '../core/review.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -31,6 +34,7 @@ export type Channel = 'webhook' | 'mail'
 export const KIND_OF: Record<Channel, string> = { webhook: 'webhook', mail: 'alert' }
 
 const MOST_CVES = 50
+const LONGEST_REASON = 300
 
 /** The ways in which this is told, as the settings are now. */
 function channelsOf(notice: Notice, { notifications, email }: ReturnType<Settings['now']>): Channel[] {
@@ -40,13 +44,22 @@ function channelsOf(notice: Notice, { notifications, email }: ReturnType<Setting
   return [...byWebhook ? ['webhook' as const] : [], ...byMail ? ['mail' as const] : []]
 }
 
-function moveOf(before: Manifest | undefined, after: Manifest | undefined): Notice | undefined {
+/** Why a package is held, where its findings do not say it. */
+function reasonsOf({ review, reports }: Manifest): string[] {
+  const said = reports.filter(({ outcome, findings = [] }) => (outcome === 'failed' || outcome === 'unavailable') && findings.length === 0).map(report => report.said)
+  return [...review?.held_for === undefined ? [] : [review.held_for], ...said].map(text => text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)} …` : text)
+}
+
+function moveOf(before: Manifest | undefined, after: Manifest | undefined, now: Iso): Notice | undefined {
   if (after === undefined || after.state === before?.state) return undefined
   if (after.state !== 'quarantined' && after.state !== 'pending_review') return undefined
-  const { ref, findings, worst = null, by } = after
+  const { ref, by } = after
+  const open = openFindings(after, now)
+  const reasons = reasonsOf(after)
   return {
     event: after.state === 'quarantined' ? 'package.quarantined' : 'package.pending_review',
-    package: { name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, worst, cves: [...new Set(findings.map(({ id }) => id))].slice(0, MOST_CVES), by },
+    package: { name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, worst: worst(open) ?? null,
+      cves: [...new Set(open.map(({ id }) => id))].slice(0, MOST_CVES), by, ...reasons.length === 0 ? {} : { reasons } },
   }
 }
 
@@ -71,7 +84,7 @@ export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Not
       outbox.nudge()
     },
     oweMove: async (tx, before, after) => {
-      const notice = moveOf(before, after)
+      const notice = moveOf(before, after, isoNow(clock))
       if (notice !== undefined) await owe(tx, notice)
     },
   }

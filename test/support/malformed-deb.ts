@@ -340,6 +340,7 @@ async function uninstallable(): Promise<Row[]> {
     more('Priority with an ending', { Priority: 'required-ish' }, /the field Priority/),
     more('a field of one letter', { D: 'x' }, /a field name and a colon/),
     more('alternatives in Replaces', { Replaces: 'a | b' }, /Replaces holds alternatives/),
+    text('a carriage return alone in its line', `${CONTROL}\r\n`, /nothing but a carriage return/),
     text('a last field without a value', `${CONTROL}X-Foo:\n`, /ends with the field X-Foo/),
     ...(['/etc/x', 'etc/x\n', ' /etc/x\n', 'remove-on-upgrade\n', 'remove-on-upgrade etc/x\n', 'foo /etc/x\n', '# x\n', '\0\n', `/etc/${'y'.repeat(1100)}\n`]
       .map(body => list('conffiles', body, /the list conffiles/))),

@@ -387,6 +387,7 @@ function uninstallable(): Row[] {
     ['a file with no content, and some in the header', other(''), /has 0 bytes, and the header says 6/],
     ['a file with an empty digest', digest(0, ''), /digest of "usr\/bin\/odd"/],
     ['a file with half of its digest', digest(0, textsOf(1035)[0]?.slice(0, 60) ?? ''), /digest of "usr\/bin\/odd"/],
+    ['a digest that is none where no content is', digest(2, 'zz'), /digest "zz" of a file is not hexadecimal/],
     ['files without digests', withoutTags(1035), /no digest of "\/usr\/bin\/odd"/],
     ['fewer digests than files', withTags(stringsTag(1035, ['', ''])), /3 files, and 2 texts under the value 1035/],
     ['digests of a kind that is not said', withoutTags(5011), /md5 digest of "usr\/bin\/odd"/],

@@ -25,7 +25,10 @@ const REFUSED_FIELDS = new Set([
 
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) malformed('the control file is not UTF-8, as policy 5.1 wants it')
-  const text = bytes.toString('utf8').replaceAll('\r\n', '\n')
+  const written = bytes.toString('utf8')
+  // dpkg takes such a line for a blank one inside a field, wherever it stands
+  if (/(^|\n)\r\n/.test(written)) malformed('the control file has a line with nothing but a carriage return')
+  const text = written.replaceAll('\r\n', '\n')
   // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
   const odd = /[\u0000-\u0008\u000b-\u001f\u007f]/.exec(text)
   if (odd !== null) malformed(`the control file holds the control character ${quote(odd[0])}`)

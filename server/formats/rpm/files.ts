@@ -121,6 +121,8 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
   const last = new Map<string, number>()
   links.forEach((key, i) => { if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i) })
   const [targets, digests] = [header.texts(TAG.filelinktos), header.texts(TAG.filedigests)]
+  // of whatever file: with one that is none rpm takes none of them
+  for (const digest of digests) if (!/^[0-9a-f]*$/i.test(digest)) malformed(`the header: the digest ${quote(digest)} of a file is not hexadecimal`)
   const seen = new Set<string>()
   const files = names.map((path, i): HeaderFile => {
     if (!path.startsWith('/')) malformed(`the header: the name ${quote(path)} does not begin with a slash`)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { printAlternatives, type RelationOp } from '../../core/relation.ts'
-import { conflictsOf, needsOf, providedOf, satisfies } from './relation.ts'
+import type { RpmHeader } from './header.ts'
+import { conflictsOf, needsOf, providedOf, readDependencies, satisfies } from './relation.ts'
 import { parseRich } from './rich.ts'
 import { parseEvr } from './version.ts'
 
@@ -35,9 +36,20 @@ test('needs are told once each, in their order, and versions in one way', () => 
   expect(providedOf([dep('a', '=', '2:1-1'), dep('b'), dep('c', '>=', '1')])).toEqual([{ name: 'a', version: '2:1-1' }, { name: 'b' }, { name: 'c' }])
 })
 
+test('flags are read as rpm and createrepo_c read them', () => {
+  const read = (flags: number, version: string): unknown => {
+    const header = { texts: (tag: number) => tag === 1 ? ['a'] : [version], numbers: () => [flags] }
+    return readDependencies(header as unknown as RpmHeader, 'requires', [1, 2, 3])[0] // nothing else of a header is asked
+  }
+  const bits = Array.from({ length: 31 }, (_, bit) => bit).filter(bit => JSON.stringify(read(2 ** bit, '')).includes('pre'))
+  expect(bits).toEqual([6, 9, 10])
+  expect([6, 14].map(flags => read(flags, '1'))).toEqual([{ name: 'a' }, { name: 'a' }])
+  expect(read(12, '2:1-')).toEqual({ name: 'a', op: '>=', evr: { epoch: '2', version: '1' } })
+})
+
 describe('what is offered satisfies what is needed as rpm has it', () => {
   test.each([
     [{ name: 'a', version: '1.0-1' }, { name: 'a' }, true], [{ name: 'a', version: '1.0-1' }, { name: 'b' }, false], [{ name: 'a' }, { name: 'a', op: '>=', version: '2' }, true],
-    [{ name: '/bin/sh' }, { name: '/bin/sh' }, true], [{ name: 'a', version: '1.0-1' }, { name: 'a', op: '>=', version: '1.1' }, false],
+    [{ name: '/bin/sh' }, { name: '/bin/sh' }, true], [{ name: 'a', version: '1.0-1' }, { name: 'a', op: '>=', version: '1.1' }, false], [{ name: 'a', version: '1' }, { name: 'a', op: '<', version: '1-' }, false],
   ] as const)('%j for %j: %s', (have, need, expected) => { expect(satisfies(have, need)).toBe(expected) })
 })

@@ -3,7 +3,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 import type { RpmDependency } from './facts.ts'
 import type { RpmHeader } from './header.ts'
 import { parseRich } from './rich.ts'
-import { isWithin, parseEvr, printEvr } from './version.ts'
+import { isWithin, parseBound, printEvr } from './version.ts'
 
 /** A name is looked up by index; longer ones are nobody's. */
 const MAX_NAME = 1000
@@ -11,12 +11,14 @@ const LESS = 1 << 1
 const GREATER = 1 << 2
 const EQUAL = 1 << 3
 /** Needed by scripts that run in the transaction: the set that createrepo_c writes as `pre="1"`. */
-const PRE = (1 << 5) | (1 << 6) | (1 << 7) | (1 << 9) | (1 << 10)
+const PRE = (1 << 6) | (1 << 9) | (1 << 10)
 
 function opOf(flags: number): RelationOp | undefined {
   const equal = (flags & EQUAL) !== 0
-  if ((flags & LESS) !== 0 && (flags & GREATER) === 0) return equal ? '<=' : '<'
-  if ((flags & GREATER) !== 0 && (flags & LESS) === 0) return equal ? '>=' : '>'
+  // less, greater or equal is any version, and so is what is only one or the other
+  if ((flags & LESS) !== 0 && (flags & GREATER) !== 0) return undefined
+  if ((flags & LESS) !== 0) return equal ? '<=' : '<'
+  if ((flags & GREATER) !== 0) return equal ? '>=' : '>'
   return equal ? '=' : undefined
 }
 
@@ -29,7 +31,7 @@ function dependency(name: string, flags: number, version: string, what: string):
   if (CONTROL.test(name) || CONTROL.test(version)) malformed(`the header: ${quote(name)} among its ${what} holds a control character`)
   const op = version === '' ? undefined : opOf(flags)
   return {
-    name, ...(op === undefined ? {} : { op, evr: parseEvr(version) }),
+    name, ...(op === undefined ? {} : { op, evr: parseBound(version) }),
     ...(what === 'requires' && (flags & PRE) !== 0 ? { pre: true } : {}),
   }
 }

@@ -23,6 +23,12 @@ export function parseEvr(text: string): Evr {
   }
 }
 
+/** A version as a bound: to rpm nothing behind a hyphen is no release. */
+export function parseBound(text: string): Evr {
+  const { release, ...rest } = parseEvr(text)
+  return release === undefined || release === '' ? rest : { ...rest, release }
+}
+
 /** The one way a version is written here: an epoch of 0 is left out. */
 export function printEvr({ epoch, version, release }: Evr): string {
   return `${epoch === undefined || /^0*$/.test(epoch) ? '' : `${epoch.replace(/^0+/, '')}:`}${version}${release === undefined ? '' : `-${release}`}`
@@ -78,7 +84,7 @@ export function compareVersions(a: string, b: string): number {
  * Source: rpm 4.18, dependency matching; checked against dnf's solver in relation.test.ts.
  */
 export function isWithin(have: string, op: RelationOp, need: string): boolean {
-  const [x, y] = [parseEvr(have), parseEvr(need)]
+  const [x, y] = [parseBound(have), parseBound(need)]
   let order = comparePart(x.epoch ?? '0', y.epoch ?? '0') || comparePart(x.version, y.version)
   if (order === 0) {
     if (x.release !== undefined && y.release !== undefined) order = comparePart(x.release, y.release)

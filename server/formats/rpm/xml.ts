@@ -36,7 +36,7 @@ function entries(tag: string, list: readonly string[]): string {
 /** `name="libfoo" flags="GE" epoch="0" ver="1.2"` */
 function capability({ name, op, evr }: RpmDependency): string {
   const bound = op === undefined || evr === undefined ? ''
-    : ` flags="${FLAGS[op]}" epoch="${escapeAttribute(evr.epoch ?? '0')}" ver="${escapeAttribute(evr.version)}"${evr.release === undefined ? '' : ` rel="${escapeAttribute(evr.release)}"`}`
+    : ` flags="${FLAGS[op]}" epoch="${escapeAttribute(evr.epoch ?? '0')}"${evr.version === '' ? '' : ` ver="${escapeAttribute(evr.version)}"`}${evr.release === undefined ? '' : ` rel="${escapeAttribute(evr.release)}"`}`
   return `name="${escapeAttribute(name)}"${bound}`
 }
 
@@ -106,15 +106,20 @@ export function renderFilelists(entry: PublishedEntry): string {
   return `${openPackage(entry, facts)}${facts.files.map(printFile('  ')).join('')}</package>\n`
 }
 
+/** Spec files know only days, and clients sort by time: what is newer of one day is moved on by seconds, as createrepo_c does it. */
+function datesOf({ changelog }: RpmFacts): number[] {
+  const dates: number[] = []
+  for (const [i, { at }] of changelog.entries()) {
+    if (at === changelog[i - 1]?.at) for (let [newer, taken] = [i - 1, at]; dates[newer] === taken; newer--) dates[newer] = ++taken
+    dates.push(at)
+  }
+  return dates
+}
+
 /** One `<package>` of other.xml: the changelog, oldest entry first. */
 export function renderOther(entry: PublishedEntry): string {
   const facts = factsOf(entry)
-  let [before, date] = [-1, -1]
-  const changes = facts.changelog.toReversed().map(({ author, at, text }) => {
-    // spec files know only days, and clients sort by time: those of one day follow each other by seconds
-    date = at === before || at === date ? date + 1 : at
-    before = at
-    return `  <changelog author="${escapeAttribute(author)}" date="${date}">${escapeText(text)}</changelog>\n`
-  })
-  return `${openPackage(entry, facts)}${changes.join('')}</package>\n`
+  const dates = datesOf(facts)
+  const changes = facts.changelog.map(({ author, text }, i) => `  <changelog author="${escapeAttribute(author)}" date="${dates[i] ?? 0}">${escapeText(text)}</changelog>\n`)
+  return `${openPackage(entry, facts)}${changes.toReversed().join('')}</package>\n`
 }

@@ -14,8 +14,9 @@ function dateOf({ ecosystems, sources }: Meta, ecosystem: string, checked: Reado
   const { rows = 0, sources: shares = {} } = ecosystems[ecosystem] ?? {}
   return Object.entries(shares).filter(([, share]) => share.rows >= rows * SHARE).flatMap(([name, { newest }]) => {
     const source = sources[name]
-    // what was dropped in by hand may hold releases of very different days
-    return [source?.dated === false ? newest ?? source.as_of : source?.as_of, checked[name]]
+    // what was dropped in by hand may hold releases of very different days; a day that had not come when it was imported is none
+    const own = newest !== undefined && newest <= (source?.imported_at ?? '') ? newest : source?.as_of
+    return [source?.dated === false ? own : source?.as_of, checked[name]]
   }).filter(date => date !== undefined).map(date => new Date(date).toISOString()).sort().at(-1)
 }
 

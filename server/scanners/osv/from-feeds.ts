@@ -74,8 +74,9 @@ export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedCo
           sink.skip('bad_version')
           continue
         }
-        const cves = cvesIn(text)
-        const others = /^[A-Z][\w-]+/.exec(text)?.[0]
+        const cves = cvesIn(text.replace(/\bCVE[_ ](?=\d{4}-\d)/g, 'CVE-'))
+        // `CVE-????-????? XSA-295` and `CVE N/A ZBX-11023`: the other name is all there is
+        const others = /\b(?!CVE-)[A-Z][A-Z0-9]*-[\w-]+/.exec(text)?.[0]
         for (const id of cves.length > 0 ? cves : others === undefined ? [] : [others]) {
           const advisory: Advisory = { id, source, rank: 3, cves: cveOf(id) === undefined ? [] : [id], references: [`https://security.alpinelinux.org/vuln/${id}`] }
           sink.add({ ecosystem, advisory, row: { name, by: 'source', ...isSafe ? { spans: [], safe: true } : { spans: [{ from: '0', to }] } } })

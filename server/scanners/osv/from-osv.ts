@@ -3,7 +3,7 @@ import { cveOf, type Advisory, type Row, type Sink, type Span } from './advisory
 import { familyOf, readEcosystem, spellName, type Ecosystem } from './ecosystems.ts'
 import type { FeedContext } from './from-feeds.ts'
 import { modulesOf } from './modules.ts'
-import type { OrderId, Orders } from './orders.ts'
+import type { OrderId, Orders, VersionOrder } from './orders.ts'
 import { isWithin, spansOf } from './ranges.ts'
 import { scoreOf, severityOf } from './severity.ts'
 
@@ -14,6 +14,16 @@ const listOf = (value: unknown): readonly unknown[] => Array.isArray(value) ? va
 const textsOf = (value: unknown): string[] => listOf(value).filter(item => typeof item === 'string')
 const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]
 const cvesOf = (ids: readonly string[]): string[] => unique(ids.map(cveOf).filter(cve => cve !== undefined))
+
+/** The schema's way to write a date, in which texts compare as times do. */
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+
+/** A date in UTC, also where it is written in another zone; undefined for what is none. */
+function readDate(value: unknown): string | undefined {
+  const at = typeof value === 'string' ? new Date(value) : undefined
+  if (typeof value !== 'string' || at === undefined || Number.isNaN(at.getTime())) return undefined
+  return UTC.test(value) ? value : at.toISOString()
+}
 
 const MOST_REFERENCES = 4
 const MOST_SUMMARY = 300
@@ -53,6 +63,7 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
   const summary = title === '' && typeof record.details === 'string' ? record.details.trim().split('\n', 1)[0] ?? '' : title
   const references = unique(listOf(record.references).filter(isFields).map(({ url }) => url).filter(url => typeof url === 'string').filter(url => /^https?:\/\/\S{1,500}$/.test(url)))
   const aliases = isLanguage ? unique(textsOf(record.aliases)) : []
+  const modified = readDate(record.modified)
   return {
     id, source, cves, rank: PER_CVE.test(id) || isLanguage ? 2 : 1,
     ...aliases.length === 0 ? {} : { aliases },
@@ -60,7 +71,7 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
     ...vectors.length === 0 ? {} : { vectors },
     ...summary === '' ? {} : { summary: summary.slice(0, MOST_SUMMARY) },
     ...references.length === 0 ? {} : { references: references.slice(0, MOST_REFERENCES) },
-    ...typeof record.modified === 'string' ? { modified: record.modified } : {},
+    ...modified === undefined ? {} : { modified },
     ...!isLanguage && /\bregression\b/i.test(title) ? { regression: true } : {},
   }
 }
@@ -109,6 +120,11 @@ function readBinaries(affected: Fields): readonly (readonly [name: string, versi
     .flatMap(binaries => Object.entries(binaries).filter((pair): pair is [string, string] => typeof pair[1] === 'string' && !('binary_name' in binaries)))
 }
 
+/** Ranges of semantic versions that the ecosystem's own order does not read; its packages' versions are written in that one. */
+function isSemverOnly(affected: Fields, own: VersionOrder): boolean {
+  return listOf(affected.ranges).map(fieldsOf).some(({ type, events }) => type === 'SEMVER' && spansOf(events, own) === 'bad_version')
+}
+
 /** Which releases name packages as they are installed. The others name their source. */
 const BY_BINARY = /^(?:almalinux|redhat)-/
 /** Builds of special interest groups, for kernels of their own. */
@@ -125,8 +141,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   const specific = fieldsOf(affected.ecosystem_specific)
   // livepatches are no packages
   if (typeof specific.module_name_regex === 'string' || (typeof purl === 'string' && SIG.test(purl))) return []
-  const isSemver = family.kind === 'language' && listOf(affected.ranges).some(range => fieldsOf(range).type === 'SEMVER')
-  const orderId = isSemver ? 'semver' : family.order
+  const orderId = family.kind === 'language' && isSemverOnly(affected, orders[family.order]) ? 'semver' : family.order
   const read = readAffected(affected, orderId, context)
   if (read === undefined) return []
   const isBinary = BY_BINARY.test(ecosystem)
@@ -155,12 +170,13 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
  */
 export function readOsvRecord(value: unknown, { source, orders, sink }: FeedContext): { readonly id: string; readonly modified?: string } | undefined {
   const record = fieldsOf(value)
-  const { id, modified } = record
+  const { id } = record
   if (typeof id !== 'string' || id === '' || id.length > 200) {
     sink.skip('malformed')
     return undefined
   }
-  const read = { id, ...typeof modified === 'string' ? { modified } : {} }
+  const modified = readDate(record.modified)
+  const read = { id, ...modified === undefined ? {} : { modified } }
   if (record.withdrawn !== undefined && record.withdrawn !== null) {
     sink.skip('withdrawn')
     return read

@@ -12,6 +12,7 @@ import { createPlace, currentGeneration, sweepGenerations, type Place } from './
 import { later, READERS, type HashedFile, type ImportJob, type Run } from './readers.ts'
 import { readUnpacked, recogniseFeed } from './recognise.ts'
 import { testGeneration } from './self-test.ts'
+import type { StoredRow } from './shards.ts'
 import { createTables, syncFolder, type Before } from './tables.ts'
 
 /** A file of a bundle that is for another engine. */
@@ -79,15 +80,24 @@ function refuseOlder({ job, before, loaded }: Run): void {
 function keeper({ loaded, ids, job, before }: Run, folder: string | undefined): Before | undefined {
   if (before === undefined || folder === undefined) return undefined
   const replaced = new Set([...loaded.values()].filter(({ whole }) => whole).map(({ name }) => name))
+  const newer = new Set<string>()
   return {
     folder, ecosystems: before.ecosystems, vectorDigits: before.vector_digits,
     mayDrop: sources => sources.some(source => replaced.has(source) || (ids.size > 0 && source.startsWith('osv/'))),
     keeps({ advisory }) {
       if (replaced.has(advisory.source)) return false
-      const changed = advisory.source.startsWith('osv/') ? ids.get(advisory.id) : undefined
-      if (changed === undefined) return true
-      if (!job.force && changed !== '' && (advisory.modified ?? '') > changed) throw new OlderData(`${advisory.id} was changed on ${changed.slice(0, 10)} there, and what is loaded is of ${advisory.modified?.slice(0, 10)}`)
-      return false
+      const read = advisory.source.startsWith('osv/') ? ids.get(advisory.id) : undefined
+      if (read === undefined) return true
+      const changed = read.modified
+      if (newer.has(advisory.id) && advisory.modified === changed) return true
+      if (job.force || changed === '' || (advisory.modified ?? '') <= changed) return false
+      // dumps of two ecosystems may hold one record, as it was on different days
+      if (advisory.source !== read.source) {
+        newer.add(advisory.id)
+        ids.set(advisory.id, { modified: advisory.modified ?? '', source: advisory.source })
+        return true
+      }
+      throw new OlderData(`${advisory.id} was changed on ${changed.slice(0, 10)} there, and what is loaded is of ${advisory.modified?.slice(0, 10)}`)
     },
   }
 }
@@ -192,7 +202,9 @@ export async function importData(job: ImportJob, orders: Orders): Promise<Import
         await READERS[file.is.kind](run, file)
       }
       refuseOlder(run)
-      const { ecosystems, vectorDigits } = run.tables.finish(keeper(run, previous))
+      // one import may bring a record twice, in dumps of two days
+      const isNewest = ({ advisory }: StoredRow): boolean => !advisory.source.startsWith('osv/') || (advisory.modified ?? '') >= (run.ids.get(advisory.id)?.modified ?? '')
+      const { ecosystems, vectorDigits } = run.tables.finish(keeper(run, previous), isNewest)
       carryIntel(run, previous)
       const meta: Meta = {
         format: 1, generation, created: job.now, ecosystems, sources: factsOf(run), vector_digits: vectorDigits, intel: run.intel,

@@ -42,7 +42,8 @@ export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array
   const decoder = new StringDecoder('utf8')
   let model: string | undefined
   let date = /epss_scores-(\d{4}-\d{2}-\d{2})/.exec(label)?.[1]
-  const take = (line: string): void => {
+  const take = (written: string): void => {
+    const line = written.replace(/^\ufeff/, '')
     if (line === '' || line.startsWith('cve,')) return
     if (line.startsWith('#')) {
       model = /model_version:([^,\s]+)/.exec(line)?.[1]

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { affected, bytes, feed, fixed, record } from '../../../test/support/advisory-set.ts'
+import { readAlpineSecdb } from './from-feeds.ts'
 import { readUpdateinfo } from './from-updateinfo.ts'
 
 const V31 = [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }]
@@ -154,5 +155,35 @@ describe('the fix', () => {
       record('GHSA-aaaa-bbbb-cccc', [affected('PyPI', 'a', fixed('1.2'))], { aliases: CVE }), record('PYSEC-2026-2', [affected('PyPI', 'b', [{ introduced: '0' }, { last_affected: '1.5' }])], { aliases: CVE }),
       record('GHSA-dddd-eeee-ffff', [affected('PyPI', 'b', fixed('1.6'))], { aliases: CVE }), record('GHSA-gggg-hhhh-iiii', [affected('PyPI', 'c', fixed('1.6')), affected('PyPI', 'c', [{ introduced: '0' }])], { aliases: CVE }))
     expect(['a', 'b', 'c'].map(name => lines({ ecosystem: 'pypi', name, version: '1.1' }))).toEqual([['CVE-2026-10001 unknown 1.2'], ['CVE-2026-10001 unknown 1.6'], ['CVE-2026-10001 unknown -']])
+  })
+})
+
+describe('versions at the edge of what can be compared', () => {
+  test('what is affected from the first version on, without a fix, is so however it is written', () => {
+    const { osv, ids, match } = feed()
+    osv(record('PYSEC-2026-1', [affected('PyPI', 'a', [{ introduced: '0' }])], { aliases: CVE }), record('PYSEC-2026-2', [affected('PyPI', 'b', fixed('2.0'))], { aliases: CVE }))
+    expect([ids('pypi', 'a', '2004d'), ids('pypi', 'b', '2004d'), match({ ecosystem: 'pypi', name: 'b', version: '2004d' }).isUnreadable]).toEqual([CVE, [], true])
+  })
+  test('a fix that is a rebuild tells rebuilds apart; another fix does not', () => {
+    const { osv, ids } = feed()
+    osv(record('DEBIAN-CVE-2026-10001', [affected('Debian:12', 'a', fixed('3.0-1+b2')), affected('Debian:12', 'b', fixed('3.0-1'))]))
+    expect(['3.0-1', '3.0-1+b1', '3.0-1+b2', '3.0-1+b10'].map(version => ids('debian-12', 'a', version).length)).toEqual([1, 1, 0, 0])
+    expect(['3.0-1~rc1+b1', '3.0-1', '3.0-1+b1'].map(version => ids('debian-12', 'b', version).length)).toEqual([1, 0, 0])
+  })
+  test('ranges of semantic versions hold for a Python package by its own order', () => {
+    const { osv, ids, match } = feed()
+    osv(record('GHSA-aaaa-bbbb-cccc', [{ package: { ecosystem: 'PyPI', name: 'a' }, ranges: [{ type: 'SEMVER', events: fixed('1.0.0') }] }]))
+    expect([ids('pypi', 'a', '1.0rc1').length, ids('pypi', 'a', '1.0.post1').length, match({ ecosystem: 'pypi', name: 'a', version: '1.0rc1' }).isUnreadable]).toEqual([1, 0, false])
+  })
+})
+
+describe('names of vulnerabilities in Alpine\'s secdb', () => {
+  test.each([
+    ['CVE_2026-10001', CVE], ['CVE 2026-10001', CVE], ['CVE-2026-10001 XSA-7', CVE], ['CVE-????-?????  XSA-7', ['XSA-7']], ['CVE N/A ZBX-7', ['ZBX-7']], ['XSA-7', ['XSA-7']],
+    ['GHSA-aaaa-bbbb-cccc', ['GHSA-aaaa-bbbb-cccc']], ['CVE-????-?????', []], ['not known', []],
+  ])('%s', (text, expected) => {
+    const { context, ids } = feed()
+    readAlpineSecdb({ distroversion: 'v3.20', packages: [{ pkg: { name: 'a', secfixes: { '2-r0': [text] } } }] }, context)
+    expect([ids('alpine-3.20', 'a', '1-r0'), ids('alpine-3.20', 'a', '2-r0')]).toEqual([expected, []])
   })
 })

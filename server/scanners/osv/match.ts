@@ -53,6 +53,9 @@ export function sourceOf({ ecosystem, name, version, source: own = { name, versi
 /** What is compared: the version of the source for rows that name sources. A source RPM's header has no epoch. */
 function versionFor(row: StoredRow, { family, query, source }: Reading): string {
   if (row.by === 'binary') return query.version
+  // where the fix is a rebuild itself, which one it is decides
+  const { version } = query.source ?? query
+  if (version.replace(REBUILD, '') === source.version && row.spans.some(({ from, to = '' }) => REBUILD.test(from) || REBUILD.test(to))) return version
   return family.listsBuilds === true ? withoutEpoch(source.version) : source.version
 }
 
@@ -74,7 +77,11 @@ function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
   const order = row.order === undefined ? reading.order : orders[row.order]
   const version = versionFor(row, reading)
   if (row.versions?.some(one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0)) === true) return 'affected'
-  if (!order.isVersion(version)) return row.spans.length === 0 ? 'fine' : 'unreadable'
+  if (!order.isVersion(version)) {
+    // from before every version on, and never fixed: that is all there are, however they are written
+    if (row.spans.some(({ from, to }) => from === '0' && to === undefined)) return 'affected'
+    return row.spans.length === 0 ? 'fine' : 'unreadable'
+  }
   const spans = reading.family.listsBuilds === true && row.by === 'source' ? row.spans.map(({ to, ...span }) => to === undefined ? span : { ...span, to: withoutEpoch(to) }) : row.spans
   return isWithin(version, spans, order) ? 'affected' : 'fine'
 }

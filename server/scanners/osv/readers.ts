@@ -42,6 +42,9 @@ const MOST_RATIO = 60
 const MOST_AT_ONCE = 64 * 2 ** 20
 const MOST_JSON = 64 * 2 ** 20
 
+/** With or without the byte order mark that some editors put in front. @throws SyntaxError */
+const parseJson = (bytes: Buffer): unknown => JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''))
+
 async function readJson(path: string, { compression }: Recognised): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0
@@ -50,7 +53,7 @@ async function readJson(path: string, { compression }: Recognised): Promise<unkn
     if ((size += chunk.length) > MOST_JSON) malformed('the JSON file is larger than any such feed')
   }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    return parseJson(Buffer.concat(chunks))
   } catch (error) {
     return malformed('the JSON file is damaged', error)
   }
@@ -69,6 +72,9 @@ export interface Loaded {
   readonly files: string[]
 }
 
+/** Where an OSV record was read, and when it was changed there: ISO 8601, or '' where it does not say. */
+export interface ReadRecord { readonly modified: string; readonly source: string }
+
 /** One import while it runs. */
 export interface Run {
   readonly job: ImportJob
@@ -77,8 +83,8 @@ export interface Run {
   readonly folder: string
   readonly before: Meta | undefined
   readonly loaded: Map<string, Loaded>
-  /** Ids of the OSV records that were read, with when they were changed: they replace those of the same id. */
-  readonly ids: Map<string, string>
+  /** The newest of the OSV records of each id that were read: it replaces those of the same id. */
+  readonly ids: Map<string, ReadRecord>
   intel: Meta['intel']
   /** What of it came in with this import. */
   fresh: Meta['intel']
@@ -131,11 +137,14 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   let records = 0
   const take = (value: unknown): void => {
     name ??= firstEcosystem(value)
-    const read = readOsvRecord(value, { source: `osv/${name ?? 'mixed'}`, orders, sink: tables })
+    const source = `osv/${name ?? 'mixed'}`
+    const read = readOsvRecord(value, { source, orders, sink: tables })
     if (read === undefined) return
     records++
-    if (read.modified !== undefined && read.modified > newest) newest = read.modified
-    run.ids.set(read.id, read.modified ?? '')
+    const { id, modified = '' } = read
+    // a day that has not come says nothing of how old the others are
+    if (modified > newest && modified <= run.job.now) newest = modified
+    if (modified >= (run.ids.get(id)?.modified ?? '')) run.ids.set(id, { modified, source })
   }
   if (file.is.kind === 'osv-record') take(await readJson(file.path, file.is))
   else {
@@ -144,7 +153,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
       // what else a zip holds, such as an index of it, is no record
       if (!entry.endsWith('.json') || !/^\s*\{/.test(bytes.toString('utf8', 0, 64)) || !bytes.includes('"id"')) return
       try {
-        take(JSON.parse(bytes.toString('utf8')))
+        take(parseJson(bytes))
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
         tables.skip('malformed')

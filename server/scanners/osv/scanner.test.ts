@@ -67,6 +67,23 @@ test('sources that were built in, and what is carried inside, are asked about as
   const { findings } = await scan('bookworm', 'busybox-static', '1.0', { built_using: [{ name: 'glibc', version: '2.36-9' }] }, { embedded: [{ ecosystem: 'pypi', name: 'jinja2', version: '3.1.0' }] })
   expect(findings.map(({ id, package: name }) => [id, name])).toEqual([['CVE-2026-10001', 'glibc'], ['CVE-2026-10002', 'jinja2']])
 })
+test('what is carried inside is asked about also where the distribution has no advisories', async () => {
+  await load(osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'org.example:a', '2.0']], { aliases: ['CVE-2026-10002'] }))
+  const answer = await scan('fedora', 'tool', '1-1', {}, { embedded: [{ ecosystem: 'maven', name: 'org.example:a', version: '1.0' }] })
+  expect(answer).toMatchObject({ coverage: 'not_covered', findings: [{ id: 'CVE-2026-10002', package: 'org.example:a', fixed_in: '2.0' }] })
+})
+test('a package that carries what no loaded advisories are about is covered in part', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'a', '2.0.0']]))
+  const carrying = async (...ecosystems: string[]) => scan('bookworm', 'tool', '1', {}, { embedded: ecosystems.map(ecosystem => ({ ecosystem, name: 'b', version: '1.0.0' })) })
+  expect(await carrying('npm')).toMatchObject({ coverage: 'covered', findings: [] })
+  const part = await carrying('npm', 'maven', 'pypi')
+  expect([part.coverage, part.findings, part.said.endsWith('No advisories for the maven and pypi packages that it carries inside are loaded.')]).toEqual(['partial', [], true])
+})
+test('a version that cannot be compared is named, with the package it is of', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'a', '2.0']]))
+  const { coverage, said } = await scan('bookworm', 'tool', '1', {}, { embedded: [{ ecosystem: 'pypi', name: 'a', version: 'unreleased' }] })
+  expect([coverage, said.endsWith('The version unreleased of a is none that its advisories can be compared with.')]).toEqual(['partial', true])
+})
 test('a CVE that its advisory does not rate has the score that another feed gives it', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'a', '']]),
     osvRecord('ALPINE-CVE-2026-10001', [['Alpine:v3.20', 'a', '9-r0']], { severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }] }))

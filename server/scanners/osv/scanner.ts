@@ -27,6 +27,8 @@ export interface OsvScanner extends VulnerabilityScanner {
 }
 
 const ID = 'osv'
+/** So many packages are named in one sentence. */
+const MOST_NAMED = 5
 
 /** What a package is to be asked about: as itself and as its source. */
 function queryOf({ identity, about, distribution, facts }: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
@@ -36,6 +38,16 @@ function queryOf({ identity, about, distribution, facts }: Pick<ScanSubject, 'id
     ecosystem: ecosystemOf(distribution).ecosystem, name: identity.name, version: identity.version, arch: identity.arch,
     source: { name: about.source, version: about.source_version }, ...typeof modularity === 'string' && modularity !== '' ? { module: modularity } : {},
   }
+}
+
+/** What could not be compared, and what nothing is known of: silence about it says nothing. */
+function gapsOf(unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[], unknown: readonly { readonly ecosystem: string }[]): string[] {
+  const versions = unreadable.slice(0, MOST_NAMED).map(({ name, version }) => `${version} of ${name}`).join(', ')
+  const ecosystems = [...new Set(unknown.map(({ ecosystem }) => ecosystem))].join(' and ')
+  return [
+    ...versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`],
+    ...ecosystems === '' ? [] : [`No advisories for the ${ecosystems} packages that it carries inside are loaded.`],
+  ]
 }
 
 /** A score for those whose advisory brings none, from whoever else has rated the CVE. The distribution's word stays. */
@@ -93,12 +105,15 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
     async scan(subject) {
       const { coverage, said } = await covers(subject.distribution)
       const snapshot = await open()
-      if (snapshot === undefined || coverage === 'no_data' || coverage === 'not_covered') return { coverage, said, findings: [] }
+      const carried = subject.embedded ?? []
+      if (snapshot === undefined || coverage === 'no_data') return { coverage, said, findings: [] }
+      const isKnown = coverage !== 'not_covered'
       const own = queryOf(subject)
       // a signed build names what it signs, which it is asked about as its source
       const { name: source, version } = sourceOf(own)
       const built = (subject.about.built_using ?? []).filter(one => one.name !== source || one.version !== version).map(source => ({ ecosystem: own.ecosystem, ...source }))
-      const queries = [own, ...built, ...subject.embedded ?? []]
+      // what it carries inside has advisories of its own, also where the distribution has none
+      const queries = [...isKnown ? [own, ...built] : [], ...carried]
       let answers: readonly Matched[]
       try {
         answers = await Promise.all(queries.map(query => ask(snapshot, query)))
@@ -106,10 +121,8 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
       }
       const findings = answers.flatMap(answer => answer.findings)
-      if (coverage === 'covered' && answers.some(({ isUnreadable }) => isUnreadable)) {
-        return { coverage: 'partial', said: `${said} The version ${subject.identity.version} is none that its advisories can be compared with.`, findings }
-      }
-      return { coverage, said, findings }
+      const gaps = gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true), carried.filter(({ ecosystem }) => snapshot.meta.ecosystems[ecosystem] === undefined))
+      return { coverage: coverage === 'covered' && gaps.length > 0 ? 'partial' : coverage, said: [said, ...gaps].join(' '), findings }
     },
   }
 }

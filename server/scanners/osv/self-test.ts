@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { malformed } from '../../lib/limited.ts'
+import { isSecurity } from './advisory.ts'
 import { familyOf } from './ecosystems.ts'
-import { matchPackage } from './match.ts'
+import { matchPackage, sourceOf } from './match.ts'
 import type { Meta } from './meta.ts'
 import { pieceFile } from './place.ts'
 import type { Orders } from './orders.ts'
@@ -13,6 +14,8 @@ function agrees(ecosystem: string, row: StoredRow, orders: Orders): boolean {
   const [span, ...more] = row.spans
   if (span === undefined || more.length > 0 || span.closed === true || row.versions !== undefined || row.modules !== undefined) return true
   const version = span.to ?? (span.from === '0' ? '1' : span.from)
+  // what is told under a name that nothing is asked by, or mends no vulnerability, is never found
+  if (!isSecurity(row.advisory) || sourceOf({ ecosystem, name: row.name, version }).name !== row.name) return true
   const { findings } = matchPackage({ ecosystem, name: row.name, version, source: { name: row.name, version }, ...row.archs?.[0] === undefined ? {} : { arch: row.archs[0] } }, [row], orders)
   return row.safe === true || span.to !== undefined ? findings.length === 0 : findings.length > 0
 }

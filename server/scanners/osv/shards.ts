@@ -72,6 +72,8 @@ export function packShard(rows: readonly StoredRow[]): Buffer {
 }
 
 const MOST_BYTES = 512 * 1024 * 1024
+/** The name a line begins with, as JSON; a name may hold quotes and brackets itself. */
+const NAME = /^\[("(?:[^"\\]|\\.)*")/
 
 /** Opens a shard's file. @throws Malformed when it is damaged: that must never read as nothing known */
 export function openShard(bytes: Buffer): Shard & { readonly sizeBytes: number } {
@@ -85,7 +87,7 @@ export function openShard(bytes: Buffer): Shard & { readonly sizeBytes: number }
   const lines = new Map<string, string>()
   for (const line of text.split('\n')) {
     if (line.startsWith('{')) heads.push(line)
-    else if (line !== '') lines.set(line.slice(1, line.indexOf('",[') + 1), line)
+    else if (line !== '') lines.set(NAME.exec(line)?.[1] ?? malformed('a piece of the advisory tables has a line without a name'), line)
   }
   const advisoryAt = (at: number): Advisory => {
     const head = heads[at] ?? malformed('a piece of the advisory tables names an advisory that is not there')

@@ -31,13 +31,16 @@ export interface Before {
   keeps(row: StoredRow): boolean
 }
 
+/** Whether what came in is the newest telling of its record, asked once the rows that are kept are known. */
+export type IsNewest = (row: StoredRow) => boolean
+
 export interface Written { readonly ecosystems: Readonly<Record<Ecosystem, EcosystemFacts>>; readonly vectorDigits: Digits }
 
 export interface Tables extends Sink {
   /** Rows that came in since the last call, and what was left out. */
   taken(): { readonly rows: number; readonly skipped: SkipCounts }
   /** Writes every ecosystem's pieces below `folder`: what has come in, and what stays. Tables that nobody touched are linked, not written. */
-  finish(before: Before | undefined): Written
+  finish(before: Before | undefined, isNewest?: IsNewest): Written
 }
 
 /** So many rows are held in memory at most; then they wait in files. */
@@ -109,14 +112,14 @@ export function createTables(folder: string): Tables {
     return facts
   }
 
-  function writeEcosystem(ecosystem: Ecosystem, before: Before | undefined): EcosystemFacts | undefined {
+  function writeEcosystem(ecosystem: Ecosystem, before: Before | undefined, isNewest: IsNewest): EcosystemFacts | undefined {
     const known = before?.ecosystems[ecosystem]
     if (before !== undefined && known !== undefined && countOf(ecosystem) === 0 && !before.mayDrop(Object.keys(known.sources))) return linkEcosystem(ecosystem, before, known)
     const digits = digitsFor(countOf(ecosystem) + (known?.rows ?? 0))
     const facts = { rows: 0, ranks: { 1: 0, 2: 0, 3: 0 }, sources: {} as Record<string, SourceShare>, digits, pieces: [] as string[] }
     for (const piece of new Set(HASHES.map(hash => pieceOf(hash, digits)))) {
       const isIn = (hash: string): boolean => pieceOf(hash, digits) === piece
-      const rowsOfPiece = [...before === undefined ? [] : keptRows(before, ecosystem, isIn), ...pending(ecosystem, isIn)]
+      const rowsOfPiece = [...before === undefined ? [] : keptRows(before, ecosystem, isIn), ...pending(ecosystem, isIn).filter(isNewest)]
       if (rowsOfPiece.length === 0) continue
       mkdirSync(join(folder, ecosystem), { recursive: true })
       writeFileSync(join(folder, ecosystem, pieceFile(piece)), packShard(rowsOfPiece))
@@ -151,9 +154,9 @@ export function createTables(folder: string): Tables {
       skipped = {}
       return answer
     },
-    finish(before) {
+    finish(before, isNewest = () => true) {
       const names = [...new Set([...Object.keys(before?.ecosystems ?? {}), ...counts.keys()])].sort()
-      const written = names.map(ecosystem => [ecosystem, writeEcosystem(ecosystem, before)] as const)
+      const written = names.map(ecosystem => [ecosystem, writeEcosystem(ecosystem, before, isNewest)] as const)
       const vectorDigits = writeVectors(before)
       rmSync(join(folder, PENDING), { recursive: true, force: true })
       held.clear()

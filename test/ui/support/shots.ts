@@ -26,7 +26,7 @@ const more = (codename: string, item: string) => async (page: Page): Promise<voi
 async function drop(page: Page, ...files: readonly (readonly [string, Buffer])[]): Promise<void> {
   await dropFiles(page, 'body', files.map(([name, bytes]) => ({ name, bytes })))
 }
-const silent = (pattern: string) => (page: Page): Promise<void> => page.route(pattern, route => route.abort('connectionrefused'))
+const silent = (pattern: string) => (page: Page): Promise<unknown> => page.route(pattern, route => route.abort('connectionrefused'))
 
 async function photograph(page: Page, name: string): Promise<void> {
   for (const [width, theme, withAxe] of LOOKS) {
@@ -107,8 +107,8 @@ async function password(page: Page, name: string, text: string = BOSS.password):
   await page.keyboard.press('Enter')
 }
 const HELD = 'review?pick=plant-telemetry&version=3.3.0&in=jammy&arch=amd64'
-const limited = (page: Page): Promise<void> => page.route('**/upload/stream', route => route.fulfill({ status: 429, headers: { 'retry-after': '24' }, contentType: 'application/json', body: JSON.stringify({ detail: { error: 'rate_limit_exceeded', message: 'More than 20 requests a minute.', limit: 20, retry_after: 24 }, code: 'rate_limited' }) }))
-const community = (page: Page): Promise<void> => page.route('**/api/v1/license', route => route.fulfill({ contentType: 'application/json', body: JSON.stringify({ edition: 'community', active: false, standing: 'none', warning: null, issued_to: null, expires_at: null }) }))
+const limited = (page: Page): Promise<unknown> => page.route('**/upload/stream', route => route.fulfill({ status: 429, headers: { 'retry-after': '24' }, contentType: 'application/json', body: JSON.stringify({ detail: { error: 'rate_limit_exceeded', message: 'More than 20 requests a minute.', limit: 20, retry_after: 24 }, code: 'rate_limited' }) }))
+const community = (page: Page): Promise<unknown> => page.route('**/api/v1/license', route => route.fulfill({ contentType: 'application/json', body: JSON.stringify({ edition: 'community', active: false, standing: 'none', warning: null, issued_to: null, expires_at: null }) }))
 
 const SHOTS: readonly Shot[] = [
   { name: 'login', who: null },

@@ -125,6 +125,7 @@ describe('GET /artifacts/{name}', () => {
         { name: 'vulnerabilities', passed: true, warning: true }, { name: 'dependencies', passed: true, detail: 'missing: libfoo (>= 1)' },
       ] },
     })
+    expect([detail.validation, detail.cves]).toEqual([detail.versions[0]?.validation, detail.versions[0]?.cves])
     expect(JSON.stringify(detail)).not.toContain(stock.layout.root)
   })
 

@@ -23,7 +23,13 @@ interface Head {
   readonly updated_at: string
 }
 export interface ArtifactItem extends Head { readonly versions: readonly PackageItem[] }
-export interface Artifact extends Head { readonly description: string; readonly versions: readonly PackageDetail[] }
+export interface Artifact extends Head {
+  readonly description: string
+  /** What the gate said of the newest version, and what it found: clients that read one version look here. */
+  readonly validation: PackageDetail['validation']
+  readonly cves: PackageDetail['cves']
+  readonly versions: readonly PackageDetail[]
+}
 
 // Histories are cut here; `GET /packages/?q=` pages through longer ones.
 const LISTED_VERSIONS = 50
@@ -71,7 +77,8 @@ export async function getArtifact(db: Queryable, filter: NameFilter): Promise<Ar
     name: newest.name, format: newest.format, summary: newest.summary, description: newest.description, latest: newest.version,
     status: newest.status, cve_status: newest.cve_status, ...facets(versions),
     versions_total: new Set(versions.map(one => one.version)).size,
-    updated_at: versions.map(one => one.updated_at).sort().at(-1) ?? newest.updated_at, versions,
+    updated_at: versions.map(one => one.updated_at).sort().at(-1) ?? newest.updated_at,
+    validation: newest.validation, cves: newest.cves, versions,
   }
 }
 

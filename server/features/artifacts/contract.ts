@@ -50,7 +50,10 @@ export const artifacts = contract({
   'GET /artifacts/{name}': {
     summary: 'One artifact with every version: what the gate said, its findings, the decision.',
     access: 'any', params: Name, query: Which, fails: ['package_not_found'],
-    reply: Type.Unsafe<Artifact>(Type.Object({ ...VersionsReply, description: Type.String(), versions: Type.Array(PackageDetailSchema) })),
+    reply: Type.Unsafe<Artifact>(Type.Object({
+      ...VersionsReply, description: Type.String(), validation: PackageDetailSchema.properties.validation, cves: PackageDetailSchema.properties.cves,
+      versions: Type.Array(PackageDetailSchema),
+    })),
   },
   'GET /artifacts/{name}/dependencies': {
     summary: 'Which needs of the newest version (or `version`) its distribution satisfies here.',

@@ -79,7 +79,7 @@ export const spdx: Print = {
       spdxVersion: 'SPDX-2.3', dataLicense: 'CC0-1.0', SPDXID: 'SPDXRef-DOCUMENT', name: heading.version === undefined ? heading.name : `${heading.name}-${heading.version}`,
       documentNamespace: `https://spdx.org/spdxdocs/${encodeURIComponent(heading.name)}-${heading.uuid}`,
       creationInfo: { created: seconds(heading.at), creators: [`Tool: Gatehouse-${heading.tool.replace(/[\s-]+/g, '.')}`] },
-      comment: `${heading.total} packages in all.`,
+      comment: `${heading.total} ${heading.total === 1 ? 'package' : 'packages'} in all.`,
     }
     yield `${JSON.stringify(head).slice(0, -1)},"packages":[`
     const extracted: Extracted = new Map()

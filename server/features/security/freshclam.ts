@@ -87,7 +87,7 @@ export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps)
       const said = `${out.toString('utf8')}\n${err}`.split(/[\r\n]+/).map(line => line.trim()).filter(line => line !== '')
       if (code !== 0) {
         const errors = [...new Set(said.filter(line => line.startsWith('ERROR:')).map(line => line.replace(/^ERROR: */, '')))]
-        fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors).join(' ').slice(0, 600)}` })
+        fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors).join(' ').slice(0, 600).replace(/[.\s]+$/, '')}` })
       }
       await openUp(database)
       return { status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current', source: source.kind, files: await listSignatures(database),

@@ -1,0 +1,105 @@
+import { createCpioReader } from '../lib/cpio.ts'
+import { Malformed } from '../lib/limited.ts'
+import { createTarReader } from '../lib/tar.ts'
+import { HIDDEN, HIDDEN_NAME, kindOf } from './archive-kinds.ts'
+
+/** A file of an archive; its path is empty where the stream itself is the file. */
+export interface File { readonly path: string; readonly body: Buffer }
+/** Takes an archive apart while it is read: files come out as they are whole. */
+export interface FileReader { push(chunk: Buffer): readonly File[]; end(): readonly File[] }
+
+/** One file at a time is held while it is looked at; larger ones are told where their name says that they are such archives. */
+export const HELD_BYTES = 16 * 1024 * 1024
+const LEAST_BYTES = 16
+const HEAD_BYTES = 512
+const MAX_ENTRIES = 300_000
+
+function tarFiles(where: string, tooLarge: (path: string) => void): FileReader {
+  const reader = createTarReader({
+    what: where, maxEntries: MAX_ENTRIES,
+    keep: ({ type, name, size }) => {
+      if (type !== 'file' || size < LEAST_BYTES) return undefined
+      if (size > HELD_BYTES && HIDDEN_NAME.test(name)) tooLarge(name)
+      return size > HELD_BYTES ? undefined : size
+    },
+  })
+  return { push: chunk => reader.push(chunk).flatMap(({ name, body }) => body === undefined ? [] : [{ path: name, body }]), end: () => [] }
+}
+
+function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader {
+  const reader = createCpioReader({ what: where, maxEntries: MAX_ENTRIES })
+  let current: { readonly path: string; readonly size: number; readonly held: Buffer[] } | undefined
+  const done = (): File[] => {
+    const file = current
+    current = undefined
+    return file === undefined || file.held.length === 0 ? [] : [{ path: file.path, body: Buffer.concat(file.held) }]
+  }
+  return {
+    push: chunk => reader.push(chunk).flatMap(part => {
+      if ('bytes' in part) {
+        current?.held.push(Buffer.from(part.bytes))
+        return []
+      }
+      const files = done()
+      const { name, type, size } = part
+      if (type === 'file' && size > HELD_BYTES && HIDDEN_NAME.test(name)) tooLarge(name)
+      current = type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? { path: name, size, held: [] } : undefined
+      return files
+    }),
+    end: done,
+  }
+}
+
+/** A stream that is no archive of files: the whole, where it begins like another archive. */
+function wholeFile(tooLarge: () => void): FileReader {
+  let held: Buffer[] | undefined = []
+  let size = 0
+  return {
+    push: chunk => {
+      size += chunk.length
+      held?.push(chunk)
+      if (size <= HELD_BYTES || held === undefined) return []
+      held = undefined
+      tooLarge()
+      return []
+    },
+    end: () => held === undefined ? [] : [{ path: '', body: Buffer.concat(held) }],
+  }
+}
+
+/**
+ * The files of a stream, by what it begins with. A damaged one ends silently: clamd was given its bytes as they are.
+ * @param tooLarge  told of files that are not held and that clamd does not open either; '' is the stream itself
+ */
+export function createFiles(where: string, tooLarge: (path: string) => void): FileReader {
+  const none: FileReader = { push: () => [], end: () => [] }
+  let head = Buffer.alloc(0)
+  let reader: FileReader | undefined
+  const safely = (work: (own: FileReader) => readonly File[]): readonly File[] => {
+    try {
+      return work(reader ?? none)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      reader = none
+      return []
+    }
+  }
+  const choose = (): FileReader => {
+    if (head.toString('latin1', 257, 262) === 'ustar') return tarFiles(where, tooLarge)
+    if (head.toString('latin1', 0, 5) === '07070') return cpioFiles(where, tooLarge)
+    const kind = kindOf(head)
+    return kind === undefined ? none : wholeFile(() => { if (HIDDEN.has(kind)) tooLarge('') })
+  }
+  const begin = (): readonly File[] => {
+    reader = choose()
+    return safely(own => own.push(head))
+  }
+  return {
+    push: chunk => {
+      if (reader !== undefined) return safely(own => own.push(chunk))
+      head = Buffer.concat([head, chunk])
+      return head.length < HEAD_BYTES ? [] : begin()
+    },
+    end: () => [...reader === undefined && head.length > 0 ? begin() : [], ...safely(own => own.end())],
+  }
+}

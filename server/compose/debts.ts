@@ -33,6 +33,9 @@ function paced(publish: Publisher['publish']): (codename: Codename) => Promise<v
   }
 }
 
+/** None of these is put off for longer (`catalog.ts`: 30 s). */
+const longestMs = 60_000
+
 /** What is owed to the files, by kind. */
 export function handleDebts({ outbox, catalog, manifests, publisher, audit }: DebtDeps): void {
   outbox.handle('manifest', async rests => {
@@ -41,12 +44,12 @@ export function handleDebts({ outbox, catalog, manifests, publisher, audit }: De
       const manifest = await catalog.find(ref)
       await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
     }))
-  }, { parallel: 2, batch: 32 })
-  outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) })
+  }, { parallel: 2, batch: 32, longestMs })
+  outbox.handle('blob', async rests => { for (const rest of rests) await catalog.settleBlob(sha256(rest)) }, { longestMs })
   const publish = paced(publisher.publish)
-  outbox.handle('publish', ([codename]) => publish(codename as Codename), { parallel: 2 })
-  outbox.handle('contents', async ([codename]) => { await publisher.publishContents(codename as Codename) })
-  outbox.handle('audit', () => audit.deliver())
+  outbox.handle('publish', ([codename]) => publish(codename as Codename), { parallel: 2, longestMs })
+  outbox.handle('contents', async ([codename]) => { await publisher.publishContents(codename as Codename) }, { longestMs })
+  outbox.handle('audit', () => audit.deliver(), { longestMs })
 }
 
 /** Every published tree is to be signed again: the set of keys has changed. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
 import type { Db } from './db.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -118,6 +118,36 @@ describe('the outbox', () => {
     expect(delivered).toEqual(['jammy'])
     expect(errors).toEqual(['publish:jammy'])
     expect(await owed()).toEqual(['publish:jammy'])
+  }))
+
+  test('a debt that seems to be put off for longer than its kind ever is comes at once: the clock was set back', () => withOutbox(async outbox => {
+    const delivered: string[] = []
+    outbox.handle('publish', async ([rest = '']) => { delivered.push(rest) }, { longestMs: 60_000 })
+    outbox.handle('webhook', async ([rest = '']) => { delivered.push(rest) })
+    await outbox.owe(db, 'webhook:in-two-hours', { delayMs: 7_200_000 })
+    const soon = await outbox.owe(db, 'publish:soon', { delayMs: 50_000 })
+    const ask = await outbox.owe(db, 'publish:jammy', { delayMs: 25 })
+    await db.query(`update outbox set not_before = not_before + interval '1 hour' where id = $1`, [ask])
+    outbox.start()
+    expect(await outbox.settled('publish:jammy', ask, 20_000)).toBe(true)
+    expect(delivered).toEqual(['jammy'])
+    expect(await owed()).toEqual(['webhook:in-two-hours', 'publish:soon'])
+    expect(soon).toBeLessThan(ask)
+  }))
+
+  test('a failed delivery is tried again also when the clock is set back meanwhile', () => withOutbox(async outbox => {
+    let tries = 0
+    const failed = Promise.withResolvers<void>()
+    outbox.handle('publish', async () => { if (tries++ === 0) { failed.resolve(); throw new Error('once') } })
+    await outbox.owe(db, 'publish:jammy')
+    try {
+      outbox.start()
+      await failed.promise
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+      await vi.waitUntil(() => tries === 2, { timeout: 20_000 })
+    } finally {
+      vi.useRealTimers()
+    }
   }))
 
   test('waiting ends with false after its time', () => withOutbox(async outbox => {

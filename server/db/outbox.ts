@@ -11,6 +11,8 @@ export interface HandleOptions {
   readonly parallel?: number
   /** How many keys one delivery takes; 1 unless said. */
   readonly batch?: number
+  /** Debts of this kind are never put off for longer: what seems to be owes it to a clock that was set back, and is due. */
+  readonly longestMs?: number
 }
 
 /**
@@ -60,9 +62,9 @@ async function readOwed(db: Db): Promise<Owed[]> {
 
 /** The loop that pays debts. One instance per database: the leader's. */
 export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbox {
-  const kinds = new Map<string, { deliver: Deliver; parallel: number; batch: number; running: number }>()
+  const kinds = new Map<string, { deliver: Deliver; parallel: number; batch: number; longestMs: number; running: number }>()
   const inFlight = new Set<string>()
-  const retryAt = new Map<string, number>()
+  const retryAt = new Map<string, number>() // by performance.now(): the time of day may be set back
   const waiters = new Map<string, Set<Waiter>>()
   const deliveries = new Set<Promise<void>>()
   // asks that were delivered while somebody reads what is owed: the answer may still hold them
@@ -103,7 +105,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   async function failed(batch: readonly Owed[], error: unknown): Promise<void> {
     const said = error instanceof Error ? error.message : String(error)
     for (const owed of batch) {
-      retryAt.set(owed.key, Date.now() + Math.min(LONGEST_BACKOFF_MS, 250 * 2 ** Math.min(owed.tries, 10)))
+      retryAt.set(owed.key, performance.now() + Math.min(LONGEST_BACKOFF_MS, 250 * 2 ** Math.min(owed.tries, 10)))
       onError(owed.key, error)
       tell(owed, false)
     }
@@ -113,7 +115,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   }
 
   function dispatch(rows: readonly Owed[], patient: boolean): void {
-    const ready = rows.filter(({ key }) => !inFlight.has(key) && (!patient || (retryAt.get(key) ?? 0) <= Date.now()))
+    const ready = rows.filter(({ key }) => !inFlight.has(key) && (!patient || (retryAt.get(key) ?? 0) <= performance.now()))
     for (const [name, kind] of kinds) {
       const mine = ready.filter(({ key }) => kindOf(key) === name)
       while (mine.length > 0 && kind.running < kind.parallel) {
@@ -136,6 +138,8 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     }
   }
 
+  const isDue = ({ key, due_in_ms }: Owed): boolean => due_in_ms <= 0 || due_in_ms > (kinds.get(kindOf(key))?.longestMs ?? Infinity)
+
   /** The tick is for what others wrote; what was owed here with a delay is looked at when it is due. */
   function lookWhenDue(dueInMs: readonly number[]): void {
     const soonest = Math.min(...dueInMs.filter(ms => ms > 0))
@@ -149,7 +153,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       lookAgain = false
       try {
         await withOwed(rows => {
-          dispatch(rows.filter(row => row.due_in_ms <= 0), true)
+          dispatch(rows.filter(isDue), true)
           lookWhenDue(rows.map(row => row.due_in_ms))
         })
       } catch (error) {
@@ -187,7 +191,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       return row?.id ?? 0
     },
     handle: (kind, deliver, options = {}) => {
-      kinds.set(kind, { deliver, parallel: options.parallel ?? 1, batch: options.batch ?? 1, running: 0 })
+      kinds.set(kind, { deliver, parallel: options.parallel ?? 1, batch: options.batch ?? 1, longestMs: options.longestMs ?? Infinity, running: 0 })
     },
     nudge,
     settled: (key, ask, timeoutMs) => new Promise((resolve, reject) => {

@@ -69,6 +69,15 @@ export interface Maker {
   close(): Promise<void>
 }
 
+/** apt takes a date that is so far ahead of its own clock (`Acquire::Max-FutureTime`), and none that is older than what it has. */
+const AHEAD_MS = 10_000
+
+/** Now; where the clock was set back a little, the date of the live generation, or whoever has that one would not take this one. */
+function dateAfter(live: GenerationState | undefined, now: Date): Date {
+  const before = Date.parse(live?.at ?? '')
+  return before > now.getTime() && before - now.getTime() <= AHEAD_MS ? new Date(before) : now
+}
+
 function gravesOf(gone: readonly PoolFile[], withheld: ReadonlySet<string>, { at, n }: { readonly at: Date; readonly n: number }): Grave[] {
   return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
 }
@@ -112,7 +121,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const started = performance.now()
     const { codename } = distribution
     const signer = await keyring.signer()
-    const at = clock.now()
+    const at = dateAfter(live, clock.now())
     const n = Math.max(live?.n ?? 0, await lastGeneration(db, codename), await liveGeneration(layout, codename) ?? 0) + 1
     const indexes = foreign?.(distribution)
     const packages = indexes === undefined ? [] : await filesOf(distribution, pieces)

@@ -107,6 +107,20 @@ describe('a publication', () => {
     expect(await named()).toEqual(['kept 1.0'])
   })
 
+  test('is dated no earlier than the one before when the clock is set back a little, and by the clock when it was wrong', async () => {
+    const dated = async (): Promise<number> => Date.parse(/^Date: (.*)$/m.exec(await read('Release'))?.[1] ?? '')
+    const publishAfter = async (minutes: number, name: string): Promise<number> => {
+      later(minutes)
+      await stock.put({ name, bytes: name })
+      await publisher.publish(JAMMY)
+      return dated()
+    }
+    const first = await publishAfter(0, 'one')
+    expect(await publishAfter(-5 / 60, 'two')).toBe(first)
+    expect(await publishAfter(-60, 'three')).toBe(first - 60 * 60_000 - 5_000)
+    expect(await differences()).toEqual([])
+  })
+
   test('twice at once is one after the other, and nothing is lost', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     const racing = [publisher.publish(JAMMY), stock.put({ name: 'two', bytes: '2' }).then(() => publisher.publish(JAMMY))]

@@ -74,6 +74,15 @@ test('after a rotation both keys sign, the previous one last, and a client that 
   expect((await keyring.signer()).keys).toHaveLength(1)
 })
 
+test('a key that was made by a clock which was ahead signs after that was set right', async () => {
+  const keyring = open()
+  await keyring.generate({ ...make, type: 'ed25519Legacy' })
+  now = new Date(now.getTime() - 3_600_000)
+  const signer = await keyring.signer()
+  expect(await signer.verifyClearsigned(await signer.clearsign(TEXT))).toBe(true)
+  expect(await signer.verifyDetached(Buffer.from(TEXT), await signer.detach(Buffer.from(TEXT)))).toBe(true)
+})
+
 test('keys survive a restart, are unreadable to others, and lie encrypted on disk', async () => {
   const made = await open().generate({ ...make, type: 'ed25519Legacy' })
   expect((await open().keys())[0]?.fingerprint).toBe(made.fingerprint)

@@ -51,26 +51,29 @@ export type OpenpgpSigner = Omit<Signer, 'rsaKeys' | 'signRsa' | 'verifyRsa'>
 export function createSigner(keys: readonly SigningKey[], now: () => Date): OpenpgpSigner {
   const signingKeys = keys.map(({ key }) => key)
   const verificationKeys = signingKeys.map(key => key.toPublic())
+  // a key that a clock made which was ahead signs nothing older than itself, and is all there is to sign with
+  const born = Math.max(...signingKeys.map(key => key.getCreationTime().getTime()))
+  const date = (): Date => new Date(Math.max(now().getTime(), born))
   return {
     keys: keys.map(({ card }) => card),
     publicKey: form => publicBlock(signingKeys, form),
     async clearsign(text) {
       const message = await openpgp.createCleartextMessage({ text })
       // what is signed is the text with CRLF (RFC 9580, 7.1); what lies in the file is what its readers expect, and many do not expect CR
-      return (await openpgp.sign({ message, signingKeys, date: now(), config: CONFIG })).replaceAll('\r\n', '\n')
+      return (await openpgp.sign({ message, signingKeys, date: date(), config: CONFIG })).replaceAll('\r\n', '\n')
     },
     async detach(bytes) {
       const message = await openpgp.createMessage({ binary: bytes })
-      return openpgp.sign({ message, signingKeys, detached: true, date: now(), config: CONFIG })
+      return openpgp.sign({ message, signingKeys, detached: true, date: date(), config: CONFIG })
     },
     async detachOne(bytes) {
       const message = await openpgp.createMessage({ binary: bytes })
-      return Buffer.from(await openpgp.sign({ message, signingKeys: signingKeys.slice(0, 1), detached: true, format: 'binary', date: now(), config: CONFIG }))
+      return Buffer.from(await openpgp.sign({ message, signingKeys: signingKeys.slice(0, 1), detached: true, format: 'binary', date: date(), config: CONFIG }))
     },
     async verifyClearsigned(document) {
       try {
         const message = await openpgp.readCleartextMessage({ cleartextMessage: document })
-        const { signatures } = await openpgp.verify({ message, verificationKeys, date: now() })
+        const { signatures } = await openpgp.verify({ message, verificationKeys, date: date() })
         return await allVerify(signatures, keys.length)
       } catch {
         return false
@@ -80,7 +83,7 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Open
       try {
         const message = await openpgp.createMessage({ binary: bytes })
         const signature = await openpgp.readSignature({ armoredSignature: armored })
-        const { signatures } = await openpgp.verify({ message, signature, verificationKeys, date: now() })
+        const { signatures } = await openpgp.verify({ message, signature, verificationKeys, date: date() })
         return await allVerify(signatures, keys.length)
       } catch {
         return false
@@ -90,7 +93,7 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Open
       try {
         const message = await openpgp.createMessage({ binary: bytes })
         const signature = await openpgp.readSignature({ armoredSignature: armored })
-        const { signatures } = await openpgp.verify({ message, signature, verificationKeys, date: now() })
+        const { signatures } = await openpgp.verify({ message, signature, verificationKeys, date: date() })
         return await Promise.any(signatures.map(async ({ verified }) => await verified || Promise.reject(new Error('it does not verify')))).then(() => true)
       } catch {
         return false

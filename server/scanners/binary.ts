@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { EngineUnavailable } from './scanner.ts'
@@ -18,6 +18,8 @@ export interface BinaryDeps {
 }
 
 async function isProgram(path: string): Promise<boolean> {
+  // asked for each folder of PATH at each upload, mostly in vain: a refused promise costs a hundred times as much
+  if (!existsSync(path)) return false
   try {
     await access(path, constants.X_OK)
     return (await stat(path)).isFile()

@@ -86,6 +86,15 @@ describe('what is published', () => {
     expect(answer.text).not.toBe('secret')
   })
 
+  test('the binary key is asked for by its ETag, as files are', async () => {
+    key = Buffer.from([1, 2, 3])
+    const { headers: { etag } } = await get('/repos/dists/gatehouse.gpg')
+    const same = await get('/repos/dists/gatehouse.gpg', { 'if-none-match': String(etag) })
+    expect([same.status, same.text, same.headers.etag]).toEqual([304, '', etag])
+    key = Buffer.from([1, 2, 4])
+    expect((await get('/repos/dists/gatehouse.gpg', { 'if-none-match': String(etag) })).status).toBe(200)
+  })
+
   test.each(['POST', 'PUT', 'DELETE'])('%s changes nothing', async method => {
     expect((await app.ask(method, '/repos/gpg.key')).status).toBe(404)
   })

@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa'
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { findDistribution, type Distribution } from '../core/distributions.ts'
 import { relPath } from '../core/identity.ts'
@@ -97,6 +98,19 @@ function apkPlace(layout: TreeDeps['layout'], segments: readonly string[]): Plac
   return { paths: [join(layout.publishedFolder(at.distribution.codename), relPath(name))], forEver: true }
 }
 
+/** Sends what lies in no file, with an ETag as a file has one. */
+function sendBytes(ctx: Context, bytes: Buffer, type: string): void {
+  ctx.status = 200
+  ctx.set('Cache-Control', ASK_AGAIN)
+  ctx.etag = hash('sha256', bytes)
+  if (ctx.fresh) {
+    ctx.status = 304
+    return
+  }
+  ctx.type = type
+  ctx.body = bytes
+}
+
 /** Serves what is published, and nothing else of `/repos`. The addresses are those of the contract. */
 export function createTrees({ layout, binaryKey, ...guarding }: TreeDeps): Middleware {
   const guard = createTreeGuard(guarding)
@@ -122,9 +136,7 @@ export function createTrees({ layout, binaryKey, ...guarding }: TreeDeps): Middl
     if (root === REPOS && path === 'dists/gatehouse.gpg') {
       const key = await binaryKey()
       if (key === undefined) return next()
-      ctx.set('Cache-Control', ASK_AGAIN)
-      ctx.type = 'application/pgp-keys'
-      ctx.body = key
+      sendBytes(ctx, key, 'application/pgp-keys')
       return
     }
     const admission = await guard(ctx, treeSegments(path) ?? [])

@@ -76,6 +76,8 @@ const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: s
 /** The compiled ecosystem that an OSV record's name stands for, or undefined when it is left out. */
 export function readEcosystem(name: string): Ecosystem | undefined {
   if (Object.hasOwn(LANGUAGES, name)) return LANGUAGES[name]
+  // which of Maven's repositories has it is said behind the name; its coordinates are the same in all
+  if (name.startsWith('Maven:')) return LANGUAGES.Maven
   for (const [pattern, ecosystem] of DISTRIBUTIONS) {
     const release = pattern.exec(name)?.[1]
     if (release !== undefined) return ecosystem(release)

@@ -154,7 +154,9 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   }
   const binaries = family.listsBuilds === true && !isBinary ? readBinaries(affected) : []
   if (binaries.length > 0) {
-    return binaries.filter(([, version]) => orders[family.order].isVersion(version)).map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
+    const rows: Row[] = binaries.filter(([, version]) => orders[family.order].isVersion(version)).map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
+    // where none of them has the source's name, whoever is asked about by that name is asked about the source
+    return binaries.some(([name]) => name === written) ? rows : [...rows, { name: written, by: 'binary', spans: read.spans, ...shared }]
   }
   return [{
     name: spellName(ecosystem, written), by: isBinary || family.kind === 'language' ? 'binary' : 'source', spans: read.spans,

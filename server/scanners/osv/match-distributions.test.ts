@@ -170,6 +170,30 @@ describe('versions at the edge of what can be compared', () => {
     expect(['3.0-1', '3.0-1+b1', '3.0-1+b2', '3.0-1+b10'].map(version => ids('debian-12', 'a', version).length)).toEqual([1, 1, 0, 0])
     expect(['3.0-1~rc1+b1', '3.0-1', '3.0-1+b1'].map(version => ids('debian-12', 'b', version).length)).toEqual([1, 0, 0])
   })
+  test('a local build of a Python version is as affected as the version is', () => {
+    const { osv, ids } = feed()
+    osv(record('PYSEC-2026-1', [affected('PyPI', 'a', [{ introduced: '1.0' }, { last_affected: '2.0.0' }])], { aliases: CVE }), record('PYSEC-2026-2', [{ package: { ecosystem: 'PyPI', name: 'b' }, versions: ['2.0.0'] }], { aliases: CVE }),
+      record('PYSEC-2026-3', [affected('PyPI', 'c', fixed('2.0.0+fix1'))], { aliases: CVE }))
+    expect(['0.9+cu118', '1.0+cu118', '2.0.0+cu118', '2.0.1+cu118'].map(version => ids('pypi', 'a', version).length)).toEqual([0, 1, 1, 0])
+    expect([ids('pypi', 'b', '2.0.0+cu118'), ids('pypi', 'b', '2.0.1+cu118')]).toEqual([CVE, []])
+    expect(['2.0.0', '2.0.0+fix0', '2.0.0+fix1', '2.0.0+fix2'].map(version => ids('pypi', 'c', version).length)).toEqual([1, 1, 0, 0])
+  })
+  test('Maven versions may be words with the mark of a release, but not any word', () => {
+    const { osv, ids, skipped } = feed()
+    osv(record('GHSA-aaaa-bbbb-cccc', [affected('Maven', 'g:a', [{ introduced: 'Greenwich.RELEASE' }, { fixed: 'Hoxton.SR8' }])], { aliases: CVE }), record('GHSA-dddd-eeee-ffff', [affected('Maven', 'g:b', fixed('unknown'))], { aliases: CVE }))
+    expect([...['Finchley.SR9', 'Greenwich.RELEASE', 'Hoxton.SR1', 'Hoxton.SR8'].map(version => ids('maven', 'g:a', version).length), ids('maven', 'g:b', '1'), skipped]).toEqual([0, 1, 1, 0, [], ['bad_version']])
+  })
+  test('a Maven package is the same one in whichever repository its record says it lies', () => {
+    const { osv, ids } = feed()
+    osv(record('GHSA-aaaa-bbbb-cccc', [affected('Maven:https://repo.example.test/releases/', 'g:a', fixed('2.0'))], { aliases: CVE }))
+    expect(ids('maven', 'g:a', '1.0')).toEqual(CVE)
+  })
+  test('a source of openSUSE that builds no package of its name is found by it nevertheless', () => {
+    const { osv, ids } = feed()
+    osv(record('SUSE-SU-2026:1-1', [affected('openSUSE:Leap 15.6', 'libxml2', fixed('2.9-3'), { ecosystem_specific: { binaries: [{ 'libxml2-2': '2.9-3' }] } })], { upstream: CVE }))
+    expect([ids('opensuse-leap-15.6', 'libxml2', '2.9-1'), ids('opensuse-leap-15.6', 'libxml2', '2.9-3'), ids('opensuse-leap-15.6', 'libxml2-2', '2.9-1', { source: { name: 'libxml2', version: '2.9-1' } }), ids('opensuse-leap-15.6', 'libxml2-2-debuginfo', '2.9-1', { source: { name: 'libxml2', version: '2.9-1' } })])
+      .toEqual([CVE, [], CVE, []])
+  })
   test('ranges of semantic versions hold for a Python package by its own order', () => {
     const { osv, ids, match } = feed()
     osv(record('GHSA-aaaa-bbbb-cccc', [{ package: { ecosystem: 'PyPI', name: 'a' }, ranges: [{ type: 'SEMVER', events: fixed('1.0.0') }] }]))

@@ -73,9 +73,19 @@ function speaksOf(row: StoredRow, reading: Reading): boolean {
 
 type Answer = 'affected' | 'fine' | 'unreadable'
 
+/** The public part of `2.0.0+cu118`, by which Python versions match what does not name a local one itself. Source: PEP 440, "Version matching" */
+const publicPart = (version: string): string => version.replace(/\+[^+]*$/, '')
+
 function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
+  const written = versionFor(row, reading)
+  const answer = judgeVersion(written, row, reading, orders)
+  const isLocal = (row.order ?? reading.family.order) === 'pep440' && written.includes('+')
+  if (answer !== 'fine' || !isLocal || row.spans.some(({ from, to = '' }) => `${from}${to}`.includes('+'))) return answer
+  return judgeVersion(publicPart(written), row, reading, orders)
+}
+
+function judgeVersion(version: string, row: StoredRow, reading: Reading, orders: Orders): Answer {
   const order = row.order === undefined ? reading.order : orders[row.order]
-  const version = versionFor(row, reading)
   if (row.versions?.some(one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0)) === true) return 'affected'
   if (!order.isVersion(version)) {
     // from before every version on, and never fixed: that is all there are, however they are written

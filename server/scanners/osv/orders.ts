@@ -28,6 +28,9 @@ const SHAPES: Readonly<Record<'deb' | 'rpm' | 'apk', RegExp>> = {
   apk: /^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$/,
 }
 
+/** Any text is a version to Maven; here with a number in it, or with the mark of a release as `Hoxton.RELEASE` has: `unknown` is none. */
+const MAVEN = /^(?=.*\d|.*[.-](?:release|final|ga|snapshot|build-snapshot)$)[a-z0-9][a-z0-9._+~-]*$/i
+
 /** Every order: those of the formats as given, those of the language ecosystems from here. */
 export function createOrders({ compare }: FormatOrders): Orders {
   const ofFormat = (format: 'deb' | 'rpm' | 'apk'): VersionOrder => ({
@@ -37,6 +40,6 @@ export function createOrders({ compare }: FormatOrders): Orders {
     deb: ofFormat('deb'), rpm: ofFormat('rpm'), apk: ofFormat('apk'),
     semver: { compare: compareSemver, isVersion: isSemver },
     pep440: { compare: comparePep440, isVersion: isPep440 },
-    maven: { compare: compareMaven, isVersion: text => text.length <= 200 && /^[A-Za-z0-9][A-Za-z0-9._+~-]*$/.test(text) && /\d/.test(text) },
+    maven: { compare: compareMaven, isVersion: text => text.length <= 200 && MAVEN.test(text) },
   }
 }

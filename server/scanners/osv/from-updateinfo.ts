@@ -105,7 +105,8 @@ function rowsOf({ title }: Update, packages: readonly Package[], { orders, sink 
   const rows = new Map<string, { readonly row: Row; readonly archs: Set<string> }>()
   for (const { name, epoch, version, release, arch, module } of packages) {
     if (arch === 'src' || arch === 'nosrc') continue
-    const to = `${/^0*$/.test(epoch) ? '' : `${epoch}:`}${version}-${release}`
+    // some tools write Python's word for none
+    const to = `${/^(?:0*|None)$/.test(epoch) ? '' : `${epoch}:`}${version}-${release}`
     if (name === '' || !orders.rpm.isVersion(to)) {
       sink.skip(name === '' ? 'no_package' : 'bad_version')
       continue

@@ -139,6 +139,11 @@ describe('updateinfo.xml of every distribution', () => {
     await readUpdateinfo(bytes(both), context, 'rocky-9')
     expect([ids('rocky-9', 'a', '2-1.el9'), ids('rocky-9', 'a', '3-1.el9'), skipped]).toEqual([CVE, [], ['other_ecosystem']])
   })
+  test('an epoch that is none is 0', async () => {
+    const { context, ids, skipped } = feed()
+    await readUpdateinfo(bytes(both.replaceAll('epoch="0"', 'epoch="None"')), context)
+    expect([ids('rocky-8', 'a', '1-1.el8'), ids('rocky-8', 'a', '2-1.el8'), skipped]).toEqual([CVE, [], []])
+  })
   test('a module holds for its own collection only', async () => {
     const { context, ids } = feed()
     const module = (stream: string): string => `<collection><module name="nodejs" stream="${stream}" version="1" context="c" arch="x86_64"/>${pkg('nodejs', `${stream}.9.0`, '1.module+el8.8.0+1+a')}</collection>`
@@ -182,6 +187,11 @@ describe('versions at the edge of what can be compared', () => {
     const { osv, ids, skipped } = feed()
     osv(record('GHSA-aaaa-bbbb-cccc', [affected('Maven', 'g:a', [{ introduced: 'Greenwich.RELEASE' }, { fixed: 'Hoxton.SR8' }])], { aliases: CVE }), record('GHSA-dddd-eeee-ffff', [affected('Maven', 'g:b', fixed('unknown'))], { aliases: CVE }))
     expect([...['Finchley.SR9', 'Greenwich.RELEASE', 'Hoxton.SR1', 'Hoxton.SR8'].map(version => ids('maven', 'g:a', version).length), ids('maven', 'g:b', '1'), skipped]).toEqual([0, 1, 1, 0, [], ['bad_version']])
+  })
+  test('events of kinds that a later schema brings do not hide those that are known', () => {
+    const { osv, ids, skipped } = feed()
+    osv(record('PYSEC-2026-1', [affected('PyPI', 'a', [{ introduced: '0' }, { mitigated: '0.9' }, { fixed: '1.0' }])], { aliases: CVE }), record('PYSEC-2026-2', [affected('PyPI', 'b', [{ introduced: '0' }, { fixed: null }])], { aliases: CVE }))
+    expect([ids('pypi', 'a', '0.5'), ids('pypi', 'a', '1.0'), ids('pypi', 'b', '0.5'), skipped]).toEqual([CVE, [], [], ['malformed']])
   })
   test('a Maven package is the same one in whichever repository its record says it lies', () => {
     const { osv, ids } = feed()

@@ -11,8 +11,9 @@ function readEvents(events: unknown): Event[] | undefined {
   if (!Array.isArray(events)) return undefined
   const read = (events as readonly unknown[]).flatMap(event => {
     if (typeof event !== 'object' || event === null) return [undefined]
-    return Object.entries(event).map(([kind, version]) =>
-      (KINDS as readonly string[]).includes(kind) && typeof version === 'string' ? { kind: kind as EventKind, version: version.trim() } : undefined)
+    // kinds that a later schema may bring end no stretch that is known here
+    return Object.entries(event).filter(([kind]) => (KINDS as readonly string[]).includes(kind))
+      .map(([kind, version]) => typeof version === 'string' ? { kind: kind as EventKind, version: version.trim() } : undefined)
   })
   return read.every(event => event !== undefined) ? read : undefined
 }

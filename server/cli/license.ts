@@ -5,12 +5,21 @@ import { issueLicense } from '../core/license.ts'
 const USAGE = 'LICENSE_VENDOR_SECRET=… npm run license -- --to "Name of the customer" [--days 365]\n'
 
 /** Prints a licence key for a customer: for the vendor, who holds the secret. */
+/** Undefined where there is an option that it does not have. */
+function readOptions(): { readonly to?: string; readonly days?: string } | undefined {
+  try {
+    return parseArgs({ options: { to: { type: 'string' }, days: { type: 'string' } } }).values
+  } catch {
+    return undefined
+  }
+}
+
 function main(): number {
-  const { values } = parseArgs({ options: { to: { type: 'string' }, days: { type: 'string' } } })
+  const values = readOptions()
   // eslint-disable-next-line no-restricted-properties -- a tool of the vendor, apart from the service and its environment
   const secret = process.env.LICENSE_VENDOR_SECRET ?? ''
-  const days = Number(values.days ?? 365)
-  if (values.to === undefined || secret === '' || !Number.isInteger(days) || days < 1) {
+  const days = Number(values?.days ?? 365)
+  if (values?.to === undefined || secret === '' || !Number.isInteger(days) || days < 1) {
     process.stderr.write(USAGE)
     return 2
   }

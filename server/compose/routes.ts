@@ -127,7 +127,7 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(security, securityHandlers, parts.security.deps),
     ...bind(engines, engineHandlers, { ...parts.engines, spool: parts.spool, settings, audit, clock }),
     ...bind(sbom, sbomHandlers, { db: seen, bills: parts.bills }),
-    ...bind(settingsRows, settingsHandlers, { settings, keyring, audit }),
+    ...bind(settingsRows, settingsHandlers, { settings, keyring, audit, isLicense: key => parts.licensing.read(key) !== undefined }),
     ...bind(notifications, notificationHandlers, parts.outbound),
     ...parts.sso,
     ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),

@@ -259,6 +259,18 @@ describe('users', () => {
     expect((await ask('PATCH', '/auth/users/ada', await it.session('ada'), { role: 'admin' })).status).toBe(403)
   })
 
+  test('two roles in the two forms are asked about, and nothing is made or changed; one role in both is one', async () => {
+    const two = { role: 'reader', roles: ['admin'] }
+    const before = (await ask('GET', '/auth/users', admin)).json()
+    for (const [method, path, more] of [['POST', '/auth/users', { username: 'new', password: PASSWORD }], ['PATCH', '/auth/users/root', {}], ['POST', '/auth/api-tokens', { name: 'ci' }]] as const) {
+      const answer = await ask(method, path, admin, { ...more, ...two })
+      expect([answer.status, answer.json().code]).toEqual([422, 'two_answers'])
+    }
+    expect((await ask('GET', '/auth/users', admin)).json()).toEqual(before)
+    expect((await ask('GET', '/auth/api-tokens', admin)).json()).toEqual({ tokens: [] })
+    expect((await ask('POST', '/auth/users', admin, { username: 'new', password: PASSWORD, role: 'reader', roles: ['reader'] })).json()).toMatchObject({ role: 'reader' })
+  })
+
   test('a name is taken once; a role is needed and must be one', async () => {
     expect((await ask('POST', '/auth/users', admin, { username: 'root', password: PASSWORD, role: 'reader' })).status).toBe(409)
     for (const roles of [{}, { role: 'root' }, { roles: [] }, { roles: ['reader', 'admin'] }, { role: null }]) {

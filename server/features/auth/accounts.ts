@@ -14,9 +14,18 @@ export interface By { readonly who: Principal; readonly ip: string }
 
 export interface AccountDeps { readonly db: Db; readonly audit: Audit; readonly outbox: Pick<Outbox, 'nudge'>; readonly clock: Clock }
 
-/** `role`, or its older form `roles` with one entry. @throws missing_role */
-export function roleOf(body: { readonly role?: Role; readonly roles?: readonly Role[] }): Role {
-  return body.role ?? body.roles?.[0] ?? fail('missing_role', { roles: ROLES.join(', '), field: 'role' })
+interface Roled { readonly role?: Role; readonly roles?: readonly Role[] }
+
+/** `role`, or its older form `roles` with one entry; undefined without either. @throws two_answers where they differ */
+export function findRole({ role, roles }: Roled): Role | undefined {
+  const older = roles?.[0]
+  if (role !== undefined && older !== undefined && role !== older) fail('two_answers', { field: 'role', said: role, other: 'roles', other_said: older })
+  return role ?? older
+}
+
+/** The role that must be there. @throws missing_role, two_answers */
+export function roleOf(body: Roled): Role {
+  return findRole(body) ?? fail('missing_role', { roles: ROLES.join(', '), field: 'role' })
 }
 
 export interface Accounts {

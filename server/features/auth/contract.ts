@@ -70,12 +70,12 @@ export const auth = contract({
   'POST /auth/users': {
     summary: 'Creates a user.', access: 'admin', status: 201,
     body: Type.Object({ username: Username, password: NewPassword, role: Type.Optional(RoleName), roles: Type.Optional(Roles), full_name: Type.Optional(FullName), email: Type.Optional(Email) }),
-    reply: User, fails: ['user_exists', 'weak_password', 'missing_role'],
+    reply: User, fails: ['user_exists', 'weak_password', 'missing_role', 'two_answers'],
   },
   'PATCH /auth/users/{username}': {
     summary: 'Changes a user. Switching one off ends its sessions.', access: 'admin',
     body: Type.Object({ role: Type.Optional(RoleName), roles: Type.Optional(Roles), full_name: Type.Optional(FullName), email: Type.Optional(Email), active: Type.Optional(Type.Boolean()) }),
-    reply: User, fails: ['user_not_found', 'own_role', 'own_account', 'last_admin'],
+    reply: User, fails: ['user_not_found', 'own_role', 'own_account', 'last_admin', 'two_answers'],
   },
   'DELETE /auth/users/{username}': { summary: 'Deletes a user.', access: 'admin', reply: Done, fails: ['user_not_found', 'own_account', 'last_admin'] },
   'POST /auth/users/{username}/reset-password': {
@@ -93,7 +93,7 @@ export const auth = contract({
       }, { description: 'Limits beyond the role: to these distributions, to uploads.' })),
     }),
     reply: Type.Object({ id: Type.String(), name: Type.String(), role: RoleName, roles: Type.Array(RoleName), token: Type.String(), prefix: Type.Literal('svc_'), message: Type.String(), expires_at: Time, scopes: Scopes }),
-    fails: ['missing_role', 'role_above_own', 'unknown_distribution', 'useless_scope'],
+    fails: ['missing_role', 'two_answers', 'role_above_own', 'unknown_distribution', 'useless_scope'],
   },
   'DELETE /auth/api-tokens/{token_id}': { summary: 'Revokes an API token at once.', access: 'admin', reply: Done, fails: ['token_not_found'] },
 })

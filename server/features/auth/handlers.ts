@@ -3,7 +3,7 @@ import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { roleOf, type Accounts, type By } from './accounts.ts'
+import { findRole, roleOf, type Accounts, type By } from './accounts.ts'
 import type { ApiTokens } from './api-tokens.ts'
 import type { auth } from './contract.ts'
 import type { Login } from './login.ts'
@@ -64,8 +64,8 @@ export const authHandlers: Handlers<typeof auth, AuthDeps> = {
     return userView(await accounts.create({ username, password, role: roleOf(input.body), fullName: full_name ?? undefined, email: email ?? undefined }, by(input)))
   },
   'PATCH /auth/users/{username}': async ({ accounts }, input) => {
-    const { role, roles, full_name, email, active } = input.body
-    return userView(await accounts.change(input.params.username, { role: role ?? roles?.[0], fullName: full_name, email, active }, by(input)))
+    const { full_name, email, active } = input.body
+    return userView(await accounts.change(input.params.username, { role: findRole(input.body), fullName: full_name, email, active }, by(input)))
   },
   'DELETE /auth/users/{username}': async ({ accounts }, input) => {
     await accounts.remove(input.params.username, by(input))

@@ -29,14 +29,14 @@ export interface Login {
   login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
   /**
    * Lets somebody in for whom another place vouches: the account is made or brought up to date, then the second factor and the
-   * session are the same as after a password. `how` is for the audit log: `a directory password`. @throws bad_password, account_inactive
+   * session are the same as after a password. `how` is for the audit log: `a directory password`. @throws bad_password, or sso_refused where nobody typed one; account_inactive
    */
   vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered>
 }
 
 /** Logging in with a password: local accounts first, then the directory. */
 export function createLogin({ db, audit, outbox, passwords, entry, clock, directory }: LoginDeps): Login {
-  async function refuse(username: string, ip: string, why: string, code: 'bad_password' | 'account_inactive' = 'bad_password'): Promise<never> {
+  async function refuse(username: string, ip: string, why: string, code: 'bad_password' | 'account_inactive' | 'sso_refused' = 'bad_password'): Promise<never> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: why, ip })
     return fail(code, {})
   }
@@ -65,7 +65,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
   async function vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered> {
     const account = await db.tx(tx => follow(tx, profile, coming.ip))
     outbox.nudge()
-    if (account === undefined) return refuse(profile.username, coming.ip, 'There is no account for this person, or one of another kind.')
+    if (account === undefined) return refuse(profile.username, coming.ip, 'There is no account for this person, or one of another kind.', profile.origin === 'oidc' ? 'sso_refused' : 'bad_password')
     if (!account.active) return refuse(account.username, coming.ip, 'The account is deactivated.', 'account_inactive')
     if (account.locked_until !== null && account.locked_until > clock.now()) return refuse(account.username, coming.ip, 'The account is locked.')
     return comeIn(account, coming)

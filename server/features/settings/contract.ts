@@ -19,7 +19,7 @@ export const settings = contract({
   'PATCH /settings/': {
     summary: 'Changes what is given and leaves the rest. *** for a secret means unchanged.', access: 'admin',
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
-    body: Type.Record(Type.String(), Type.Unknown()), reply: Whole, fails: ['unknown_setting', 'bad_setting', 'enterprise_only'],
+    body: Type.Record(Type.String(), Type.Unknown()), reply: Whole, fails: ['unknown_setting', 'bad_setting', 'bad_license', 'enterprise_only'],
   },
   'GET /settings/schema': { summary: 'JSON Schema of the settings: defaults, bounds, units and meaning.', access: 'admin', reply: Type.Object({}, { additionalProperties: true }) },
   'GET /settings/gpg': {

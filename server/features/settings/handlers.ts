@@ -1,19 +1,31 @@
 import type { Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
 import type { Audit } from '../../record/audit.ts'
 import { SETTINGS } from '../../settings/schema.ts'
 import type { Settings } from '../../settings/store.ts'
+import { MASK } from '../../settings/tree.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import type { settings } from './contract.ts'
 
 export interface SettingsRouteDeps {
   readonly settings: Settings
+  /** False for a text that is no licence key of the vendor. */
+  readonly isLicense: (key: string) => boolean
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'publicKey'>
   readonly audit: Pick<Audit, 'record'>
+}
+
+/** A wrong key in force would lock what the right one opened. @throws bad_license */
+function checkLicense(change: Readonly<Record<string, unknown>>, isLicense: SettingsRouteDeps['isLicense']): void {
+  const { license } = change as { readonly license?: { readonly key?: unknown } | null }
+  const key = license?.key
+  if (typeof key === 'string' && key !== '' && key !== MASK && !isLicense(key)) fail('bad_license', {})
 }
 
 export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'GET /settings/': deps => deps.settings.masked(),
   'PATCH /settings/': async (deps, { body, who, raw }) => {
+    checkLicense(body, deps.isLicense)
     const { changed } = await deps.settings.patch(body)
     // names only: a value may be a secret
     const detail = changed.length === 0 ? 'Nothing changed.' : `${changed.join(', ')}.`

@@ -144,10 +144,11 @@ describe('an engine that fails has not answered', () => {
   })
   test('an uploader that leaves is no failure of the engine', async () => {
     const gone = new AbortController()
-    const { scan } = await engine({ does: 'hang' })
-    const run = scan(DEB, gone.signal)
-    setTimeout(() => gone.abort(new Error('left')), 300)
-    await expect(run).rejects.toThrow('left')
+    const { scan, folder } = await engine({ does: 'hang' })
+    const run = expect(scan(DEB, gone.signal)).rejects.toThrow('left')
+    await expect.poll(() => existsSync(join(folder, 'input'))).toBe(true) // it has begun
+    gone.abort(new Error('left'))
+    await run
   })
   test('one that is another than the pinned, or does not tell its version, is present and does not answer', async () => {
     const other = await engine({ print: report(CONTROL) }, { pin: 'a'.repeat(64) })

@@ -84,13 +84,16 @@ describe('many at once', () => {
     const body = new ReadableStream<Uint8Array>({
       start(stream) {
         stream.enqueue(Buffer.from('--cut\r\nContent-Disposition: form-data; name="file"; filename="cut.deb"\r\n\r\n!<arch>\n'))
-        setTimeout(() => controller.abort(), 300)
       },
     })
-    await expect(fetch(`${daemon.url}/api/v1/upload/`, {
+    const incoming = (): Promise<string[]> => readdir(join(daemon.root, 'incoming'))
+    const sending = expect(fetch(`${daemon.url}/api/v1/upload/`, {
       method: 'POST', body, duplex: 'half', signal: controller.signal, headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'multipart/form-data; boundary=cut' },
     } as RequestInit)).rejects.toThrow()
-    await expect.poll(() => readdir(join(daemon.root, 'incoming'))).toEqual([])
+    await expect.poll(incoming).toHaveLength(1) // it has begun to arrive
+    controller.abort()
+    await sending
+    await expect.poll(incoming).toEqual([])
     const { body: page } = await daemon.call<PackagePage>('GET', '/packages/?q=cut', { token })
     expect(page.total).toBe(0)
   })

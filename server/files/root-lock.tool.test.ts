@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
@@ -38,4 +39,44 @@ test.each([
   expect(await holder()).toMatchObject({ pid: process.pid, host: hostname() })
   await free()
   expect(await readdir(root)).toEqual([])
+})
+
+test('what somebody left who was killed while taking over is taken over, too, and cleared away', async () => {
+  const gone = JSON.stringify({ pid: 2 ** 22 + 5, host: hostname(), begun: '1' })
+  const after = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+  await leave(gone)
+  for (const name of [after(gone), `${after(gone)}.${after('half')}`, after('older')]) await writeFile(join(root, `.running.${name}`), gone)
+  const free = await lockRoot(root)
+  expect(await holder()).toMatchObject({ pid: process.pid })
+  expect(await readdir(root)).toEqual(['.running'])
+  await free()
+})
+
+test('of several that start at once over what a killed one left, one has it and the others are told which', async () => {
+  const module = JSON.stringify(join(import.meta.dirname, 'root-lock.ts'))
+  const script = `const { lockRoot } = await import(${module}); console.log('ready'); let free
+    process.stdin.on('data', async () => {
+      if (free !== undefined) { await free(); free = undefined; return console.log('freed') }
+      free = await lockRoot(${JSON.stringify(root)}).catch(error => { console.log(error.message) })
+      if (free !== undefined) console.log('has it')
+    })`
+  const others = Array.from({ length: 5 }, () => spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }))
+  const said = (all: typeof others): Promise<string[]> => Promise.all(all.map(async other => String((await once(other.stdout, 'data'))[0])))
+  try {
+    await said(others)
+    for (let round = 0; round < 20; round++) {
+      await leave({ pid: 2 ** 22 + 5, host: hostname(), begun: String(round) })
+      const answers = said(others)
+      for (const other of others) other.stdin.write('go')
+      const all = await answers
+      const holders = others.filter((_, n) => all[n] === 'has it\n')
+      expect(holders, all.join('')).toHaveLength(1)
+      expect(all.filter(one => one.includes(`is in use by pid ${holders[0]?.pid}.`)), all.join('')).toHaveLength(4)
+      const freed = said(holders)
+      holders[0]?.stdin.write('go')
+      await freed
+    }
+  } finally {
+    for (const other of others) other.kill('SIGKILL')
+  }
 })

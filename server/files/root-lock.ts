@@ -1,6 +1,8 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { isAlive, processFacts } from '../lib/process.ts'
 
 /** Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no /proc. */
@@ -13,12 +15,47 @@ async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
   return begun === '' || now?.begun === begun && !now.defunct
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+function parseHolder(text: string): Holder | undefined {
   try {
-    const { pid, host, begun } = JSON.parse(await readFile(path, 'utf8')) as Partial<Holder>
+    const { pid, host, begun } = JSON.parse(text) as Partial<Holder>
     return typeof pid === 'number' && typeof host === 'string' && typeof begun === 'string' ? { pid, host, begun } : undefined
   } catch {
     return undefined // half written by who was killed then
+  }
+}
+
+const TAKING_MS = 5
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
+/** @returns false when there is one already; whoever reads it finds it whole, which a file that is written in place is not at once */
+async function linked(mine: string, path: string): Promise<boolean> {
+  return link(mine, path).then(() => true, (error: unknown) => { if (codeOf(error) === 'EEXIST') return false; throw error })
+}
+
+/**
+ * Makes `path` a link to `mine`. In place of what somebody left who is gone, by one rename: the right to do that is a lock
+ * of its own, named after what is replaced, so that of several only one does, and none after it.
+ * @param whenRunning  what to do about a process that has it; then it is tried again
+ */
+async function take(path: string, mine: string, whenRunning: (pid: number) => Promise<void>): Promise<void> {
+  while (!await linked(mine, path)) {
+    const read = (): Promise<string | undefined> => readFile(path, 'utf8').catch((error: unknown) => { if (codeOf(error) === 'ENOENT') return undefined; throw error })
+    const text = await read()
+    if (text === undefined) continue
+    const holder = parseHolder(text)
+    if (holder !== undefined && await isRunning(holder)) {
+      await whenRunning(holder.pid)
+      continue
+    }
+    const right = `${path}.${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
+    await take(right, mine, () => setTimeout(TAKING_MS)) // who has it is done in a moment
+    if (await read() === text) {
+      const part = `${mine}.part`
+      await link(mine, part)
+      await rename(part, path)
+      return rm(right, { force: true })
+    }
+    await rm(right, { force: true }) // somebody was faster
   }
 }
 
@@ -30,18 +67,16 @@ async function readHolder(path: string): Promise<Holder | undefined> {
  */
 export async function lockRoot(root: string): Promise<() => Promise<void>> {
   const path = join(root, '.running')
-  const mine = JSON.stringify({ pid: process.pid, host: hostname(), begun: (await processFacts(process.pid))?.begun ?? '' } satisfies Holder)
-  for (;;) {
-    try {
-      await writeFile(path, mine, { flag: 'wx', mode: 0o640 })
-      return () => rm(path, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const holder = await readHolder(path)
-    if (holder !== undefined && await isRunning(holder)) {
-      throw new Error(`REPOS_ROOT=${root} is in use by pid ${holder.pid}. Stop the other Gatehouse that runs on it first, or give this one its own.`)
-    }
-    await rm(path, { force: true })
+  const mine = join(root, `.start-${randomBytes(6).toString('hex')}`)
+  const refuse = (pid: number): Promise<never> =>
+    Promise.reject(new Error(`REPOS_ROOT=${root} is in use by pid ${pid}. Stop the other Gatehouse that runs on it first, or give this one its own.`))
+  await writeFile(mine, JSON.stringify({ pid: process.pid, host: hostname(), begun: (await processFacts(process.pid))?.begun ?? '' } satisfies Holder), { flag: 'wx', mode: 0o640 })
+  try {
+    await take(path, mine, refuse)
+  } finally {
+    await rm(mine, { force: true })
   }
+  // rights that somebody left who was killed over them: nothing of that name is there any more to be replaced
+  for (const name of await readdir(root)) if (/^\.running(\.[0-9a-f]{12})+$/.test(name)) await rm(join(root, name), { force: true })
+  return () => rm(path, { force: true })
 }

@@ -114,7 +114,7 @@ export async function compose(env: Env, { uiFolder, log = createLog(env.logLevel
   const scheduler = composeJobs(base, { publisher, catalog, jobs: [...vulndb.jobs, advisories.job, outlivedJob(outlived), ...security.jobs, enrichment.job(base, { catalog, log })] }, log)
 
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
-  const health = composeHealth(env, base, { antivirus, scheduler, dataAt: vulndb.dataAt, warnings: outlived.warnings })
+  const health = composeHealth(env, base, { antivirus, vulnerability: scanners.vulnerability, scheduler, dataAt: vulndb.dataAt, warnings: outlived.warnings })
   const inbound = outbound.inbound({ onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev })
   const directory = createLdapDirectory({ settings: () => settings.now().ldap, warn: (facts, message) => log.warn(facts, message) })
   const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })

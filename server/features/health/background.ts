@@ -7,6 +7,8 @@ import type { HealthDeps } from './deps.ts'
 export interface Seen {
   /** The specification's non-critical group, without the scheduler. Empty before the first round. */
   readonly probes: Readonly<Record<string, Probe>>
+  /** Why no engine can look for vulnerabilities. */
+  readonly blind?: string | undefined
   /** Keys of what could not be delivered, with their tries. */
   readonly stuck: readonly string[]
   /** null: the folder is absent. Not there: not measured yet. */
@@ -67,7 +69,9 @@ export function createBackground(deps: HealthDeps): Background {
     const found = await Promise.all(Object.entries(rounds).map(async ([name, ask]) => [name, await within(PROBE_MS, ask)] as const))
     const debts = await within(PROBE_MS, async () => ({ ok: true, rows: await deps.outbox.stuck() }))
     const stuck = 'rows' in debts ? debts.rows.map(row => `${row.key.slice(0, 60)} (${row.tries} tries)`) : seen.stuck
-    seen = { ...seen, probes: Object.fromEntries(found), stuck }
+    const data = await within(PROBE_MS, async () => ({ ok: true, said: await deps.vulnerabilityTrouble() }))
+    const blind = 'said' in data ? data.said : 'The vulnerability engines do not answer.'
+    seen = { ...seen, probes: Object.fromEntries(found), stuck, blind }
   }
 
   async function measure(): Promise<void> {

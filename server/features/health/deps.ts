@@ -15,7 +15,10 @@ export interface HealthDeps {
   /** Folders whose size is shown. */
   readonly dirs: Readonly<Record<'pool' | 'manifests' | 'audit' | 'grype_db' | 'clamav_db', string>>
   readonly version: string
-  readonly production: boolean
+  /** What becomes of an upload that an engine cannot look at. */
+  readonly onUnavailable: () => 'hold' | 'warn'
+  /** Why no engine can look for vulnerabilities now, in one sentence; undefined when one can, or none is wanted. */
+  readonly vulnerabilityTrouble: () => Promise<string | undefined>
   /** The newest applied migration. */
   readonly schemaVersion: () => Promise<string | undefined>
   readonly antivirus: (signal: AbortSignal) => Promise<EngineStatus & { readonly enabled: boolean }>

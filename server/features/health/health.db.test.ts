@@ -31,7 +31,7 @@ afterEach(async () => { for (const one of started) await one.stop() })
 async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
   const { db, layout, clock, outbox } = stock
   const made = createHealth({
-    clock, db, layout, outbox, version: 'dev', production: false, schemaVersion: () => schemaVersion(db),
+    clock, db, layout, outbox, version: 'dev', onUnavailable: () => 'warn', vulnerabilityTrouble: async () => undefined, schemaVersion: () => schemaVersion(db),
     dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'),
       clamav_db: '/nowhere/clamav' },
     antivirus: async () => ({ id: 'clamd', ok: true, enabled: true, version: 'ClamAV 1.4', signatures_version: '27000' }),
@@ -121,8 +121,16 @@ describe('GET /health', () => {
     const away = { antivirus: async () => ({ id: 'clamd', ok: false, enabled: true }) }
     current = await start(away)
     expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('published with a warning')])
-    current = await start({ ...away, production: true })
+    current = await start({ ...away, onUnavailable: () => 'hold' })
     expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('held for review')])
+  })
+
+  test('vulnerability data that are missing or old are a warning, too, and it follows the setting', async () => {
+    let then: 'hold' | 'warn' = 'hold'
+    current = await start({ onUnavailable: () => then, vulnerabilityTrouble: async () => 'No vulnerability data are loaded.' })
+    expect(await call('GET /health')).toMatchObject({ status: 'healthy', checks: { info: { warnings: ['No vulnerability data are loaded. Uploads are held for review.'] } } })
+    then = 'warn'
+    expect((await call('GET /health')).checks.info['warnings']).toEqual(['No vulnerability data are loaded. Uploads are published with a warning.'])
   })
 
   test('a key that was just made shows at once', async () => {

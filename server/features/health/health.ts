@@ -81,12 +81,11 @@ export function createHealth(deps: HealthDeps): Health {
   }
 
   function warnings(): string[] {
-    const { probes, stuck } = background.seen()
+    const { probes, stuck, blind } = background.seen()
     const said = [...deps.warnings?.() ?? []]
-    if (probes['clamav']?.ok === false) {
-      said.push(deps.production ? 'The antivirus engine does not answer. Uploads are held for review.'
-        : 'The antivirus engine does not answer. Outside production, uploads are published with a warning.')
-    }
+    const then = deps.onUnavailable() === 'hold' ? 'Uploads are held for review.' : 'Uploads are published with a warning.'
+    if (probes['clamav']?.ok === false) said.push(`The antivirus engine does not answer. ${then}`)
+    if (blind !== undefined) said.push(`${blind} ${then}`)
     if (stuck.length > 0) said.push(`Not yet delivered: ${stuck.slice(0, 5).join(', ')}.`)
     return said
   }

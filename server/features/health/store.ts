@@ -8,6 +8,7 @@ export interface Counts {
   readonly formats: Readonly<Record<string, number>>
 }
 
+/** Accounts, admins, and packages by format. */
 export async function readCounts(db: Queryable): Promise<Counts> {
   const row = await db.first<Counts>(`
     select (select count(*) from account) as accounts, (select count(*) from account where role = 'admin') as admins,

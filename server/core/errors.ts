@@ -9,6 +9,7 @@ export const ERRORS = {
   bad_path: [400, 'The path {path} is not allowed: it must be relative and stay inside its folder.'],
   bad_digest: [400, '{digest} is not a SHA-256 digest: 64 hex characters are needed.'],
   not_authenticated: [401, 'This needs a credential. Send Authorization: Bearer with an access token or an API token.'],
+  private_tree: [401, 'This repository is private. Send an API token that may read it as the password of HTTP Basic.'],
   bad_credential: [401, 'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.'],
   // one answer for unknown, wrong and locked: nobody learns which accounts exist
   bad_password: [401, 'User name or password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.'],

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { findDistribution, type Distribution } from '../core/distributions.ts'
+import { fail } from '../core/errors.ts'
 import { relPath } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import { createPairs, type Half } from './pairs.ts'
@@ -17,8 +18,6 @@ export interface TreeDeps extends TreeGuardDeps {
 const REPOS = '/repos/'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_AGAIN = 'no-cache'
-
-const PRIVATE = 'This repository is private. Send an API token that may read it as the password of HTTP Basic.'
 
 function cacheControl(isForEver: boolean, admission: Admission): string {
   if (!isForEver) return ASK_AGAIN
@@ -142,9 +141,7 @@ export function createTrees({ layout, binaryKey, ...guarding }: TreeDeps): Middl
     const admission = await guard(ctx, treeSegments(path) ?? [])
     if (admission === 'ask') {
       ctx.set('WWW-Authenticate', 'Basic realm="Gatehouse", charset="UTF-8"')
-      ctx.status = 401
-      ctx.body = { detail: PRIVATE }
-      return
+      return fail('private_tree', {})
     }
     if (admission === 'absent') return next()
     const place = placeOf(root, path)

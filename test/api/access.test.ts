@@ -125,6 +125,7 @@ describe('a distribution that not everybody may see', () => {
     const path = '/repos/dists/noble/InRelease'
     const asked = await fetchTree(path)
     expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="Gatehouse", charset="UTF-8"'])
+    expect(await asked.json()).toEqual({ detail: expect.stringContaining('private') as string, code: 'private_tree', request_id: asked.headers.get('x-request-id') })
     const make = async (body: object) => (await it.call<{ token: string }>('POST', '/auth/api-tokens', { token: admin, body })).body.token
     const scoped = await make({ name: 'machine', role: 'reader', scopes: { distributions: ['noble'] } })
     const other = await make({ name: 'other', role: 'reader', scopes: { distributions: ['jammy'] } })

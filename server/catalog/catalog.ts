@@ -138,6 +138,7 @@ function refuseOtherBytes(known: Manifest, incoming: Manifest): void {
   fail('duplicate_conflict', { ref: printRef(known.ref), incoming_sha256: receivedSha256(incoming), existing_sha256: receivedSha256(known) })
 }
 
+/** The one door, over its tables, the pool and the outbox. */
 export function createCatalog({ db, outbox, pool, audit, events, clock, notices }: CatalogDeps): Catalog {
   // between "the bytes are in the pool" and "a row needs them" nobody may tidy them away
   const blobLock = createKeyedLock()

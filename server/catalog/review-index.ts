@@ -7,6 +7,7 @@ import type { Tx } from '../db/db.ts'
 /** The columns of `package` that the review queue sorts by, in the order of `REVIEW_COLUMNS`. What is accepted is so as of the write. */
 export const REVIEW_COLUMNS = ['held_at', 'assignee', 'open_worst', 'open_rank', 'open_count', 'open_epss', 'open_kev', 'reopens_at'] as const
 
+/** The values of `REVIEW_COLUMNS`, in that order: what the queue sorts and filters by without opening a manifest. */
 export function reviewColumns(manifest: Manifest): unknown[] {
   const open = openFindings(manifest, manifest.changed_at)
   const severity = worst(open)

@@ -15,6 +15,7 @@ export interface Page<T> {
 /** Which page. */
 export interface Paging { readonly page: number; readonly perPage: number }
 
+/** One page of a list, as every list of the API answers. */
 export function pageOf<T>(items: readonly T[], total: number, { page, perPage }: Paging): Page<T> {
   return { items, total, page, per_page: perPage, pages: Math.ceil(total / perPage) }
 }

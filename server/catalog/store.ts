@@ -12,6 +12,7 @@ interface Row { readonly id: number; readonly manifest: Omit<Manifest, 'facts' |
 
 const fromRow = (row: Row): Manifest => ({ ...row.manifest, facts: row.facts, files: row.files === '' ? [] : row.files.split('\n') })
 
+/** The manifest of exactly this package, undefined where there is none. */
 export async function findManifest(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
   const row = await db.first<Row>(`select id, manifest, facts, files from package where ${REF}`, refParams(ref))
   return row && fromRow(row)
@@ -82,6 +83,7 @@ export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> 
   if (row !== undefined) await writeReview(tx, row.id, manifest, false)
 }
 
+/** Forgets the row; bytes, trees and the manifest file follow by what the caller owes. */
 export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
   await tx.query(`delete from package where ${REF}`, refParams(ref))
 }

@@ -15,6 +15,7 @@ const CVE_STATUS: Record<State, 'approved' | 'pending_review' | 'blocked'> =
 const MANIFEST_STATUS: Record<State, string> =
   { published: 'validated', pending_review: 'pending_review', quarantined: 'quarantined', rejected: 'rejected' }
 
+/** The specification's word for what the vulnerabilities made of a package. */
 export function cveStatus(state: State): 'approved' | 'pending_review' | 'blocked' {
   return CVE_STATUS[state]
 }
@@ -45,6 +46,7 @@ export interface StepView {
   readonly warning: boolean
 }
 
+/** A report as the API has always shown it. */
 export function stepView(report: Report): StepView {
   const missing = report.missing ?? []
   return {

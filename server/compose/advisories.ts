@@ -15,6 +15,7 @@ export interface Advisories {
 
 const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(({ codename }) => codename)
 
+/** Has the trees tell again of fixes when other data are loaded; which are told of is for the publication to find. */
 export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbox'>, database: Database): Advisories {
   let followed: number | undefined
 

@@ -19,6 +19,7 @@ export interface Outbound {
   inbound(reactions: Reactions): Inbound
 }
 
+/** Everything that goes out: guarded HTTP, mail, and messages to people. */
 export async function composeOutbound(env: Env, { db, outbox, settings, clock, layout, audit }: Foundation, log: Log): Promise<Outbound> {
   const secret = env.webhookSecret ?? await keepSecret(layout, 'webhook')
   const fetch = createGuardedFetch({

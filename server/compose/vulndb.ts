@@ -36,6 +36,7 @@ export interface VulnDb {
 // beside the bundle's main program; in the sources below cli/
 const WORKER = import.meta.filename.endsWith('.ts') ? join(import.meta.dirname, '..', 'cli', 'vulndb-worker.ts') : join(import.meta.dirname, 'vulndb-worker.mjs')
 
+/** The embedded vulnerability data: what reads, imports and fetches them. */
 export function composeVulnDb({ layout, settings, clock, events }: Foundation, { fetch, log }: { readonly fetch: GuardedFetch; readonly log: Log }): VulnDb {
   const { security } = layout
   const listeners: ((result: ImportResult) => void)[] = []

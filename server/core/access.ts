@@ -45,6 +45,7 @@ export interface Principal {
   readonly scope?: Scope
 }
 
+/** Whether a text is the name of a role. */
 export function isRole(text: unknown): text is Role {
   return typeof text === 'string' && (ROLES as readonly string[]).includes(text)
 }

@@ -79,6 +79,7 @@ export function clientSetups(distribution: Distribution, facts: ClientFacts): re
   return CLIENTS[distribution.family](distribution, facts) as [ClientSetup, ...ClientSetup[]]
 }
 
+/** The setup for the usual client of the distribution. */
 export function clientSetup(distribution: Distribution, facts: ClientFacts): ClientSetup {
   return clientSetups(distribution, facts)[0]
 }

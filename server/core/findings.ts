@@ -37,6 +37,7 @@ export function rankOf(severity: Severity): number {
   return RANK[severity]
 }
 
+/** The worse of two severities. */
 export function worse(a: Severity, b: Severity): Severity {
   return RANK[a] >= RANK[b] ? a : b
 }

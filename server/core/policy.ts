@@ -33,6 +33,7 @@ export interface Verdict {
   readonly warned: boolean
 }
 
+/** What the policy asks for a severity alone. */
 export function actionFor(severity: Severity, policy: CvePolicy): Action {
   return policy[severity === 'unknown' ? policy.unknown_as ?? 'high' : severity]
 }

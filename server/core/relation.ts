@@ -37,6 +37,7 @@ function printRelation(relation: Relation): string {
   return relation.op === undefined ? name : `${name} (${relation.op} ${relation.version ?? ''})`
 }
 
+/** `a (>= 1) | b`, as people write it. */
 export function printAlternatives(alternatives: Alternatives): string {
   return alternatives.map(printRelation).join(' | ')
 }

@@ -101,6 +101,7 @@ function describeConnection({ use_ssl, use_starttls, verify_cert }: LdapSettings
   return `${use_ssl ? 'LDAPS' : 'StartTLS'}, certificate ${verify_cert ? 'verified' : 'not verified'}`
 }
 
+/** The directory that the settings name; asked anew at each login, over a connection of its own. */
 export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_000 }: LdapDeps): LdapDirectory {
   async function check(settings: LdapSettings, username: string, password: string): Promise<LdapAnswer> {
     return withLdap<LdapAnswer>(settings, timeoutMs, async connection => {

@@ -114,6 +114,7 @@ function identityOf(settings: OidcSettings, claims: Readonly<Record<string, unkn
   }
 }
 
+/** The provider that the settings name; what it says of itself is asked once an hour, and again when the settings change. */
 export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcProvider {
   const known = new Map<string, { readonly at: number; readonly configuration: Promise<client.Configuration> }>()
 

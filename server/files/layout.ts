@@ -72,6 +72,7 @@ function fileSegment(text: string): string {
   return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain
 }
 
+/** The paths below one root. */
 export function createLayout(root: string): Layout {
   const at = (...parts: string[]): string => join(root, ...parts)
   function publishedFolder(codename: Codename): string {

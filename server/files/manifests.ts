@@ -43,6 +43,7 @@ async function* files(folder: string): AsyncGenerator<string> {
   }
 }
 
+/** The manifests below one root. */
 export function createManifests(layout: Layout): Manifests {
   return {
     async write(manifest) {

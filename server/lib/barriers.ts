@@ -10,6 +10,7 @@ const BEGIN = 0x811c9dc5
 // FNV-1a, 32 bits; a collision costs a look at the path itself, nothing more
 const step = (hash: number, code: number): number => Math.imul(hash ^ code, 0x01000193)
 
+/** An empty set of paths. */
 export function createBarriers(): Barriers {
   const paths = new Set<string>()
   const hashes = new Set<number>()

@@ -7,6 +7,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() }
 
+/** The time as ISO 8601 in UTC. */
 export function isoNow(clock: Clock): Iso {
   return clock.now().toISOString()
 }

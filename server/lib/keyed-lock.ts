@@ -3,6 +3,7 @@ export interface KeyedLock {
   run<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
+/** A lock of its own, of this process alone. */
 export function createKeyedLock(): KeyedLock {
   const tails = new Map<string, Promise<unknown>>()
   return {

@@ -12,6 +12,7 @@ const PREFIX = 'enc:v1:'
 const NONCE = 12
 const TAG = 16
 
+/** Whether a text was made by `seal`. */
 export function isSealed(text: string): boolean {
   return text.startsWith(PREFIX)
 }

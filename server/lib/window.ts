@@ -14,6 +14,7 @@ export interface FileWindow {
   close(): Promise<void>
 }
 
+/** Opens a file for reading here and there; whoever opens it closes it. */
 export async function openWindow(path: string): Promise<FileWindow> {
   const handle = await open(path, 'r')
   try {

@@ -62,6 +62,7 @@ export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
   return { data, unpadded: header.length + size + 8, uncompressed: bytes.length }
 }
 
+/** What an .xz stream of these flags begins with. Source: The .xz File Format, 2.1.1 */
 export function xzHeader(flags: Buffer): Buffer {
   return Buffer.concat([MAGIC, flags, u32(crc32(flags))])
 }

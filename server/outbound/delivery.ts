@@ -51,6 +51,7 @@ function ownWords(body: Buffer): string {
   return text === '' || text.startsWith('<') ? '' : ` (${text.slice(0, 100)})`
 }
 
+/** Delivers owed messages, tries again what was not taken, and gives up in the end. */
 export function createDelivery({ db, outbox, settings, fetch, mailer, secret, clock, log, waits = WAITS }: DeliveryDeps): Delivery {
   const stopping = new AbortController()
 

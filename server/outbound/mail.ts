@@ -79,6 +79,7 @@ export function failureOf(error: unknown, { smtp_user: user, smtp_password: pass
   return clean.replace(/\s+/g, ' ').slice(0, 300).replace(/\.$/, '')
 }
 
+/** Sends mail by the server that the settings name. */
 export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mailer {
   async function deliver({ to, subject, text }: Mail): Promise<SMTPTransport.SentMessageInfo> {
     const { email } = settings.now()

@@ -68,6 +68,7 @@ async function write(tx: Tx, channel: Channel, { event, body }: { readonly event
   return row?.id ?? 0
 }
 
+/** Messages to people, by the channels that the settings switch on. */
 export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Notices {
   async function owe(tx: Tx, notice: Notice): Promise<void> {
     const now = settings.now()

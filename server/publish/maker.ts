@@ -82,6 +82,7 @@ function gravesOf(gone: readonly PoolFile[], withheld: ReadonlySet<string>, { at
   return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
 }
 
+/** The maker of generations below one root. */
 export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP, foreign }: MakerDeps): Maker {
   const cache = createShardCache(layout)
   const joiner = createJoiner()

@@ -14,6 +14,7 @@ const GRACE_MS = 60 * 60 * 1000
 
 type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob' | 'byHash'>
 
+/** The number of the generation that clients see, undefined where nothing was published. */
 export async function liveGeneration(layout: Pick<Layout, 'live'>, codename: Codename): Promise<number | undefined> {
   try {
     const n = Number(basename(await readlink(layout.live(codename))))

@@ -62,6 +62,7 @@ function areSame(lists: readonly ListedFile[], before: readonly ListedFile[] | u
   return known.size === lists.length && lists.every(file => known.has(`${file.path} ${file.sha256}`))
 }
 
+/** The publisher of every distribution. */
 export function createPublisher(deps: PublisherDeps): Publisher {
   const { db, layout, keyring, clock, formats, fixes, onPublished } = deps
   const lock = createKeyedLock()

@@ -52,6 +52,7 @@ export interface Rollback {
 // what was taken back is not published again by itself: that is for whoever took it back
 const LOST = 'none. A rollback without a generation publishes its packages as they are now'
 
+/** Rolls distributions back with the means of the publisher. */
 export function createRollback({ db, layout, maker, goForward }: RollbackDeps): Rollback {
   /** Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back. */
   async function republish(distribution: Distribution, { base, live, out, from, record }: {

@@ -62,6 +62,7 @@ const PACK: Record<Kind, Packing> = {
   },
 }
 
+/** The cache below one root, with the newest cards in memory. */
 export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
   const cards = new Map<string, ShardCard>()
   const file = (digest: string, ending: string): string => join(layout.shards, digest.slice(0, 2), `${digest}${ending}`)

@@ -34,6 +34,7 @@ export interface GenerationState {
 
 export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string => join(layout.trees, codename, `${n}.json`)
 
+/** What a generation was made of, undefined where that is lost. */
 export async function readState(layout: Pick<Layout, 'trees'>, codename: Codename, n: number): Promise<GenerationState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(layout, codename, n), 'utf8')) as GenerationState
@@ -43,6 +44,7 @@ export async function readState(layout: Pick<Layout, 'trees'>, codename: Codenam
   }
 }
 
+/** Keeps what a generation was made of, whole or not at all. */
 export async function writeState(layout: Pick<Layout, 'trees'>, codename: Codename, state: GenerationState): Promise<void> {
   await writeAtomic(stateFile(layout, codename, state.n), `${JSON.stringify(state)}\n`)
 }

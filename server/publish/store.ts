@@ -20,6 +20,7 @@ export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void>
   if (seqs.length > 0) await tx.query('delete from publish_dirty where seq = any($1::bigint[])', [seqs])
 }
 
+/** Has everything of a distribution rendered anew by its next publication. */
 export async function markAllDirty(db: Queryable, codename: Codename): Promise<void> {
   await db.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
 }
@@ -75,10 +76,12 @@ export interface PoolFile { readonly name: string; readonly version: string; rea
  */
 export interface Frozen { readonly to: number; readonly head: number; readonly seq: number }
 
+/** To what a distribution is rolled back, undefined where it is not. */
 export async function readFrozen(db: Queryable, codename: Codename): Promise<Frozen | undefined> {
   return db.first<Frozen>('select frozen_to as "to", frozen_head as head, frozen_seq as seq from distribution where codename = $1 and frozen_to is not null', [codename])
 }
 
+/** Notes a rollback; undefined is its end. */
 export async function saveFrozen(tx: Queryable, codename: Codename, frozen: Frozen | undefined): Promise<void> {
   await tx.query(`insert into distribution (codename, frozen_to, frozen_head, frozen_seq) values ($1, $2, $3, $4)
     on conflict (codename) do update set frozen_to = $2, frozen_head = $3, frozen_seq = $4`, [codename, frozen?.to ?? null, frozen?.head ?? null, frozen?.seq ?? null])
@@ -104,11 +107,13 @@ export async function whichAreWithheld(db: Queryable, codename: Codename, files:
 
 export interface GenerationRow { readonly codename: Codename; readonly n: number; readonly at: Date; readonly packages: number; readonly bytes: number }
 
+/** Notes a generation that went live. */
 export async function recordGeneration(tx: Tx, { codename, n, at, packages, bytes }: GenerationRow): Promise<void> {
   await tx.query(`insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)
     on conflict (codename, n) do update set made_at = excluded.made_at, packages = excluded.packages, bytes = excluded.bytes`, [codename, n, at, packages, bytes])
 }
 
+/** The highest number that was ever published, 0 for none. */
 export async function lastGeneration(db: Queryable, codename: Codename): Promise<number> {
   return (await db.first<{ n: number | null }>('select max(n) as n from generation where codename = $1', [codename]))?.n ?? 0
 }

@@ -12,6 +12,7 @@ export function listServed(db: Queryable, { codename, limit }: { readonly codena
     order by codename, name, sort_key, arch, id limit $2`, [codename ?? null, limit ?? null])
 }
 
+/** How many packages are served, in one distribution or in all. */
 export async function countServed(db: Queryable, codename: string | undefined): Promise<number> {
   const row = await db.first<{ total: number }>(`select count(*) as total from package where state = 'published' and ($1::text is null or codename = $1)`, [codename ?? null])
   return row?.total ?? 0

@@ -10,6 +10,7 @@ export const MASK = '***'
 /** Of a change that is wrong throughout, so many faults are told. */
 const MOST_TOLD = 99
 
+/** Whether a value has named members, as sections do. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -54,6 +54,7 @@ async function readStored(folder: string): Promise<Stored[]> {
 const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString()
 const fileOf = ({ key_name }: Pick<Stored, 'key_name'>): string => `rsa-${/[0-9a-f]{8}/.exec(key_name)?.[0] ?? ''}.json`
 
+/** The RSA keys below one root. */
 export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
   const lock = createKeyedLock()
   let loaded: Promise<readonly RsaKey[]> | undefined

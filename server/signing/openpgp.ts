@@ -19,10 +19,12 @@ export async function generateKey(options: { readonly type: 'rsa4096' | 'ed25519
   return privateKey
 }
 
+/** Upper-case hex, as gpg prints it. */
 export function fingerprintOf(key: openpgp.Key): string {
   return key.getFingerprint().toUpperCase()
 }
 
+/** `rsa4096`, `ed25519`: as people name the kind of a key. */
 export function algorithmOf(key: openpgp.Key): string {
   const { algorithm, bits, curve } = key.getAlgorithmInfo() as { algorithm: string; bits?: number; curve?: string }
   return bits === undefined ? curve ?? algorithm : `rsa${bits}`

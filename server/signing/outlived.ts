@@ -11,6 +11,7 @@ export interface Outlived {
 
 interface Signed { readonly codename: string; readonly key: string; readonly packages: number }
 
+/** Looks for published packages whose signature outlives, or soon will, the key that made it. */
 export function createOutlived({ db, keyring }: { readonly db: Queryable; readonly keyring: Pick<Keyring, 'keys'> }): Outlived {
   let said: readonly string[] = []
   return {

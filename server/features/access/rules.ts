@@ -35,10 +35,12 @@ function maySee(who: Principal, rule: Rule, groups: readonly Group[]): boolean {
   return rule.users.includes(who.name) || groups.some(({ name, members }) => rule.groups.includes(name) && members.includes(who.name))
 }
 
+/** Every rule, by codename. */
 export function listRules(db: Queryable): Promise<Rule[]> {
   return db.query<Rule>('select codename, private, roles, users, groups from distribution_access order by codename')
 }
 
+/** Every group with its members, by name. */
 export function listGroups(db: Queryable): Promise<Group[]> {
   return db.query<Group>('select name, members from access_group order by name')
 }

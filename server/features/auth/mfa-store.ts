@@ -9,6 +9,7 @@ export interface Factor {
   readonly mfa_step: number | null
 }
 
+/** The second factor of an account with its sealed secrets, undefined where there is no account. */
 export function findFactor(db: Queryable, username: string): Promise<Factor | undefined> {
   return db.first<Factor>('select mfa_secret, mfa_pending, mfa_step from account where username = $1', [username])
 }

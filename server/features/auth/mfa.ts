@@ -41,6 +41,7 @@ export interface Mfa {
   status(who: Principal): Promise<{ readonly enabled: boolean; readonly pending: boolean; readonly codesLeft: number }>
 }
 
+/** The second factor of accounts: TOTP by RFC 6238, and recovery codes. */
 export function createMfa({ db, audit, outbox, box, passwords, entry, clock, random }: MfaDeps): Mfa {
   async function own(who: Principal): Promise<Account> {
     if (who.kind === 'token') fail('no_account', {})

@@ -34,6 +34,7 @@ export interface SecondStepDeps {
  */
 export type SecondStep = (given: From & { readonly challenge: string; readonly proof: Proof }) => Promise<AccessToken>
 
+/** The step of a login behind the password. */
 export function createSecondStep({ db, audit, outbox, box, tokens, passwords, entry, clock }: SecondStepDeps): SecondStep {
   async function read(challenge: string): Promise<{ readonly claims: Claims; readonly account: Account }> {
     const claims = await tokens.read(challenge, 'mfa_challenge').catch((cause: unknown) => fail('bad_challenge', {}, cause))

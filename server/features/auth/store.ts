@@ -30,10 +30,12 @@ const NO_PASSWORD = '!'
 // by a millisecond at least: that is all of it that a token carries
 const NEXT = `greatest(clock_timestamp(), credentials_at + interval '1 millisecond')`
 
+/** By the name exactly as it is written. */
 export function findAccount(db: Queryable, username: string): Promise<Account | undefined> {
   return db.first<Account>(`select ${COLUMNS} from account where username = $1`, [username])
 }
 
+/** Every account, by name. */
 export function listAccounts(db: Queryable): Promise<Account[]> {
   return db.query<Account>(`select ${COLUMNS} from account order by username`)
 }

@@ -43,6 +43,7 @@ export interface NewToken {
   readonly uploadOnly: boolean
 }
 
+/** Keeps a new token; of the token itself only its hash. */
 export async function insertToken(tx: Tx, { name, role, hash, by, creator, expiresAt, distributions, uploadOnly }: NewToken): Promise<ApiToken> {
   const row = await tx.first<ApiToken>(`
     insert into api_token (name, role, hash, created_by, creator, expires_at, distributions, upload_only)
@@ -57,6 +58,7 @@ export async function creatorOfToken(db: Queryable, id: string): Promise<string 
   return (await db.first<{ creator: string | null }>('select creator from api_token where id = $1', [id]))?.creator ?? undefined
 }
 
+/** By the hash of what was sent. */
 export function findToken(db: Queryable, hash: string): Promise<ApiToken | undefined> {
   return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where hash = $1`, [hash])
 }
@@ -66,18 +68,22 @@ export function findTokenById(db: Queryable, id: string): Promise<ApiToken | und
   return db.first<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where id = $1`, [id])
 }
 
+/** The tokens somebody made, locked until the transaction ends. */
 export function listTokensOf(db: Queryable, creator: string): Promise<ApiToken[]> {
   return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where creator = $1 order by id for update`, [creator])
 }
 
+/** Sets the role of a token whose maker may do less than before. */
 export async function lowerToken(tx: Tx, id: string, role: Role): Promise<void> {
   await tx.query('update api_token set role = $2 where id = $1', [id, role])
 }
 
+/** Every token, the newest first. */
 export function listTokens(db: Queryable): Promise<ApiToken[]> {
   return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token order by created_at desc, id`)
 }
 
+/** Revokes a token. @returns what it was, undefined where there is none */
 export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefined> {
   return tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
 }

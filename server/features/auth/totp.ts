@@ -15,6 +15,7 @@ export interface NewSecret {
   readonly qrCode: Buffer
 }
 
+/** A new secret for this account, in the forms that apps read. */
 export async function makeSecret(username: string): Promise<NewSecret> {
   const secret = generateSecret()
   const uri = generateURI({ issuer: ISSUER, label: username, secret })

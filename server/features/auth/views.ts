@@ -24,6 +24,7 @@ export function enteredView(entered: Entered) {
     : { mfa_setup_required: true as const, mfa_setup_token: entered.token, expires_in }
 }
 
+/** An account as admins see it. */
 export function userView(account: Account) {
   const { username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } = account
   return {
@@ -32,10 +33,12 @@ export function userView(account: Account) {
   }
 }
 
+/** The limits of an API token as its maker reads them. */
 export function scopesView({ distributions, upload_only }: Pick<ApiToken, 'distributions' | 'upload_only'>) {
   return { distributions: distributions === null ? null : [...distributions], upload_only }
 }
 
+/** An API token without the token. */
 export function tokenView(token: ApiToken, now: Date) {
   const { id, name, role, created_by, created_at, expires_at, last_used_at } = token
   const expiry = expiryOf(token, now)

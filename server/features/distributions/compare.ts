@@ -32,6 +32,7 @@ export function compare(source: readonly Held[], target: readonly Held[]): Diffe
 
 export type Summary = Readonly<Record<Standing, number>>
 
+/** How many packages stand how. */
 export function summarise(differences: readonly Difference[]): Summary {
   const counts: Record<Standing, number> = { new: 0, newer: 0, same: 0, older: 0, conflict: 0 }
   for (const { standing } of differences) counts[standing]++

@@ -28,6 +28,7 @@ export interface VersionCves extends Named {
   readonly variants: readonly Variant[]
 }
 
+/** The findings of one version, with who accepted which. */
 export function versionCves(manifest: Manifest, others: readonly Found[], now: string): VersionCves {
   const scan = manifest.reports.find(({ step }) => step === 'vulnerabilities')
   return {

@@ -38,6 +38,7 @@ export interface ReportAsk {
   readonly engines: readonly EngineStatus[]
 }
 
+/** The state of things at `now`, with the decisions of the last `days`. */
 export async function makeReport(db: Queryable, { by, days, now, settings, policy, engines }: ReportAsk): Promise<SecurityReport> {
   const paging = { page: 1, perPage: SHOWN }
   const from = new Date(now.getTime() - days * DAY_MS)

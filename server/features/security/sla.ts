@@ -59,6 +59,7 @@ async function listBreaches(db: Queryable, settings: Pick<Settings, 'now'>, now:
 
 const breachOf = ({ id: _, ...row }: Row): Breach => ({ ...row, held_at: row.held_at.toISOString(), due_at: row.due_at.toISOString() })
 
+/** Looks for packages past their deadline and tells of each once. */
 export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps): SlaWatch {
   async function tellOf(rows: readonly Row[], now: Date): Promise<number> {
     return db.tx(async tx => {

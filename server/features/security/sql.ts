@@ -12,6 +12,7 @@ export interface Conditions {
   where(): string
 }
 
+/** Collects what a query asks for. `fixed` always holds; the rest where its value is given. */
 export function conditions(...fixed: readonly string[]): Conditions {
   const values: unknown[] = []
   const all = [...fixed]

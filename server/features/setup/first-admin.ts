@@ -42,6 +42,7 @@ async function adminExists(db: Queryable): Promise<boolean> {
 
 interface NewAdmin { readonly username: string; readonly hash: string; readonly detail: string; readonly ip?: string; readonly isClosed: (db: Queryable) => Promise<boolean> }
 
+/** Makes the first admin, from the environment or from the wizard, once. */
 export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }: FirstAdminDeps): FirstAdmin {
   async function insert({ username, hash, detail, ip, isClosed }: NewAdmin): Promise<boolean> {
     const made = await db.tx(async tx => {

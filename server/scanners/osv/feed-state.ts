@@ -14,6 +14,7 @@ export interface FeedState {
 }
 export type FeedStates = Readonly<Record<string, FeedState>>
 
+/** What each feed said last, by its address. */
 export async function loadFeedStates(security: string): Promise<FeedStates> {
   const text = await readFile(createPlace({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return '{}'; throw error })
   try {
@@ -23,6 +24,7 @@ export async function loadFeedStates(security: string): Promise<FeedStates> {
   }
 }
 
+/** Keeps what each feed said last. */
 export async function saveFeedStates(security: string, states: FeedStates): Promise<void> {
   await writeAtomic(createPlace({ security }).feeds, `${JSON.stringify(states, null, 2)}\n`)
 }

@@ -82,6 +82,7 @@ export interface Feeds {
   stop(): void
 }
 
+/** Asks the feeds that the settings name, and imports what is new. */
 export function createFeeds({ security, importer, fetch, addresses, limitBytes, clock, warn }: FeedsDeps): Feeds {
   const stopping = new AbortController()
 

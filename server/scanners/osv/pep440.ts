@@ -73,6 +73,7 @@ function compareLocal(a: Version['local'], b: Version['local']): number {
   return 0
 }
 
+/** Whether this is a version as PEP 440 writes them; nothing else is compared. */
 export function isPep440(text: string): boolean {
   return readOnce(text) !== undefined
 }

@@ -26,6 +26,7 @@ export interface Place {
   generation(n: number): string
 }
 
+/** The paths of the vulnerability data below one folder. */
 export function createPlace({ security }: Pick<Layout, 'security'>): Place {
   const folder = join(security, 'vulndb')
   return { folder, link: join(folder, 'current'), lock: join(folder, 'import.lock'), feeds: join(folder, 'feeds.json'), generation: n => join(folder, String(n)) }

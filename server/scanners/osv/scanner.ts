@@ -59,6 +59,7 @@ async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
   return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
 }
 
+/** The embedded engine over the data that are loaded. */
 export function createOsvScanner({ security, database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
   async function open(): Promise<Snapshot | undefined> {
     try {

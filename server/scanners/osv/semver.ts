@@ -18,6 +18,7 @@ function parse(text: string): semver.SemVer | null {
   return version
 }
 
+/** Whether this is a version as semver writes them; nothing else is compared. */
 export function isSemver(text: string): boolean {
   return text.length <= 256 && parse(text) !== null
 }

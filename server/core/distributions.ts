@@ -47,6 +47,11 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
 
 const byCodename = new Map(DISTRIBUTIONS.map(distribution => [distribution.codename as string, distribution]))
 
+/** The architecture that a package of this one counts as, seen from a client: neutral ones as its own. */
+export function nativeOf({ archs, neutral }: Pick<Distribution, 'archs' | 'neutral'>, arch: string): string {
+  return neutral.includes(arch) ? archs[0] ?? arch : arch
+}
+
 export function findDistribution(codename: string): Distribution | undefined {
   return byCodename.get(codename)
 }

@@ -1,18 +1,18 @@
 import { listFileOffers } from '../catalog/file-offers.ts'
-import type { Codename } from '../core/identity.ts'
+import { nativeOf, type Distribution } from '../core/distributions.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import type { Step } from './subject.ts'
 
-/** What published packages of one distribution offer under these names. One index scan a name. */
-async function offered(db: Queryable, codename: Codename, names: readonly string[]): Promise<Provided[]> {
-  const rows = await db.query<{ provides: string; version: string | null }>(`
-    select distinct o.provides, o.version
+/** What published packages of one distribution offer under these names, and for which architecture. One index scan a name. */
+async function offered(db: Queryable, distribution: Distribution, names: readonly string[]): Promise<Provided[]> {
+  const rows = await db.query<{ provides: string; version: string | null; arch: string }>(`
+    select distinct o.provides, o.version, p.arch
     from package_offer o join package p on p.id = o.package_id
-    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`, [names, codename])
-  return rows.map(({ provides, version }) => version === null ? { name: provides } : { name: provides, version })
+    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`, [names, distribution.codename])
+  return rows.map(({ provides, version, arch }) => ({ name: provides, ...version === null ? {} : { version }, arch: nativeOf(distribution, arch) }))
 }
 
 function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<Format, 'satisfies'>): boolean {
@@ -30,11 +30,11 @@ export function dependenciesStep(db: Queryable): Step {
       const { about, identity } = await subject.inspected(signal)
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
       if (names.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
-      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides]
-      const { format, distribution: { codename } } = subject
+      const { format, distribution } = subject
+      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides].map(one => ({ arch: nativeOf(distribution, identity.arch), ...one }))
       const others = names.filter(name => !own.some(offer => offer.name === name))
-      const files = await listFileOffers(db, { format: format.id, fileOf: format.fileOf, codename, names: others })
-      const offers = [...own, ...await offered(db, codename, names), ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides }))]
+      const files = await listFileOffers(db, { format: format.id, fileOf: format.fileOf, codename: distribution.codename, names: others })
+      const offers = [...own, ...await offered(db, distribution, names), ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides }))]
       const missing = about.depends.filter(need => !isMet(need, offers, subject.format)).map(printAlternatives)
       if (missing.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'Everything it needs is served here.' }
       return {

@@ -175,6 +175,14 @@ describe('dependencies and install', () => {
       install_blocked: false })
   })
 
+  test('a package meets needs for its own architecture, and one for all those for that of the distribution', async () => {
+    await stock.put({ name: 'libfoo', arch: 'amd64', provides: [{ name: 'foo-api' }] })
+    await stock.put({ name: 'libdoc', arch: 'all' })
+    const needs = (arch: string) => ['libfoo', 'foo-api', 'libdoc'].map(name => [{ name, arch }])
+    await stock.put({ name: 'app', depends: [...needs('amd64'), ...needs('i386'), ...needs('any'), ...needs('native')] })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libfoo:i386', 'foo-api:i386', 'libdoc:i386'] })
+  })
+
   test('a need that only a stopped package would meet blocks the installation', async () => {
     await stock.put({ name: 'libfoo', state: 'quarantined' })
     await stock.put({ name: 'app', depends: [[{ name: 'libfoo' }]] })

@@ -1,5 +1,6 @@
 import { listFileOffers } from '../../catalog/file-offers.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/search.ts'
+import { getDistribution, nativeOf } from '../../core/distributions.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
 import { printAlternatives, type Alternatives } from '../../core/relation.ts'
@@ -28,8 +29,8 @@ export interface Dependencies {
 }
 
 function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Format, 'satisfies'>): Dependency {
-  const fits = offers.filter(({ provides: name, provided_version: version }) =>
-    need.some(relation => relation.name === name && format.satisfies(version === null ? { name } : { name, version }, relation)))
+  const fits = offers.filter(({ provides: name, provided_version: version, provided_arch: arch }) =>
+    need.some(relation => relation.name === name && format.satisfies({ name, ...version === null ? {} : { version }, arch }, relation)))
   const best = fits.find(offer => isServed(offer.state)) ?? fits[0]
   const status = best === undefined ? 'missing' : isServed(best.state) ? 'satisfied' : 'blocked'
   return { need: printAlternatives(need), status, by: best === undefined ? null : { name: best.name, version: best.version, status: best.state } }
@@ -47,8 +48,12 @@ export async function resolveDependencies(
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
+  const distribution = getDistribution(ref.codename)
+  const [native = ''] = distribution.archs
   const files = await listFileOffers(db, { format: ref.format, fileOf: format.fileOf, codename: ref.codename, names })
-  const offers = [...await listOffers(db, { format: ref.format, codename: ref.codename, names }), ...files.map(file => ({ ...file, provided_version: null }))]
+  const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))
+  const offers = [...await listOffers(db, { format: ref.format, codename: ref.codename, names }), ...ofFiles]
+    .map(offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }))
   // what a package offers itself is there as soon as the package is
   const seen = offers.map(offer => offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer)
   const dependencies = about.depends.map(need => answer(need, seen, format))

@@ -7,6 +7,8 @@ import type { Queryable } from '../../db/db.ts'
 export interface Offer {
   readonly provides: string
   readonly provided_version: string | null
+  /** Of the package that offers it. */
+  readonly provided_arch: string
   readonly name: string
   readonly version: string
   readonly state: State
@@ -16,7 +18,7 @@ export interface Offer {
 export function listOffers(db: Queryable, { format, codename,
   names }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] }): Promise<Offer[]> {
   return db.query<Offer>(`
-    select o.provides, o.version as provided_version, p.name, p.version, p.state
+    select o.provides, o.version as provided_version, p.arch as provided_arch, p.name, p.version, p.state
     from package_offer o join package p on p.id = o.package_id
     where o.provides = any($1::text[]) and p.codename = $2 and p.format = $3
     order by p.sort_key desc, p.id`, [names, codename, format])

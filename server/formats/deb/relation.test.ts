@@ -44,7 +44,7 @@ describe('what satisfies a need', () => {
     ['a (<< 1.0-1)', a1, false], ['a (<< 1.0-1.1)', a1, true], ['a (<= 1.0-1)', a1, true], ['a (<< 1:0)', a1, true], ['a (>= 1.0-1~bpo1)', a1, true],
     ['a', virtual, true], ['a (>= 0)', virtual, false], ['a (<< 9)', virtual, false], ['a (= 2)', versioned, true], ['a (>= 3)', versioned, false],
     ['a:any', amd64, true], ['a:amd64', amd64, true], ['a:i386', amd64, false], ['a:amd64', all, true], ['a:amd64 (>= 2)', amd64, false],
-      ['a:any', a1, true], ['a:i386', a1, true],
+      ['a:any', a1, true], ['a:i386', a1, true], ['a:native', amd64, true], ['a:all', amd64, true],
   ])('%s by %j: %s', (text, have, expected) => {
     const need = parseRelations(text, 'Depends')[0]?.[0] ?? { name: '' }
     expect(satisfies(have ?? { name: '' }, need)).toBe(expected)

@@ -66,7 +66,7 @@ test('wrong types, deep nesting and what is from the future are read as far as t
     { name: 'dir/', body: '', stored: true }, ...wrong.map((one, n) => ({ name: `dir/${n}.json`, body: JSON.stringify(one) })), { name: 'deep.json', body: `{"id":"DEBIAN-CVE-2026-10060","affected":[],"database_specific":${deep}}` },
     { name: 'cut.json', body: '{"id":"DEBIAN-CVE-2026-10061","affected":[' }, { name: 'future.json', body: future }, { name: 'windows.json', body: `\ufeff${JSON.stringify(debian(51, 'windows'), undefined, 2).replaceAll('\n', '\r\n')}` },
   ])
-  expect((await load(['all.zip', zip])).sources).toMatchObject([{ records: 8, skipped: { malformed: 1 } }])
+  expect((await load(['all.zip', zip])).sources).toMatchObject([{ name: 'osv/Debian', records: 8, skipped: { malformed: 1, no_package: 4 } }])
   expect([await ids('debian-12', 'future', '1'), await ids('debian-12', 'windows', '1'), await ids('debian-12', 'w4', '1')]).toEqual([['CVE-2026-10050'], ['CVE-2026-10051'], ['CVE-2026-10004']])
 })
 test('a byte order mark in front of a feed is none of its content', async () => {
@@ -99,4 +99,18 @@ test('a dump of another ecosystem that is older brings no older telling of what 
   const { sources } = await load(['osv/npm/all.zip', osvZip([shared('10', ''), osvRecord('GHSA-dddd-eeee-ffff', [['npm', 'c', '2.0.0']], { modified: '2026-05-10T00:00:00Z' })]), true])
   expect(sources.map(({ name }) => name)).toEqual(['osv/npm'])
   expect([await both('1.0.0'), await both('2.0.0'), await ids('npm', 'c', '1.0.0')]).toEqual([[1, 1, 1], [0, 0, 0], ['GHSA-dddd-eeee-ffff']])
+})
+
+test('a zip of several ecosystems is not lost when the dump of one of them comes', async () => {
+  const alma = osvRecord('ALSA-2026:1', [['AlmaLinux:9', 'd', '2-1']], { modified: '2026-05-10T00:00:00Z', related: ['CVE-2026-10003'] })
+  const { sources } = await load(['osv-records.zip', osvZip([debian(1, 'a'), shared('10', '2.0.0'), alma, debian(2, 'b')]), true])
+  expect(sources.map(({ name, records, as_of }) => [name, records, as_of.slice(0, 10)])).toEqual([['osv/Debian', 2, '2026-05-31'], ['osv/npm', 1, '2026-05-10'], ['osv/AlmaLinux', 1, '2026-05-10']])
+  await load(['osv/Debian/all.zip', osvZip([debian(3, 'a')]), true])
+  expect([await ids('debian-12', 'a', '1'), await ids('debian-12', 'b', '1'), await both('1.0.0'), await ids('almalinux-9', 'd', '1-1')]).toEqual([['CVE-2026-10003'], [], [1, 1, 1], ['CVE-2026-10003']])
+})
+test('a zip of one ecosystem that stands alone is all there is of it, as its dump is', async () => {
+  await load(['osv/npm/all.zip', osvZip([shared('10', '2.0.0'), osvRecord('GHSA-dddd-eeee-ffff', [['npm', 'c', '2.0.0']])]), true])
+  const inTwo = osvRecord('GHSA-gggg-hhhh-iiii', [['PyPI', 'z', '1'], ['npm', 'z', '1.0.0']], { modified: '2026-05-10T00:00:00Z' })
+  expect((await load(['all.zip', osvZip([shared('10', '2.0.0'), inTwo]), true])).sources.map(({ name, records }) => [name, records])).toEqual([['osv/npm', 2]])
+  expect([await both('1.0.0'), await ids('npm', 'c', '1.0.0'), await ids('pypi', 'z', '0.1')]).toEqual([[1, 1, 1], [], ['GHSA-gggg-hhhh-iiii']])
 })

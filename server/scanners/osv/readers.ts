@@ -107,10 +107,18 @@ function ecosystemNamed(name: string | undefined): Ecosystem | undefined {
   return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true ? name : undefined
 }
 
-interface Note { readonly name: string; readonly kind: SourceFacts['kind']; readonly file: ImportFile & { readonly sha256: string }; readonly as_of: string; readonly records: number }
+interface Note { readonly name: string; readonly kind: SourceFacts['kind']; readonly file: ImportFile & { readonly sha256: string }; readonly as_of: string; readonly records: number; readonly taken?: Taken }
 
-function note(run: Run, { name, kind, file, as_of, records }: Note): void {
-  const { rows, skipped } = run.tables.taken()
+type Taken = Pick<Loaded, 'rows' | 'skipped'>
+
+function sum(a: Taken, b: Taken): Taken {
+  const skipped: Record<string, number> = { ...a.skipped }
+  for (const [why, count] of Object.entries(b.skipped)) skipped[why] = (skipped[why] ?? 0) + count
+  return { rows: a.rows + b.rows, skipped }
+}
+
+function note(run: Run, { name, kind, file, as_of, records, taken = run.tables.taken() }: Note): void {
+  const { rows, skipped } = taken
   const known = run.loaded.get(name)
   const asOf = clamp(file.as_of ?? as_of, run.job.now) || run.job.now
   if (known === undefined) {
@@ -119,31 +127,39 @@ function note(run: Run, { name, kind, file, as_of, records }: Note): void {
   }
   known.as_of = later(known.as_of, asOf)
   known.records = kind === 'kev' || kind === 'epss' ? records : known.records + records
-  known.rows += rows
-  const sum: Record<string, number> = { ...known.skipped }
-  for (const [why, count] of Object.entries(skipped)) sum[why] = (sum[why] ?? 0) + count
-  known.skipped = sum
+  Object.assign(known, sum(known, taken))
   known.files.push(file.sha256)
 }
 
 /** A file with its digest, recognised. */
 export type HashedFile = ImportFile & { readonly sha256: string; readonly is: Recognised }
 
-/** OSV: `osv/<Name>/all.zip` says its name; a zip that stands alone is called after the first record's ecosystem. */
+/** What a file of OSV records brought for one source. */
+interface OsvPart { records: number; newest: string; taken: Taken }
+
+/**
+ * OSV: `osv/<Name>/all.zip` says its name. In a zip that stands alone a record is called after its own ecosystem: there may be
+ * several in it, and of none of them it is all there is.
+ */
 async function readOsv(run: Run, file: HashedFile): Promise<void> {
   const { orders, tables } = run
-  let name = /(?:^|\/)osv\/([^/]+)\/all\.zip$/i.exec(file.label)?.[1]
-  let newest = ''
-  let records = 0
+  const said = /(?:^|\/)osv\/([^/]+)\/all\.zip$/i.exec(file.label)?.[1]
+  const parts = new Map<string, OsvPart>()
+  let name = said
   const take = (value: unknown): void => {
-    name ??= firstEcosystem(value)
+    const own = said === undefined ? ecosystemsIn(value) : []
+    // a record of several stays with those that it lies among
+    if (name === undefined || (own.length > 0 && !own.includes(name))) name = own[0] ?? name
     const source = `osv/${name ?? 'mixed'}`
     const read = readOsvRecord(value, { source, orders, sink: tables })
     if (read === undefined) return
-    records++
+    const part = parts.get(source) ?? { records: 0, newest: '', taken: { rows: 0, skipped: {} } }
+    parts.set(source, part)
+    part.records++
+    part.taken = sum(part.taken, tables.taken())
     const { id, modified = '' } = read
     // a day that has not come says nothing of how old the others are
-    if (modified > newest && modified <= run.job.now) newest = modified
+    if (modified > part.newest && modified <= run.job.now) part.newest = modified
     if (modified >= (run.ids.get(id)?.modified ?? '')) run.ids.set(id, { modified, source })
   }
   if (file.is.kind === 'osv-record') take(await readJson(file.path, file.is))
@@ -160,14 +176,24 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
       }
     })
   }
-  if (records === 0) malformed(`${quote(file.label)} holds no OSV record`)
-  note(run, { name: `osv/${name ?? 'mixed'}`, kind: 'osv', file, as_of: newest, records })
+  const last = [...parts.values()].at(-1) ?? malformed(`${quote(file.label)} holds no OSV record`)
+  last.taken = sum(last.taken, tables.taken())
+  const nameless = parts.get('osv/mixed')
+  if (nameless !== undefined && nameless !== last) {
+    // what stood in front and names no ecosystem is counted with the others
+    last.records += nameless.records
+    last.taken = sum(last.taken, nameless.taken)
+    parts.delete('osv/mixed')
+  }
+  const whole = file.whole === true && parts.size === 1
+  for (const [source, { records, newest, taken }] of parts) note(run, { name: source, kind: 'osv', file: { ...file, whole }, as_of: newest, records, taken })
 }
 
-function firstEcosystem(value: unknown): string | undefined {
+/** The families that a record names: `Debian` of `Debian:12`. */
+function ecosystemsIn(value: unknown): string[] {
   const affected = (value as { affected?: unknown } | null)?.affected
-  const first = Array.isArray(affected) ? (affected as readonly { package?: { ecosystem?: unknown } }[])[0]?.package?.ecosystem : undefined
-  return typeof first === 'string' ? first.split(':', 1)[0]?.replace(/[^A-Za-z0-9. -]/g, '') : undefined
+  const names = (Array.isArray(affected) ? affected as readonly ({ package?: { ecosystem?: unknown } | null } | null)[] : []).map(one => one?.package?.ecosystem)
+  return names.filter(name => typeof name === 'string').map(name => name.replace(/:.*/s, '').replace(/[^A-Za-z0-9. -]/g, ''))
 }
 
 async function readAlpine(run: Run, file: HashedFile): Promise<void> {

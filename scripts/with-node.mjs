@@ -7,6 +7,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NEEDED = 24
+// where programs are looked for by a machine that says nothing, as a unit or a cron line may start us
+const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }
 
 /** The path of a Node that is new enough, or null. */
@@ -71,7 +73,7 @@ export function runNode(args, env = process.env, stdio = 'inherit') {
     return Promise.resolve(1)
   }
   const [command, ...rest] = endWithParent([node, ...args])
-  const child = spawn(command, rest, { stdio, env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? '') } })
+  const child = spawn(command, rest, { stdio, env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? USUAL_PATH) } })
   const pass = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => [signal, () => child.kill(signal)])
   for (const [signal, listener] of pass) process.on(signal, listener)
   const stopWatching = watchNpm(() => child.kill('SIGTERM'))

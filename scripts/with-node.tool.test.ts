@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -66,4 +66,9 @@ describe.skipIf(process.platform !== 'linux').for(['dash', 'bash'])('a program t
       await started.close()
     }
   })
+})
+
+test('it runs where no PATH is set', () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [LAUNCHER, '-e', 'console.log(process.env.PATH)'], { encoding: 'utf8', env: {} })
+  expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(/^\/.+:\/usr\/local\/bin:\/usr\/bin:\/bin\n$/), ''])
 })

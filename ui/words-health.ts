@@ -25,6 +25,12 @@ function fact(probe: Readonly<Record<string, unknown>>): string {
   return 'Answers'
 }
 
+/** What an operator is to know although no check fails: uploads that are not looked at, a key beside its secrets. Whole sentences. */
+export function warningsOf(report: HealthReport): readonly string[] {
+  const { warnings } = report.checks.info as { readonly warnings?: readonly string[] } // the group is open: each fact has a shape of its own
+  return warnings ?? []
+}
+
 /** The checks of the first two groups, in the report's order. */
 export function worded(report: HealthReport): Check[] {
   return (['critical', 'non_critical'] as const).flatMap(group => Object.entries(report.checks[group]).map(([id, value]): Check => {

@@ -43,6 +43,11 @@ export function day(iso: string, now = new Date()): string {
   return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DAY_YEAR.format(date)
 }
 
+/** `2026-11-21`, the day where the reader is, as a date field wants it. */
+export function localDay(date: Date): string {
+  return `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}`
+}
+
 /** The absolute form that every short time carries along. */
 export function fullTime(iso: string): string {
   return FULL.format(new Date(iso))

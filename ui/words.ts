@@ -81,7 +81,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 
 /** A line of the audit log for people who only want to know what happened: without digests, and without the names that programs use. */
 export function plainly(detail: string): string {
-  const said = detail.replace(/^.*\bSHA-256 [0-9a-f]{64}[^:]*: /, '').replace(/\b(pending_review|upgrade_required|accept_risk)\b|^(approve|exception|reject)(?=:)/g, word => PLAIN[word] ?? word)
+  const said = detail.replace(/^.*\bSHA-256 [0-9a-f]{64}[^:]*: /, '').replace(/^\w+, was (?=[a-z_]+\.)/, 'Was ').replace(/ [a-z_]+ → [a-z_]+\.$/, '')
+    .replace(/\b(pending_review|upgrade_required|accept_risk)\b|^(approve|exception|reject)(?=:| CVE-)/g, word => PLAIN[word] ?? word)
   return said.replace(/^./, first => first.toUpperCase())
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/browser.ts'
+import { settled } from './support/visits.ts'
 
 const SCREENS = [
   '#/dashboard', '#/upload', '#/packages', '#/packages?pick=hello', '#/packages?pick=hello&tab=findings', '#/packages?pick=hello&tab=versions', '#/packages?pick=hello&tab=dependencies',
@@ -42,7 +43,7 @@ describe.skipIf(noBrowser !== undefined)('every screen', () => {
       await page.goto(`${daemon.url}/${screen}`)
       await page.locator('.bar h1, .wstep h1').first().waitFor()
       await page.waitForLoadState('load')
-      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      await settled(page)
       await look(screen)
     }
     await context.close()

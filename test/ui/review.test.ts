@@ -7,7 +7,7 @@ import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.
 import type { FakeAnswers } from '../support/fake-engine-daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { axeProblems, noBrowser, openPage, tooWide } from './support/browser.ts'
-import { PASSWORD, signInAt, visits } from './support/visits.ts'
+import { PASSWORD, settled, signInAt, visits } from './support/visits.ts'
 
 type Known = FakeAnswers['findings'][string][number]
 const HIGH: Known = { id: 'CVE-2026-1001', severity: 'high', fixed_in: '9', epss: 0.62, summary: 'A hole in the first door.' }
@@ -321,7 +321,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     for (const at of ['#/review', open('lambda'), open('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window'), '#/review?q=nothing', '#/vulnerabilities', '#/vulnerabilities?by=package', `#/vulnerabilities?cve=${OTHER.id}`, '#/policy', '#/engines']) {
       await narrow.page.goto(`${daemon.url}/${at}`)
       await narrow.page.locator('.bar h1').waitFor()
-      await narrow.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      await settled(narrow.page)
       found.push(...(await axeProblems(narrow.page)).map(problem => `${at} ${problem}`))
       if (await tooWide(narrow.page) > 0) found.push(`${at} is too wide`)
     }

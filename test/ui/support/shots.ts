@@ -164,7 +164,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'distributions-menu', at: '#/distributions', act: press('More about jammy') },
   { name: 'distributions-client', at: '#/distributions', act: press('Client setup') },
   { name: 'distributions-history', at: '#/distributions', act: more('jammy', 'Publications') },
-  { name: 'distributions-rollback', at: '#/distributions', act: async page => { await more('jammy', 'Publications')(page); await page.getByRole('dialog').getByRole('button', { name: 'Roll back to it' }).first().click() } },
+  { name: 'distributions-rollback', at: '#/distributions', act: async page => { await more('jammy', 'Publications')(page); await page.getByRole('dialog').getByRole('button', { name: /^Roll back to/ }).first().click() } },
   { name: 'distributions-keep', at: '#/distributions', act: async page => { await more('jammy', 'Versions kept')(page); await page.getByLabel('Newest versions of each package').fill('1'); await inDialog(page, 'What would go?'); await page.getByText(/would go/).last().waitFor() } },
   { name: 'distributions-pin', at: '#/distributions', act: async page => { await more('jammy', 'Versions kept')(page); await inDialog(page, 'Pin a version') } },
   { name: 'distributions-copy', at: '#/distributions', act: async page => { await more('jammy', 'Copy packages')(page); await page.getByLabel('Into').selectOption('bookworm'); await page.getByRole('region', { name: 'Differences' }).waitFor() } },

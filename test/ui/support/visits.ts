@@ -42,6 +42,13 @@ export async function signInAt(page: Page, url: string, ...who: readonly [name?:
   await page.locator('.bar h1').waitFor()
 }
 
+/** Waits until the address is drawn and nothing on it is being read any more. */
+export async function settled(page: Page): Promise<void> {
+  // the change of an address is heard a moment after it was made
+  await page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+}
+
 /** No serious axe finding, and nothing is wider than the window. */
 export async function expectFine(page: Page): Promise<void> {
   expect([await axeProblems(page), await tooWide(page)]).toEqual([[], 0])

@@ -27,6 +27,8 @@ function readDate(value: unknown): string | undefined {
 
 const MOST_REFERENCES = 4
 const MOST_SUMMARY = 300
+/** Names of one vulnerability; the most there are in reality are a dozen. */
+const MOST_ALIASES = 100
 
 /** CVSS vectors, and the distribution's own word where it writes it beside them, as Ubuntu does. */
 function readSeverity(list: unknown): { readonly vectors: readonly string[]; readonly word: Severity | undefined } {
@@ -42,7 +44,7 @@ function readSeverity(list: unknown): { readonly vectors: readonly string[]; rea
  */
 function readCves(record: Fields, id: string, isLanguage: boolean): string[] {
   const own = cveOf(id)
-  const aliases = cvesOf(textsOf(record.aliases))
+  const aliases = cvesOf(textsOf(record.aliases).slice(0, MOST_ALIASES))
   if (own !== undefined) return unique([own, ...aliases])
   const named = unique([...aliases, ...cvesOf(textsOf(record.upstream))])
   return named.length > 0 || isLanguage ? named : cvesOf(textsOf(record.related))
@@ -62,7 +64,7 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
   const severity = isLanguage ? (id.startsWith('MAL-') ? 'critical' : vectors.length === 0 ? said : undefined) : word ?? said ?? prefix
   const summary = title === '' && typeof record.details === 'string' ? record.details.trim().split('\n', 1)[0] ?? '' : title
   const references = unique(listOf(record.references).filter(isFields).map(({ url }) => url).filter(url => typeof url === 'string').filter(url => /^https?:\/\/\S{1,500}$/.test(url)))
-  const aliases = isLanguage ? unique(textsOf(record.aliases)) : []
+  const aliases = isLanguage ? unique(textsOf(record.aliases).slice(0, MOST_ALIASES)) : []
   const modified = readDate(record.modified)
   return {
     id, source, cves, rank: PER_CVE.test(id) || isLanguage ? 2 : 1,

@@ -188,14 +188,27 @@ function fixOf(affected: readonly StoredRow[], reading: Reading, orders: Orders)
   return ends.find(to => affected.every(row => orderOf(row).isVersion(to) && !isWithin(to, row.spans, orderOf(row)) && row.versions?.includes(to) !== true))
 }
 
-function findingOf(id: string, affected: readonly StoredRow[], reading: Reading, { orders, classOf }: { readonly orders: Orders; readonly classOf: (id: string) => readonly string[] }): Finding {
+/** The fix of each set of rows, worked out once: hundreds of CVEs of one kernel update share theirs. */
+function fixesOf(rows: readonly StoredRow[], reading: Reading, orders: Orders): (affected: readonly StoredRow[]) => string | undefined {
+  const places = new Map(rows.map((row, at) => [row, at]))
+  const known = new Map<string, string | undefined>()
+  return affected => {
+    const key = affected.map(row => places.get(row)).join()
+    if (!known.has(key)) known.set(key, fixOf(affected, reading, orders))
+    return known.get(key)
+  }
+}
+
+interface Telling { readonly fixFor: (affected: readonly StoredRow[]) => string | undefined; readonly classOf: (id: string) => readonly string[] }
+
+function findingOf(id: string, affected: readonly StoredRow[], reading: Reading, { fixFor, classOf }: Telling): Finding {
   const { query, source } = reading
   const advisories = [...new Set(affected.map(({ advisory }) => advisory))]
   const names = [...new Set(advisories.map(advisory => advisory.id))].filter(name => name !== id && cveOf(name) !== id)
   const aliases = [...new Set(advisories.flatMap(advisory => classOf(advisory.id)))].filter(name => name !== id)
   const references = [...new Set(advisories.flatMap(advisory => advisory.references ?? []))].slice(0, MOST_LISTED)
   const summary = advisories.map(advisory => advisory.summary).find(text => text !== undefined)
-  const fix = fixOf(affected, reading, orders)
+  const fix = fixFor(affected)
   const bySource = affected.every(({ by }) => by === 'source')
   return {
     id, package: query.name, ...severityOf(id, affected), detected_by: [ENGINE],
@@ -221,11 +234,12 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
   for (const one of judged) {
     for (const id of idsOf(one.row.advisory, classOf)) byId.set(id, [...byId.get(id) ?? [], one])
   }
+  const fixFor = fixesOf(speaking, reading, orders)
   const findings: Finding[] = []
   for (const [id, all] of byId) {
     // of language advisories one that says affected is enough: none of them is the distribution's own table
     const affected = (family.kind === 'language' ? all : deciding(all, family)).filter(({ answer }) => answer === 'affected').map(({ row }) => row)
-    if (affected.length > 0) findings.push(findingOf(id, affected, reading, { orders, classOf }))
+    if (affected.length > 0) findings.push(findingOf(id, affected, reading, { fixFor, classOf }))
   }
   return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }
 }

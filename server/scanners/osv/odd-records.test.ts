@@ -114,3 +114,17 @@ test('a zip of one ecosystem that stands alone is all there is of it, as its dum
   expect((await load(['all.zip', osvZip([shared('10', '2.0.0'), inTwo]), true])).sources.map(({ name, records }) => [name, records])).toEqual([['osv/npm', 2]])
   expect([await both('1.0.0'), await ids('npm', 'c', '1.0.0'), await ids('pypi', 'z', '0.1')]).toEqual([[1, 1, 1], [], ['GHSA-gggg-hhhh-iiii']])
 })
+
+test('a record of thousands of names and stretches is matched without working them out again for each', async () => {
+  const events = Array.from({ length: 5_000 }, (_, n) => [{ introduced: `${n}.0` }, { fixed: `${n}.5` }]).flat()
+  const of = (ecosystem: string) => [{ package: { ecosystem, name: 'y' }, ranges: [{ type: 'ECOSYSTEM', events }] }]
+  const cves = Array.from({ length: 5_000 }, (_, n) => `CVE-2026-${10_000 + n}`)
+  const modified = '2026-05-10T00:00:00Z'
+  await load(['all.zip', osvZip([{ id: 'GHSA-aaaa-bbbb-cccc', modified, aliases: cves, affected: of('PyPI') }, { id: 'DSA-1-1', modified, upstream: cves, affected: of('Debian:12') }])])
+  const rows = await (await createDatabase({ security }).open())?.rows('debian-12', ['y']) ?? []
+  let compared = 0
+  const counting = { ...orders, deb: { ...orders.deb, compare: (a: string, b: string) => { compared++; return orders.deb.compare(a, b) } } }
+  const { findings } = matchPackage({ ecosystem: 'debian-12', name: 'y', version: '7.1' }, rows, counting)
+  expect([findings.length, findings[4_999]?.fixed_in, compared < 100_000]).toEqual([5_000, '7.5', true])
+  expect(await ids('pypi', 'y', '7.1')).toHaveLength(100)
+})

@@ -34,7 +34,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'POST /security/packages/{name}/{version}/rescan': MAINTAINERS, 'POST /security/packages/{name}/{version}/quarantine': MAINTAINERS, 'GET /security/report': ANY,
   'POST /security/check-sla': ADMINS, 'GET /security/clamav/status': ANY, 'POST /security/clamav/update': ADMINS, 'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS,
   // SBOM: the endpoint table; the permission summary lets everybody read
-  'GET /sbom/export': AUDITORS, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': AUDITORS,
+  // SBOM: the permission summary lets everybody read it
+  'GET /sbom/export': ANY, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': ANY,
   // Distributions: the permission summary lets maintainers initialise
   'GET /distributions/': ANY, 'GET /distributions/{codename}/packages': ANY, 'POST /distributions/init': MAINTAINERS,
   'POST /distributions/promote': MAINTAINERS, 'POST /distributions/migrate': MAINTAINERS,

@@ -8,14 +8,11 @@ const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Arch = Type.Optional(Type.String({ maxLength: 80 }))
 const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) })
 
-/**
- * Bills of materials. The specification gives two readings for the first two: auditor+ in its endpoint table, any in its
- * permission summary; the endpoint table holds.
- */
+/** Bills of materials, for whoever may read the packages: where the two tables of the specification differ, its permission summary holds. */
 export const sbom = contract({
   'GET /sbom/export': {
     summary: 'Everything that is published, or one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX. Streamed.',
-    access: 'auditor+', edition: 'sbom', query: Type.Object({ format: Written, distribution: Codename }),
+    access: 'any', edition: 'sbom', query: Type.Object({ format: Written, distribution: Codename }),
     reply: 'file', types: ['application/json'], fails: ['unknown_distribution'],
   },
   'GET /sbom/preview': {
@@ -25,7 +22,7 @@ export const sbom = contract({
   },
   'GET /sbom/{name}/{version}': {
     summary: 'One package and what it carries. Where the version exists more than once: the published one, unless `distribution` and `arch` name another.',
-    access: 'auditor+', edition: 'sbom', params: NameVersion, query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
+    access: 'any', edition: 'sbom', params: NameVersion, query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
     reply: 'file', types: ['application/json'], fails: ['package_not_found', 'version_not_found'],
   },
 })

@@ -22,6 +22,8 @@ export interface TarEntry {
   readonly link: string
   /** Present when it was asked for. */
   readonly body?: Buffer
+  /** Its first bytes, where those were asked for. */
+  readonly head?: Buffer
 }
 
 /** Takes a tar apart chunk by chunk and keeps nothing of it but what is asked for. */
@@ -40,6 +42,8 @@ interface TarOptions {
   readonly maxEntries: number
   /** The most bytes to keep of this entry's body, which is refused when longer; undefined: do not keep it. */
   keep?(entry: TarEntry): number | undefined
+  /** How many first bytes to keep of an entry whose body is not kept. */
+  headOf?(entry: TarEntry): number
   /** `absent` for an archive that another one goes on from, so that it must not have an end mark. */
   readonly endMark?: 'required' | 'absent'
   /**
@@ -229,8 +233,8 @@ export function createTarReader(options: TarOptions): TarReader {
   let entries = 0
   let ahead: Ahead = {}
   let headersAhead = 0
-  /** What the body being collected is for. */
-  let collecting: { readonly size: number; done(body: Buffer): TarEntry | undefined } | undefined
+  /** What the body being collected is for; `of` so many bytes that the archive holds of it. */
+  let collecting: { readonly size: number; readonly of: number; done(body: Buffer): TarEntry | undefined } | undefined
 
   const begin = (block: Buffer): TarEntry | undefined => {
     if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
@@ -243,8 +247,9 @@ export function createTarReader(options: TarOptions): TarReader {
       if (dialect === 'gnu' && 'xg'.includes(flag)) malformed(`${what} holds a pax header, which dpkg refuses; GNU tar writes none with --format=gnu`)
       if (flag !== 'g') headersAhead += 1
       if (dialect === 'ustar' && headersAhead > 1) malformed(`${what} holds two headers about one entry, of which its reader takes the last`)
+      const size = extensionSize(block, flag, what)
       collecting = {
-        size: extensionSize(block, flag, what),
+        size, of: size,
         done(body) {
           ahead = { ...ahead, ...readExtension(body, flag, what) }
           return undefined
@@ -258,21 +263,23 @@ export function createTarReader(options: TarOptions): TarReader {
     headersAhead = 0
     const most = options.keep?.(entry)
     if (most === undefined) {
-      skip = Math.ceil(entry.size / BLOCK) * BLOCK
-      return entry
+      const size = Math.min(options.headOf?.(entry) ?? 0, entry.size)
+      if (size === 0) skip = Math.ceil(entry.size / BLOCK) * BLOCK
+      else collecting = { size, of: entry.size, done: body => ({ ...entry, head: Buffer.from(body) }) }
+      return size === 0 ? entry : undefined
     }
     if (entry.size > most) malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
     if (entry.size === 0) return { ...entry, body: Buffer.alloc(0) }
-    collecting = { size: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
+    collecting = { size: entry.size, of: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
     return undefined
   }
 
   /** A header block, or the body that was waited for. */
   const take = (whole: Buffer): TarEntry | undefined => {
     if (collecting !== undefined) {
-      const { size, done } = collecting
+      const { size, of, done } = collecting
       collecting = undefined
-      skip = (BLOCK - size % BLOCK) % BLOCK
+      skip = Math.ceil(of / BLOCK) * BLOCK - size
       return done(whole)
     }
     if (!isZero(whole)) return begin(whole)

@@ -1,14 +1,14 @@
 import { createCpioReader } from '../lib/cpio.ts'
 import { Malformed } from '../lib/limited.ts'
 import { createTarReader } from '../lib/tar.ts'
-import { HIDDEN, HIDDEN_NAME, kindOf } from './archive-kinds.ts'
+import { isHidden, kindOf } from './archive-kinds.ts'
 
 /** A file of an archive; its path is empty where the stream itself is the file. */
 export interface File { readonly path: string; readonly body: Buffer }
 /** Takes an archive apart while it is read: files come out as they are whole. */
 export interface FileReader { push(chunk: Buffer): readonly File[]; end(): readonly File[] }
 
-/** One file at a time is held while it is looked at; larger ones are told where their name says that they are such archives. */
+/** One file at a time is held while it is looked at; larger ones are told where their name or their first bytes say that clamd opens none of them. */
 export const HELD_BYTES = 16 * 1024 * 1024
 const LEAST_BYTES = 16
 const HEAD_BYTES = 512
@@ -17,33 +17,41 @@ const MAX_ENTRIES = 300_000
 function tarFiles(where: string, tooLarge: (path: string) => void): FileReader {
   const reader = createTarReader({
     what: where, maxEntries: MAX_ENTRIES,
-    keep: ({ type, name, size }) => {
-      if (type !== 'file' || size < LEAST_BYTES) return undefined
-      if (size > HELD_BYTES && HIDDEN_NAME.test(name)) tooLarge(name)
-      return size > HELD_BYTES ? undefined : size
-    },
+    keep: ({ type, size }) => type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? size : undefined,
+    headOf: ({ type, size }) => type === 'file' && size > HELD_BYTES ? HEAD_BYTES : 0,
   })
-  return { push: chunk => reader.push(chunk).flatMap(({ name, body }) => body === undefined ? [] : [{ path: name, body }]), end: () => [] }
+  return {
+    push: chunk => reader.push(chunk).flatMap(({ name, body, head }) => {
+      if (head !== undefined && isHidden(name, head)) tooLarge(name)
+      return body === undefined ? [] : [{ path: name, body }]
+    }),
+    end: () => [],
+  }
 }
 
 function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader {
   const reader = createCpioReader({ what: where, maxEntries: MAX_ENTRIES })
-  let current: { readonly path: string; readonly size: number; readonly held: Buffer[] } | undefined
+  let current: { readonly path: string; readonly size: number; readonly held: Buffer[]; bytes: number } | undefined
   const done = (): File[] => {
     const file = current
     current = undefined
-    return file === undefined || file.held.length === 0 ? [] : [{ path: file.path, body: Buffer.concat(file.held) }]
+    if (file === undefined || file.size < LEAST_BYTES) return []
+    const body = Buffer.concat(file.held)
+    if (file.size <= HELD_BYTES) return [{ path: file.path, body }]
+    if (isHidden(file.path, body)) tooLarge(file.path)
+    return []
   }
   return {
     push: chunk => reader.push(chunk).flatMap(part => {
       if ('bytes' in part) {
-        current?.held.push(Buffer.from(part.bytes))
+        if (current === undefined || (current.size > HELD_BYTES && current.bytes >= HEAD_BYTES)) return []
+        current.bytes += part.bytes.length
+        current.held.push(Buffer.from(part.bytes))
         return []
       }
       const files = done()
       const { name, type, size } = part
-      if (type === 'file' && size > HELD_BYTES && HIDDEN_NAME.test(name)) tooLarge(name)
-      current = type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? { path: name, size, held: [] } : undefined
+      current = type === 'file' ? { path: name, size, held: [], bytes: 0 } : undefined
       return files
     }),
     end: done,
@@ -88,7 +96,7 @@ export function createFiles(where: string, tooLarge: (path: string) => void): Fi
     if (head.toString('latin1', 257, 262) === 'ustar') return tarFiles(where, tooLarge)
     if (head.toString('latin1', 0, 5) === '07070') return cpioFiles(where, tooLarge)
     const kind = kindOf(head)
-    return kind === undefined ? none : wholeFile(() => { if (HIDDEN.has(kind)) tooLarge('') })
+    return kind === undefined ? none : wholeFile(() => { if (isHidden('', head)) tooLarge('') })
   }
   const begin = (): readonly File[] => {
     reader = choose()

@@ -4,13 +4,22 @@ export type Kind = 'zstd' | 'lzma' | 'ar' | 'lead' | 'gzip' | 'xz' | 'bzip2' | '
 /** Those that clamd does not open. */
 export const HIDDEN: ReadonlySet<Kind> = new Set(['zstd', 'lzma', 'ar', 'lead'])
 /** Names of files that clamd does not open. */
-export const HIDDEN_NAME = /\.(?:zst|zstd|tzst|lzma|tlz|u?deb|ipk|rpm)$/i
+const HIDDEN_NAME = /\.(?:zst|zstd|tzst|lzma|tlz|u?deb|ipk|rpm)$/i
 /** Names of files that may be archives, or hold some. */
 export const ARCHIVE_NAME = /\.(?:zst|zstd|tzst|lzma|tlz|u?deb|ipk|rpm|ar|a|tar|t?gz|t?xz|t?bz2|zip|jar|war|ear|whl|apk|gem|bin)$/i
 
 const MAGICS: readonly (readonly [Kind, string])[] = [
   ['zstd', '28b52ffd'], ['ar', '213c617263683e0a'], ['lead', 'edabeedb'], ['gzip', '1f8b08'], ['xz', 'fd377a585a00'], ['bzip2', '425a68'], ['zip', '504b0304'],
 ]
+
+/**
+ * Whether clamd opens nothing of a file, by its name and first bytes, where it is too large to be taken apart here. A large ar that is
+ * no package is a library of objects, which clamd looks at as it is.
+ */
+export function isHidden(name: string, head: Buffer): boolean {
+  const kind = kindOf(head)
+  return HIDDEN_NAME.test(name) || (kind === 'ar' ? head.toString('latin1', 8, 21) === 'debian-binary' : kind !== undefined && HIDDEN.has(kind))
+}
 
 /** What a file is, by its first bytes; undefined for what is no archive. */
 export function kindOf(bytes: Buffer): Kind | undefined {

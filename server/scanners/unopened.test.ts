@@ -2,6 +2,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { tar } from '../../test/support/packages.ts'
 import { buildZip } from '../../test/support/zip.ts'
+import { createCpioWriter } from '../lib/cpio.ts'
 import { createUnopened } from './unopened.ts'
 
 const MIB = 1024 * 1024
@@ -39,6 +40,23 @@ test('a large archive that is packed once more is told, whatever its name', asyn
   const inside = Buffer.concat([hidden, Buffer.alloc(17 * MIB)])
   expect(await lookInto([{ name: 'x.dat', body: gzipSync(inside) }])).toEqual({ out: [], told: ['data.tar!/x.dat: it is larger than 16 MiB, and clamd does not open it'] })
   expect(await lookInto([{ name: 'x.dat', body: gzipSync(Buffer.concat([gzipSync('x'), Buffer.alloc(17 * MIB)])) }])).toEqual({ out: [], told: [] })
+})
+
+test('a large archive is told by its first bytes, too; a large library of objects is none', async () => {
+  const large = (head: Buffer | string): Buffer => Buffer.concat([Buffer.from(head), Buffer.alloc(17 * MIB)])
+  const files = [
+    { name: 'a.dat', body: large(hidden) }, { name: 'b.dat', body: large('!<arch>\ndebian-binary   ') }, { name: 'c.dat', body: large('!<arch>\n/               ') },
+    { name: 'd.dat', body: large('text') }, { name: 'e.dat', body: hidden },
+  ]
+  const told = ['a.dat', 'b.dat'].map(name => `${name}: it is larger than 16 MiB, and clamd does not open it`)
+  expect(await lookInto(files)).toEqual({ out: ['data.tar!/e.dat'], told: told.map(line => `data.tar!/${line}`) })
+  expect(await lookInto([{ name: 'x.zip', body: buildZip(files) }])).toEqual({ out: [], told: told.map(line => `data.tar!/x.zip!/${line}`) })
+
+  const writer = createCpioWriter()
+  const cpio = files.flatMap(({ name, body }) => [...writer.write({ name, mode: 0o100644, size: body.length, type: 'file' }), ...writer.write({ bytes: body })])
+  expect(await lookInto([{ name: 'x.zst', body: zstdCompressSync(Buffer.concat([...cpio, writer.end()])) }])).toEqual({
+    out: ['data.tar!/x.zst', 'data.tar!/x.zst!/e.dat'], told: told.map(line => `data.tar!/x.zst!/${line}`),
+  })
 })
 
 test('a large archive in a zip that clamd does not open is told, as it is in a tar', async () => {

@@ -3,7 +3,7 @@ import { createCpioWriter } from '../lib/cpio.ts'
 import { unpack, type Compression } from '../lib/decompress.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
 import { createFiles, HELD_BYTES, type File } from './archive-files.ts'
-import { ARCHIVE_NAME, HIDDEN, HIDDEN_NAME, kindOf } from './archive-kinds.ts'
+import { ARCHIVE_NAME, HIDDEN, isHidden, kindOf } from './archive-kinds.ts'
 
 /**
  * clamd answers OK to what it does not open: zstd, lzma, ar (so .deb) and .rpm. They are looked for in the files of a package, and in
@@ -66,7 +66,7 @@ function rpmPayload(body: Buffer): number | undefined {
 }
 
 /**
- * Files of a zip whose names say that they may be archives, unpacked one by one; one that is too large for that, and that clamd does
+ * Files of a zip whose names say that they may be archives, unpacked one by one; any that is too large for that, and that clamd does
  * not open either, without its body. What is encrypted or damaged is clamd's to tell.
  */
 async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; readonly body: Buffer | undefined }> {
@@ -75,10 +75,14 @@ async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; 
     for await (const entry of zip.eachEntry()) {
       const { fileName: path } = entry
       const isLarge = entry.uncompressedSize > HELD_BYTES
-      if (!(isLarge ? HIDDEN_NAME : ARCHIVE_NAME).test(path) || entry.isEncrypted()) continue
+      if (entry.isEncrypted() || !(isLarge || ARCHIVE_NAME.test(path))) continue
       const chunks: Buffer[] = []
-      if (!isLarge) for await (const chunk of await zip.openReadStreamPromise(entry)) chunks.push(chunk as Buffer)
-      yield { path, body: isLarge ? undefined : Buffer.concat(chunks) }
+      for await (const chunk of await zip.openReadStreamPromise(entry)) {
+        chunks.push(chunk as Buffer)
+        if (isLarge) break
+      }
+      const body = Buffer.concat(chunks)
+      if (!isLarge || isHidden(path, body)) yield { path, body: isLarge ? undefined : body }
     }
   } catch { /* clamd was given the zip as it is, and says what it thinks of it */ }
 }

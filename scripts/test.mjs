@@ -53,6 +53,8 @@ async function runVitest(args, folder, env) {
   return { tests, failed }
 }
 
+const nameOf = ({ file, name }) => file === undefined ? name : `${file} > ${name}`
+
 const chosenBy = tests => [...new Set(tests.map(({ project }) => project))].flatMap(project => ['--project', project])
 
 /**
@@ -68,10 +70,8 @@ async function runTests(title, args, folder, env = {}) {
   console.log(`\n=== ${title}: once more, alone: ${files.join(', ')}`)
   const second = await runVitest([...chosenBy(again), '--no-file-parallelism', ...files], folder, env)
   const isAgain = test => files.includes(test.file) && again.some(({ project }) => project === test.project)
-  return { title, tests: [...tests.filter(test => !isAgain(test)), ...second.tests], failed: second.failed, once: second.failed.length === 0 ? failed : [] }
+  return { title, tests: [...tests.filter(test => !isAgain(test)), ...second.tests], failed: second.failed, once: failed.filter(test => !second.failed.some(other => nameOf(other) === nameOf(test))) }
 }
-
-const nameOf = ({ file, name }) => file === undefined ? name : `${file} > ${name}`
 
 /** Last, so that whoever sees only the end of the log sees it. */
 function tellFailed(runs) {

@@ -83,7 +83,7 @@ export function catchProblems(log: Log) {
       if (problem.status >= 500) log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
       // package managers know only Basic: a tree has said so by now
-      if (problem.status === 401 && !ctx.response.has('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer')
+      if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
       if (problem.status === 503 && SOON.has(problem.code)) ctx.set('Retry-After', '5')
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))

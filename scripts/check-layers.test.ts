@@ -13,7 +13,9 @@ describe('the direction of imports', () => {
     ['server/features/auth/handlers.ts', 'server/features/auth/store.ts'],
     ['server/http/routes.ts', 'server/core/contract.ts'],
     ['server/main.ts', 'server/compose.ts'],
-  ])('%s may import %s', ([from, to]) => { expect(ok(from, to)).toBe(true) })
+  ])('%s may import %s', ([from, to]) => {
+    expect(ok(from, to)).toBe(true)
+  })
 
   test.for<readonly [string, string]>([
     ['server/core/policy.ts', 'server/db/db.ts'],
@@ -25,7 +27,9 @@ describe('the direction of imports', () => {
     ['server/lib/ar.ts', 'ui/api.ts'],
     ['server/lost/thing.ts', 'server/core/policy.ts'],
     ['ui/api.ts', 'server/api.ts'],
-  ])('%s may not import %s', ([from, to]) => { expect(ok(from, to)).toBe(false) })
+  ])('%s may not import %s', ([from, to]) => {
+    expect(ok(from, to)).toBe(false)
+  })
 
   test('the console names types of the server in one place, and runs nothing of it', () => {
     expect(ok('ui/wire.ts', 'server/catalog/view.ts', true)).toBe(true)
@@ -44,18 +48,25 @@ describe('the direction of imports', () => {
   })
 
   test('imports are read in all their forms', () => {
-    const text = 'import { a } from \'./a.ts\'\nimport type { B } from "../b.ts"\nimport { type C, type D } from \'./c.ts\'\nimport { type E, f } from \'./e.ts\'\nexport { g } from \'./g.ts\'\nimport \'./h.ts\'\nimport x from \'koa\'\nimport {\n  i,\n} from \'./i.ts\'\n'
+    const text =
+      "import { a } from './a.ts'\nimport type { B } from \"../b.ts\"\nimport { type C, type D } from './c.ts'\nimport { type E, f } from './e.ts'\nexport { g } from './g.ts'\nimport './h.ts'\nimport x from 'koa'\nimport {\n  i,\n} from './i.ts'\n"
     expect(readImports('server/x/y.ts', text, '/root')).toEqual([
-      { from: 'server/x/y.ts', to: 'server/x/a.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/b.ts', isType: true },
-      { from: 'server/x/y.ts', to: 'server/x/c.ts', isType: true }, { from: 'server/x/y.ts', to: 'server/x/e.ts', isType: false },
-      { from: 'server/x/y.ts', to: 'server/x/g.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/x/h.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/a.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/b.ts', isType: true },
+      { from: 'server/x/y.ts', to: 'server/x/c.ts', isType: true },
+      { from: 'server/x/y.ts', to: 'server/x/e.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/g.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/h.ts', isType: false },
       { from: 'server/x/y.ts', to: 'server/x/i.ts', isType: false },
     ])
   })
 
   test('imports while running are read too', () => {
-    expect(readImports('server/x/y.ts', 'const a = await import(\'../a.ts\')\ntype B = typeof import("./b.ts")\n', '/root')).toEqual([
-      { from: 'server/x/y.ts', to: 'server/a.ts', isType: false }, { from: 'server/x/y.ts', to: 'server/x/b.ts', isType: true },
+    expect(
+      readImports('server/x/y.ts', 'const a = await import(\'../a.ts\')\ntype B = typeof import("./b.ts")\n', '/root'),
+    ).toEqual([
+      { from: 'server/x/y.ts', to: 'server/a.ts', isType: false },
+      { from: 'server/x/y.ts', to: 'server/x/b.ts', isType: true },
     ])
   })
 
@@ -69,12 +80,18 @@ describe('the direction of imports', () => {
   test('a tree with an upward import is refused with the way out', async () => {
     const root = await mkdtemp(join(tmpdir(), 'layers-'))
     try {
-      for (const [path, text] of [['server/core/a.ts', 'import { b } from \'../db/b.ts\'\n'], ['server/db/b.ts', 'export const b = 1\n'], ['ui/App.svelte', '<script>\n  import { b } from \'../server/db/b.ts\'\n</script>\n']] as const) {
+      for (const [path, text] of [
+        ['server/core/a.ts', "import { b } from '../db/b.ts'\n"],
+        ['server/db/b.ts', 'export const b = 1\n'],
+        ['ui/App.svelte', "<script>\n  import { b } from '../server/db/b.ts'\n</script>\n"],
+      ] as const) {
         await mkdir(dirname(join(root, path)), { recursive: true })
         await writeFile(join(root, path), text)
       }
       expect(checkLayers(root)).toEqual([
-        expect.stringMatching(/^server\/core\/a\.ts \(floor 0\) imports server\/db\/b\.ts \(floor 1\).*Move what both need down to core or lib/),
+        expect.stringMatching(
+          /^server\/core\/a\.ts \(floor 0\) imports server\/db\/b\.ts \(floor 1\).*Move what both need down to core or lib/,
+        ),
         expect.stringMatching(/^ui\/App\.svelte imports server\/db\/b\.ts.*types only/),
       ])
     } finally {

@@ -13,32 +13,68 @@ const RANKS: readonly (readonly string[])[] = [
   ['compose.ts', 'env.ts', 'main.ts', 'cli', 'compose'],
 ]
 /** Same floor, and allowed: the catalogue is the one door, and what goes through it may know it. */
-const NEIGHBOURS = new Set(['pipeline -> catalog', 'publish -> catalog', 'jobs -> catalog', 'jobs -> publish', 'jobs -> pipeline', 'http -> api.ts'])
+const NEIGHBOURS = new Set([
+  'pipeline -> catalog',
+  'publish -> catalog',
+  'jobs -> catalog',
+  'jobs -> publish',
+  'jobs -> pipeline',
+  'http -> api.ts',
+])
 /** Types that may be looked at from below: an interface stands where it is implemented. */
-const TYPES_FROM_BELOW = new Set(['formats/format.ts', 'scanners/scanner.ts', 'signing/signer.ts', 'settings/schema.ts', 'env.ts'])
-/** Where the console may name types of the server: the file that gathers what goes over the wire. Nothing that runs comes over. */
+const TYPES_FROM_BELOW = new Set([
+  'formats/format.ts',
+  'scanners/scanner.ts',
+  'signing/signer.ts',
+  'settings/schema.ts',
+  'env.ts',
+])
+/**
+ * Where the console may name types of the server: the file that gathers what goes over the wire. Nothing that runs
+ * comes over.
+ */
 const MAY_SEE_SERVER = new Set(['ui/wire.ts', 'ui/api.ts'])
 
 /** One import of a source file: where it goes and whether only types come over. */
-export interface Import { readonly from: string; readonly to: string; readonly isType: boolean }
+export interface Import {
+  readonly from: string
+  readonly to: string
+  readonly isType: boolean
+}
 
 // import('./a.ts') while running; typeof import('./a.ts') is a type
 const LATE_IMPORT = /(\btypeof\s+)?\bimport\(\s*['"](\.{1,2}\/[^'"]+)['"]/g
 const IMPORT = /^\s*(?:import|export)\s+(type\s+)?([^'"`;]*?\bfrom\s*)?['"](\.{1,2}\/[^'"]+)['"]/gm
 
-/** All relative imports of one file's text; `import { type A, type B }` counts as types only. Comments that look like imports at a line's start count too. */
+/**
+ * All relative imports of one file's text; `import { type A, type B }` counts as types only. Comments that look like
+ * imports at a line's start count too.
+ */
 export function readImports(from: string, text: string, root: string): Import[] {
   const resolved = (target: string): string => relative(root, resolve(root, dirname(from), target))
-  const late = [...text.matchAll(LATE_IMPORT)].map(([, type, target = '']) => ({ from, to: resolved(target), isType: type !== undefined }))
+  const late = [...text.matchAll(LATE_IMPORT)].map(([, type, target = '']) => ({
+    from,
+    to: resolved(target),
+    isType: type !== undefined,
+  }))
   const early = [...text.matchAll(IMPORT)].map(([, type, clause = '', target = '']) => {
-    const names = /\{([^}]*)\}/.exec(clause)?.[1]?.split(',').map(name => name.trim()).filter(name => name !== '') ?? []
-    const isType = type !== undefined || (names.length > 0 && /^\s*\{/.test(clause) && names.every(name => name.startsWith('type ')))
+    const names =
+      /\{([^}]*)\}/
+        .exec(clause)?.[1]
+        ?.split(',')
+        .map(name => name.trim())
+        .filter(name => name !== '') ?? []
+    const isType =
+      type !== undefined || (names.length > 0 && /^\s*\{/.test(clause) && names.every(name => name.startsWith('type ')))
     return { from, to: resolved(target), isType }
   })
   return [...early, ...late]
 }
 
-interface Place { readonly rank: number; readonly unit: string }
+interface Place {
+  readonly rank: number
+  readonly unit: string
+}
 
 /** The floor of a file below `server/`, and the folder (or feature) it belongs to. */
 function placeOf(path: string): Place | undefined {
@@ -56,9 +92,11 @@ export function judge({ from, to, isType }: Import): string | undefined {
       : `${from} imports ${to}, so that code would be in the console's bundle. Import types only, through ui/wire.ts.`
   }
   if (!from.startsWith('server/')) return undefined
-  if (!to.startsWith('server/')) return `${from} imports ${to}, which is outside server/. What the server needs lives in server/.`
+  if (!to.startsWith('server/'))
+    return `${from} imports ${to}, which is outside server/. What the server needs lives in server/.`
   const [here, there] = [placeOf(from), placeOf(to)]
-  if (here === undefined) return `${from} is on no floor. Put it into one of the folders of RANKS in scripts/check-layers.ts, or give its folder a rank there.`
+  if (here === undefined)
+    return `${from} is on no floor. Put it into one of the folders of RANKS in scripts/check-layers.ts, or give its folder a rank there.`
   if (there === undefined || here.unit === there.unit || there.rank < here.rank) return undefined
   if (isType && TYPES_FROM_BELOW.has(to.replace(/^server\//, ''))) return undefined
   if (there.rank > here.rank) {
@@ -66,14 +104,15 @@ export function judge({ from, to, isType }: Import): string | undefined {
   }
   // types of a neighbour are how parameters are typed; features do not even know each other's
   if (isType && here.rank < 4) return undefined
-  if (here.rank === 0 || NEIGHBOURS.has(`${here.unit} -> ${there.unit}`) || here.rank === RANKS.length - 1) return undefined
+  if (here.rank === 0 || NEIGHBOURS.has(`${here.unit} -> ${there.unit}`) || here.rank === RANKS.length - 1)
+    return undefined
   return `${from} imports ${to} beside it. ${here.unit} and ${there.unit} talk through a value, or through a verb one floor down: move the noun lower.`
 }
 
 /** Every circle of imports, each once, as `a -> b -> a`; one of types runs, but nobody can read either file first. */
 export function findCycles(imports: readonly Import[]): string[] {
   const edges = new Map<string, string[]>()
-  for (const { from, to } of imports) edges.set(from, [...edges.get(from) ?? [], to])
+  for (const { from, to } of imports) edges.set(from, [...(edges.get(from) ?? []), to])
   const done = new Set<string>()
   const cycles = new Set<string>()
   const walk = (file: string, path: readonly string[]): void => {
@@ -92,16 +131,23 @@ export function findCycles(imports: readonly Import[]): string[] {
 
 function listSources(root: string, folder: string): string[] {
   if (!existsSync(join(root, folder))) return []
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .map(name => join(folder, name))
-    // tests may look wherever they need to
-    .filter(path => /\.(ts|svelte)$/.test(path) && !/\.test\.ts$|contract-suite\.ts$|^ui\/dist\//.test(path))
+  return (
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .map(name => join(folder, name))
+      // tests may look wherever they need to
+      .filter(path => /\.(ts|svelte)$/.test(path) && !/\.test\.ts$|contract-suite\.ts$|^ui\/dist\//.test(path))
+  )
 }
 
 /** Everything that is wrong with the imports below `root`, one sentence each. */
 export function checkLayers(root: string): string[] {
-  const imports = ['server', 'ui', 'electron'].flatMap(folder => listSources(root, folder)).flatMap(path => readImports(path, readFileSync(join(root, path), 'utf8'), root))
-  return [...imports.map(judge).filter(problem => problem !== undefined), ...findCycles(imports).map(cycle => `A circle of imports: ${cycle}. Move what they share down.`)]
+  const imports = ['server', 'ui', 'electron']
+    .flatMap(folder => listSources(root, folder))
+    .flatMap(path => readImports(path, readFileSync(join(root, path), 'utf8'), root))
+  return [
+    ...imports.map(judge).filter(problem => problem !== undefined),
+    ...findCycles(imports).map(cycle => `A circle of imports: ${cycle}. Move what they share down.`),
+  ]
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

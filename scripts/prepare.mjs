@@ -1,4 +1,5 @@
-// What a fresh clone needs before it can run: packages and the console's build. Plain JavaScript for Node 20, no dependencies.
+// What a fresh clone needs before it can run: packages and the console's build. Plain JavaScript for Node 20, no
+// dependencies.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -16,8 +17,8 @@ function readLock(path) {
 }
 
 /**
- * True when node_modules is what package-lock.json says, compared with npm's own note of what it installed. Packages for
- * other platforms may be missing.
+ * True when node_modules is what package-lock.json says, compared with npm's own note of what it installed. Packages
+ * for other platforms may be missing.
  */
 export function isInstalled(root = ROOT) {
   const wanted = readLock(join(root, 'package-lock.json'))
@@ -35,25 +36,41 @@ const toStderr = ['ignore', 2, 2]
 
 /** npm's own script, so that it can be run by another Node than the one it came with. */
 function npmScript() {
-  const known = [process.env.npm_execpath, join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), join(dirname(process.execPath), 'node_modules', 'npm', 'bin', 'npm-cli.js')]
+  const known = [
+    process.env.npm_execpath,
+    join(dirname(process.execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
+    join(dirname(process.execPath), 'node_modules', 'npm', 'bin', 'npm-cli.js'),
+  ]
   return known.find(path => path !== undefined && /\.[cm]?js$/.test(path) && existsSync(path))
 }
 
 function npmCi(node) {
   const script = npmScript()
   const [command, args] = script === undefined ? ['npm', []] : [node, [script]]
-  return spawnSync(command, [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: ROOT, stdio: toStderr, shell: process.platform === 'win32' && command === 'npm', env: { ...process.env, PATH: dirname(node) + delimiter + (process.env.PATH ?? '') },
-  }).status === 0
+  return (
+    spawnSync(
+      command,
+      [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
+      {
+        cwd: ROOT,
+        stdio: toStderr,
+        shell: process.platform === 'win32' && command === 'npm',
+        env: { ...process.env, PATH: dirname(node) + delimiter + (process.env.PATH ?? '') },
+      },
+    ).status === 0
+  )
 }
 
 /**
- * True when the runtime is there and loads the native parts. npm run by an older Node leaves out packages that say they need a
- * newer one, although it is the newer one that will run them.
+ * True when the runtime is there and loads the native parts. npm run by an older Node leaves out packages that say they
+ * need a newer one, although it is the newer one that will run them.
  */
 function nativesLoad() {
   const node = findNode()
-  return node !== null && spawnSync(node, ['-e', `require('@napi-rs/lzma'); require('bcrypt')`], { cwd: ROOT, stdio: 'ignore' }).status === 0
+  return (
+    node !== null &&
+    spawnSync(node, ['-e', `require('@napi-rs/lzma'); require('bcrypt')`], { cwd: ROOT, stdio: 'ignore' }).status === 0
+  )
 }
 
 function installUnder(node) {
@@ -61,37 +78,52 @@ function installUnder(node) {
   return npmCi(node)
 }
 
-/** Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether it is good now */
+/**
+ * Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether
+ * it is good now
+ */
 export function installIfNeeded() {
   if (isInstalled() && nativesLoad()) return true
   console.error('Installing packages (npm ci) ...')
   // first whatever npm there is, which brings the runtime; then, where that was needed, npm again under that runtime
-  const hasRuntime = isInstalled() && findNode() !== null || npmCi(process.execPath)
+  const hasRuntime = (isInstalled() && findNode() !== null) || npmCi(process.execPath)
   const done = hasRuntime && (nativesLoad() || installUnder(findNode() ?? process.execPath)) && nativesLoad()
   if (done) return true
-  console.error('npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.')
+  console.error(
+    'npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.',
+  )
   return false
 }
 
 function newest(folder) {
-  return Math.max(0, ...readdirSync(folder, { withFileTypes: true }).map(entry => {
-    if (entry.name === 'dist' || entry.name === 'node_modules') return 0
-    const path = join(folder, entry.name)
-    return entry.isDirectory() ? newest(path) : statSync(path).mtimeMs
-  }))
+  return Math.max(
+    0,
+    ...readdirSync(folder, { withFileTypes: true }).map(entry => {
+      if (entry.name === 'dist' || entry.name === 'node_modules') return 0
+      const path = join(folder, entry.name)
+      return entry.isDirectory() ? newest(path) : statSync(path).mtimeMs
+    }),
+  )
 }
 
 /** True when the console's build is there and no source of it is newer. */
 export function isUiBuilt(root = ROOT) {
   const built = statSync(join(root, 'ui', 'dist', 'index.html'), { throwIfNoEntry: false })
-  return built !== undefined && built.mtimeMs >= Math.max(newest(join(root, 'ui')), statSync(join(root, 'package-lock.json')).mtimeMs)
+  return (
+    built !== undefined &&
+    built.mtimeMs >= Math.max(newest(join(root, 'ui')), statSync(join(root, 'package-lock.json')).mtimeMs)
+  )
 }
 
 /** Builds the console where that is missing or old. @returns whether it is good now */
 export async function buildUiIfNeeded() {
   if (isUiBuilt()) return true
   console.error('Building the console ...')
-  const code = await runNode([join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--logLevel', 'warn'], process.env, toStderr)
+  const code = await runNode(
+    [join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js'), 'build', join(ROOT, 'ui'), '--logLevel', 'warn'],
+    process.env,
+    toStderr,
+  )
   if (code !== 0) console.error('The console did not build; what went wrong stands above.')
   return code === 0
 }

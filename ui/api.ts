@@ -1,10 +1,17 @@
 import type { Reply, Wire } from './wire.ts'
 
 /** What a call needs: path parameters, query and body, each only where the route has one. */
-type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & { readonly signal?: AbortSignal; readonly headers?: Readonly<Record<string, string>> }
+type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & {
+  readonly signal?: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** One field that the server refused, from the list of a 422. `path` is dotted, from the top of the body. */
-export interface FieldProblem { readonly field: string; readonly path: string; readonly message: string }
+export interface FieldProblem {
+  readonly field: string
+  readonly path: string
+  readonly message: string
+}
 
 /** A refusal of the server, or no answer at all (`status` 0). `message` is the sentence to show. */
 export class ApiProblem extends Error {
@@ -16,7 +23,15 @@ export class ApiProblem extends Error {
   /** Seconds, from a 429. */
   readonly retryAfter: number | undefined
 
-  constructor(said: { status: number; code: string; message: string; facts?: Readonly<Record<string, unknown>>; fields?: readonly FieldProblem[]; requestId?: string | undefined; retryAfter?: number | undefined }) {
+  constructor(said: {
+    status: number
+    code: string
+    message: string
+    facts?: Readonly<Record<string, unknown>>
+    fields?: readonly FieldProblem[]
+    requestId?: string | undefined
+    retryAfter?: number | undefined
+  }) {
     super(said.message)
     this.name = 'ApiProblem'
     this.status = said.status
@@ -29,7 +44,10 @@ export class ApiProblem extends Error {
 }
 
 /** How the session lends its credential, and hears that it is no longer taken. */
-interface Lender { readonly token: () => string | undefined; readonly refused: (token: string) => void }
+interface Lender {
+  readonly token: () => string | undefined
+  readonly refused: (token: string) => void
+}
 let lender: Lender = { token: () => undefined, refused: () => {} }
 
 export function lendCredential(to: Lender): void {
@@ -43,40 +61,67 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Reads an error body of any of the contract's shapes. */
-export function problemFrom(status: number, body: unknown, headers: { readonly get: (name: string) => string | null }): ApiProblem {
+export function problemFrom(
+  status: number,
+  body: unknown,
+  headers: { readonly get: (name: string) => string | null },
+): ApiProblem {
   const top = isRecord(body) ? body : {}
   const detail = top.detail
   const inner = isRecord(detail) ? detail : {}
   const fields = Array.isArray(detail)
     ? detail.filter(isRecord).map(one => {
-      const loc = Array.isArray(one.loc) ? one.loc.map(String) : []
-      return { field: loc.at(-1) ?? '', path: loc.slice(1).join('.'), message: String(one.msg ?? '') }
-    })
+        const loc = Array.isArray(one.loc) ? one.loc.map(String) : []
+        return { field: loc.at(-1) ?? '', path: loc.slice(1).join('.'), message: String(one.msg ?? '') }
+      })
     : []
   const isShape = top.code === undefined || top.code === 'bad_shape' // every other 422 is a whole sentence already
-  const message = typeof detail === 'string' ? detail
-    : typeof inner.message === 'string' ? inner.message
-      : fields.length > 0 ? fields.map(({ field, message: said }) => isShape && field !== '' ? `${field}: ${said}` : said).join('. ')
-        : `The server answered ${status}.`
+  const message =
+    typeof detail === 'string'
+      ? detail
+      : typeof inner.message === 'string'
+        ? inner.message
+        : fields.length > 0
+          ? fields.map(({ field, message: said }) => (isShape && field !== '' ? `${field}: ${said}` : said)).join('. ')
+          : `The server answered ${status}.`
   const wait = Number(headers.get('retry-after') ?? inner.retry_after ?? NaN)
   return new ApiProblem({
-    status, message, fields,
+    status,
+    message,
+    fields,
     code: String(top.code ?? inner.error ?? status),
     facts: { ...inner, ...(isRecord(top.facts) ? top.facts : {}) },
-    requestId: (typeof top.request_id === 'string' ? top.request_id : undefined) ?? headers.get('x-request-id') ?? undefined,
+    requestId:
+      (typeof top.request_id === 'string' ? top.request_id : undefined) ?? headers.get('x-request-id') ?? undefined,
     retryAfter: Number.isFinite(wait) ? Math.max(1, wait) : undefined,
   })
 }
 
 /** The address of a route key with its parameters and query filled in. */
-export function addressOf(key: string, params: Readonly<Record<string, string>> = {}, query: Readonly<Record<string, unknown>> = {}): string {
-  const path = key.slice(key.indexOf(' ') + 1).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
-  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== '').map(([name, value]) => [name, String(value)]))
+export function addressOf(
+  key: string,
+  params: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, unknown>> = {},
+): string {
+  const path = key
+    .slice(key.indexOf(' ') + 1)
+    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams(
+    Object.entries(query)
+      .filter(([, value]) => value !== undefined && value !== '')
+      .map(([name, value]) => [name, String(value)]),
+  )
   const root = /^\/(health|metrics)/.test(path) ? '' : '/api/v1'
   return `${root}${path}${search.size > 0 ? `?${search}` : ''}`
 }
 
-interface Plain { readonly params?: Readonly<Record<string, string>>; readonly query?: Readonly<Record<string, unknown>>; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal }
+interface Plain {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
 
 /** Headers every request carries. Public so that uploads, which need progress, can send the same. */
 export function credentialHeaders(): Record<string, string> {
@@ -98,8 +143,12 @@ async function send(key: string, ask: Plain): Promise<Response> {
   let response: Response
   try {
     response = await fetch(addressOf(key, ask.params, ask.query), {
-      method: key.slice(0, key.indexOf(' ')), headers, cache: 'no-store', credentials: WITH_COOKIE.has(key) ? 'same-origin' : 'omit',
-      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }), ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+      method: key.slice(0, key.indexOf(' ')),
+      headers,
+      cache: 'no-store',
+      credentials: WITH_COOKIE.has(key) ? 'same-origin' : 'omit',
+      ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+      ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     })
   } catch (error) {
     if (ask.signal?.aborted) throw error
@@ -109,17 +158,25 @@ async function send(key: string, ask: Plain): Promise<Response> {
   if (response.status === 401) tellRefused(headers)
   const text = await response.text()
   let body: unknown
-  try { body = JSON.parse(text) } catch { body = undefined } // a proxy's page is no answer of ours
+  try {
+    body = JSON.parse(text)
+  } catch {
+    body = undefined
+  } // a proxy's page is no answer of ours
   // the health report of a sick server is an answer, not a refusal
-  if (response.status === 503 && key === 'GET /health' && isRecord(body) && 'checks' in body) return new Response(text, { status: 200 })
+  if (response.status === 503 && key === 'GET /health' && isRecord(body) && 'checks' in body)
+    return new Response(text, { status: 200 })
   throw problemFrom(response.status, body, response.headers)
 }
 
 /** Calls a route of the contract. @throws ApiProblem */
-export async function call<Key extends keyof Wire>(key: Key, ...[ask]: Record<never, never> extends Ask<Key> ? [Ask<Key>?] : [Ask<Key>]): Promise<Reply<Key>> {
+export async function call<Key extends keyof Wire>(
+  key: Key,
+  ...[ask]: Record<never, never> extends Ask<Key> ? [Ask<Key>?] : [Ask<Key>]
+): Promise<Reply<Key>> {
   const response = await send(key, (ask ?? {}) as Plain) // the row's type holds for callers; below here the shape is all that matters
   if (response.status === 204) return undefined as Reply<Key>
-  return await response.json() as Reply<Key>
+  return (await response.json()) as Reply<Key>
 }
 
 /** Opens an event stream. @throws ApiProblem */
@@ -131,5 +188,7 @@ export async function open(key: 'GET /dashboard/events', ask: Plain): Promise<Re
 
 /** The sentence for anything that was thrown. */
 export function sentence(error: unknown): string {
-  return error instanceof ApiProblem ? error.message : 'The console met an error of its own. Reload the page; if it comes back, tell an admin.'
+  return error instanceof ApiProblem
+    ? error.message
+    : 'The console met an error of its own. Reload the page; if it comes back, tell an admin.'
 }

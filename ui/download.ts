@@ -1,8 +1,14 @@
 import { addressOf, ApiProblem, credentialHeaders, problemFrom, tellRefused } from './api.ts'
 
-/** Routes that answer with a file. A plain link cannot carry the credential, so the console fetches and hands it to the browser. */
+/**
+ * Routes that answer with a file. A plain link cannot carry the credential, so the console fetches and hands it to the
+ * browser.
+ */
 type FileKey = 'GET /security/report' | 'GET /sbom/export' | 'GET /sbom/{name}/{version}'
-interface Ask { readonly params?: Readonly<Record<string, string>>; readonly query?: Readonly<Record<string, unknown>> }
+interface Ask {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+}
 
 function nameFrom(header: string | null, otherwise: string): string {
   return /filename="?([^";]+)"?/.exec(header ?? '')?.[1] ?? otherwise
@@ -17,12 +23,20 @@ export async function download(key: FileKey, ask: Ask, otherwise: string): Promi
     response = await fetch(addressOf(key, ask.params, ask.query), { headers, cache: 'no-store', credentials: 'omit' })
     body = await response.blob()
   } catch {
-    throw new ApiProblem({ status: 0, code: 'no_answer', message: 'The connection ended before the file was whole. Try again.' })
+    throw new ApiProblem({
+      status: 0,
+      code: 'no_answer',
+      message: 'The connection ended before the file was whole. Try again.',
+    })
   }
   if (!response.ok) {
     if (response.status === 401) tellRefused(headers)
     let said: unknown
-    try { said = JSON.parse(await body.text()) } catch { said = undefined } // a proxy's page is no answer of ours
+    try {
+      said = JSON.parse(await body.text())
+    } catch {
+      said = undefined
+    } // a proxy's page is no answer of ours
     throw problemFrom(response.status, said, response.headers)
   }
   const name = nameFrom(response.headers.get('content-disposition'), otherwise)

@@ -1,9 +1,15 @@
 import { currentSession } from './session.svelte.ts'
 
-/** Settings that were changed and not saved, by dotted key. They outlive the screen, and are seen by nobody but who typed them. */
+/**
+ * Settings that were changed and not saved, by dotted key. They outlive the screen, and are seen by nobody but who
+ * typed them.
+ */
 export type Changes = Readonly<Record<string, unknown>>
 
-let draft = $state.raw<{ readonly owner: string | undefined; readonly changes: Changes }>({ owner: undefined, changes: {} })
+let draft = $state.raw<{ readonly owner: string | undefined; readonly changes: Changes }>({
+  owner: undefined,
+  changes: {},
+})
 
 export function currentDraft(): Changes {
   const { owner, changes } = draft

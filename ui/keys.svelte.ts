@@ -33,7 +33,11 @@ let single = $state(read())
 let after: { readonly key: 'g'; readonly at: number } | undefined
 
 function read(): boolean {
-  try { return localStorage.getItem(KEY) !== 'off' } catch { return true }
+  try {
+    return localStorage.getItem(KEY) !== 'off'
+  } catch {
+    return true
+  }
 }
 
 /** Single letters can be switched off: people who speak to their computer type them by accident (WCAG 2.1.4). */
@@ -43,13 +47,19 @@ export function singleKeys(): boolean {
 
 export function setSingleKeys(on: boolean): void {
   single = on
-  try { localStorage.setItem(KEY, on ? 'on' : 'off') } catch { /* lasts as long as the page */ }
+  try {
+    localStorage.setItem(KEY, on ? 'on' : 'off')
+  } catch {
+    /* lasts as long as the page */
+  }
 }
 
 /** Registers a screen's keys; call the result when it leaves. */
 export function useKeys(keys: ScreenKeys): () => void {
   screenKeys = keys
-  return () => { if (screenKeys === keys) screenKeys = {} }
+  return () => {
+    if (screenKeys === keys) screenKeys = {}
+  }
 }
 
 /** What the help lists for the screen that is shown. */
@@ -58,12 +68,22 @@ export function moreKeys(): readonly { readonly key: string; readonly word: stri
 }
 
 function inField(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null
+  return (
+    target instanceof Element &&
+    target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null
+  )
 }
 
 /** The one key handler of the window. */
 export function onKey(event: KeyboardEvent, openHelp: () => void): void {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog') !== null) return // a dialog is shown while it is there; Esc may close one for a moment
+  if (
+    event.defaultPrevented ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    document.querySelector('dialog') !== null
+  )
+    return // a dialog is shown while it is there; Esc may close one for a moment
   if (event.key === 'Escape' && !inField(event.target)) return screenKeys.close?.()
   if (inField(event.target) || !single) return
   const key = event.key.toLowerCase()
@@ -83,7 +103,8 @@ export function onKey(event: KeyboardEvent, openHelp: () => void): void {
   else if (key === 'k') screenKeys.previous?.()
   else if (screenKeys.more?.[key] !== undefined) {
     // Enter on a link or a button is theirs
-    if (key === 'enter' && event.target instanceof Element && event.target.closest('a, button, summary') !== null) return
+    if (key === 'enter' && event.target instanceof Element && event.target.closest('a, button, summary') !== null)
+      return
     event.preventDefault()
     screenKeys.more[key]?.act()
   } else if (event.key === '/') {

@@ -27,7 +27,9 @@ export function liveState(): Live {
 /** Calls back on every event, and with undefined when a lost connection is back and anything may have happened. */
 export function onLive(listener: (event: LiveEvent | undefined) => void): () => void {
   listeners.add(listener)
-  return () => { listeners.delete(listener) }
+  return () => {
+    listeners.delete(listener)
+  }
 }
 
 export function tryNow(): void {
@@ -46,7 +48,10 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
   let watchdog = setTimeout(end, SILENCE_MS)
   let seen = lastId
   try {
-    const body = await open('GET /dashboard/events', { signal: attempt.signal, ...(lastId === '' ? {} : { headers: { 'last-event-id': lastId } }) })
+    const body = await open('GET /dashboard/events', {
+      signal: attempt.signal,
+      ...(lastId === '' ? {} : { headers: { 'last-event-id': lastId } }),
+    })
     for await (const { id, event, data } of readEvents(body, () => {
       clearTimeout(watchdog)
       watchdog = setTimeout(end, SILENCE_MS)
@@ -57,7 +62,9 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
         tell(JSON.parse(data) as LiveEvent) // our own server's shape
       }
     }
-  } catch { /* however it ended, the next attempt follows; a 401 ends the session, and that stops us */ } finally {
+  } catch {
+    /* however it ended, the next attempt follows; a 401 ends the session, and that stops us */
+  } finally {
     clearTimeout(watchdog)
     signal.removeEventListener('abort', end)
   }
@@ -79,7 +86,10 @@ async function run(signal: AbortSignal): Promise<void> {
     live = { state: 'offline', since: live.since ?? new Date(), retryAt: new Date(Date.now() + seconds * 1000) }
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, seconds * 1000)
-      wakeUp = () => { clearTimeout(timer); resolve() }
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
       signal.addEventListener('abort', wakeUp, { once: true })
     })
     wakeUp = undefined

@@ -10,11 +10,14 @@ export interface Resource<T> {
 }
 
 /**
- * Reads now, again whenever something that `read` looks at synchronously changes, after signing in again, and on live events where
- * `follow` says so. What failed is read again when a lost connection is back.
+ * Reads now, again whenever something that `read` looks at synchronously changes, after signing in again, and on live
+ * events where `follow` says so. What failed is read again when a lost connection is back.
  * A newer read ends an older one. Call it while a component is set up.
  */
-export function resource<T>(read: (signal: AbortSignal) => Promise<T>, follow: 'live' | 'alone' = 'alone'): Resource<T> {
+export function resource<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  follow: 'live' | 'alone' = 'alone',
+): Resource<T> {
   let value = $state.raw<T | undefined>()
   let problem = $state.raw<unknown>()
   let loading = $state(true)
@@ -47,15 +50,28 @@ export function resource<T>(read: (signal: AbortSignal) => Promise<T>, follow: '
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = onLive(event => {
       const isBack = event === undefined
-      if (follow === 'live' || (isBack && problem !== undefined)) timer ??= setTimeout(() => { timer = undefined; void load() }, 400)
+      if (follow === 'live' || (isBack && problem !== undefined))
+        timer ??= setTimeout(() => {
+          timer = undefined
+          void load()
+        }, 400)
     })
-    return () => { clearTimeout(timer); stop() }
+    return () => {
+      clearTimeout(timer)
+      stop()
+    }
   })
 
   return {
-    get value() { return value },
-    get problem() { return problem },
-    get loading() { return loading },
+    get value() {
+      return value
+    },
+    get problem() {
+      return problem
+    },
+    get loading() {
+      return loading
+    },
     reload: load,
   }
 }

@@ -5,15 +5,23 @@ import type { Me, Reply, Role } from './wire.ts'
 const KEY = 'gatehouse.token'
 /** A token is renewed when this much of its life is left, while the tab is open. */
 const RENEW_BEFORE_MS = 10 * 60_000
-/** Who has not touched this tab for so long is taken to be away, and the session of someone who is away is not prolonged. */
+/**
+ * Who has not touched this tab for so long is taken to be away, and the session of someone who is away is not
+ * prolonged.
+ */
 const AWAY_MS = 30 * 60_000
 /** Longer waits overflow a timer. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1
 
 interface Session {
-  /** Undefined while nobody is signed in; after a session ended in the middle of work, still the one whose work it is. */
+  /**
+   * Undefined while nobody is signed in; after a session ended in the middle of work, still the one whose work it is.
+   */
   readonly me: Me | undefined
-  /** `starting`: a kept token is being checked. `expired`: there was a session a moment ago. `unreachable`: nobody knows yet. */
+  /**
+   * `starting`: a kept token is being checked. `expired`: there was a session a moment ago. `unreachable`: nobody knows
+   * yet.
+   */
   readonly state: 'starting' | 'out' | 'expired' | 'unreachable' | 'in'
   /** Who was signed in before the session expired, for the login form. */
   readonly lastName: string
@@ -25,19 +33,30 @@ export type Step =
   | { readonly kind: 'code'; readonly token: string; readonly until: Date }
   | { readonly kind: 'enroll'; readonly token: string; readonly until: Date }
 /** A finished login that has not been taken up yet. */
-export interface Access { readonly access_token: string }
+export interface Access {
+  readonly access_token: string
+}
 
 let session = $state.raw<Session>({ me: undefined, state: 'starting', lastName: '' })
 let entered = $state(0)
 let token: string | undefined
 let renewal: ReturnType<typeof setTimeout> | undefined
 let lastInput = Date.now()
-for (const type of ['pointerdown', 'keydown']) globalThis.addEventListener?.(type, () => { lastInput = Date.now() }, { passive: true })
+for (const type of ['pointerdown', 'keydown'])
+  globalThis.addEventListener?.(
+    type,
+    () => {
+      lastInput = Date.now()
+    },
+    { passive: true },
+  )
 
 /** When a token ends, as it says itself; nothing is trusted to this, it only times the renewal. */
 function endOf(jwt: string): number | undefined {
   try {
-    const { exp } = JSON.parse(atob((jwt.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))) as { exp?: unknown }
+    const { exp } = JSON.parse(atob((jwt.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))) as {
+      exp?: unknown
+    }
     return typeof exp === 'number' ? exp * 1000 : undefined
   } catch {
     return undefined
@@ -45,27 +64,38 @@ function endOf(jwt: string): number | undefined {
 }
 
 function keep(value: string | undefined): void {
-  const before = token === undefined ? 0 : endOf(token) ?? 0
+  const before = token === undefined ? 0 : (endOf(token) ?? 0)
   token = value
   clearTimeout(renewal)
   try {
     if (value === undefined) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, value)
-  } catch { /* storage may be forbidden; the session then lives in memory alone */ }
+  } catch {
+    /* storage may be forbidden; the session then lives in memory alone */
+  }
   const end = value === undefined ? undefined : endOf(value)
   // a renewal that brings no more time is the last one: the server ends a session some hours after its login
   if (end === undefined || end - before < 60_000) return
-  renewal = setTimeout(() => { void renew() }, Math.min(Math.max(end - Date.now() - RENEW_BEFORE_MS, 30_000), LONGEST_WAIT_MS))
+  renewal = setTimeout(
+    () => {
+      void renew()
+    },
+    Math.min(Math.max(end - Date.now() - RENEW_BEFORE_MS, 30_000), LONGEST_WAIT_MS),
+  )
 }
 
 async function renew(): Promise<void> {
   if (Date.now() - lastInput > AWAY_MS) {
-    renewal = setTimeout(() => { void renew() }, 60_000)
+    renewal = setTimeout(() => {
+      void renew()
+    }, 60_000)
     return
   }
   try {
     keep((await call('POST /auth/refresh')).access_token)
-  } catch { /* a 401 has ended the session already; without an answer the token goes on until its end */ }
+  } catch {
+    /* a 401 has ended the session already; without an answer the token goes on until its end */
+  }
 }
 
 lendCredential({
@@ -81,7 +111,10 @@ export function currentSession(): Session {
   return session
 }
 
-/** How often somebody signed in since the page was loaded. Whoever reads it hears of the next time: what was refused meanwhile is asked again. */
+/**
+ * How often somebody signed in since the page was loaded. Whoever reads it hears of the next time: what was refused
+ * meanwhile is asked again.
+ */
 export function signIns(): number {
   return entered
 }
@@ -93,7 +126,11 @@ async function enter(): Promise<void> {
 
 /** Takes up a kept token, if there is one. */
 export async function resume(): Promise<void> {
-  try { keep(sessionStorage.getItem(KEY) ?? undefined) } catch { token = undefined }
+  try {
+    keep(sessionStorage.getItem(KEY) ?? undefined)
+  } catch {
+    token = undefined
+  }
   if (token === undefined) {
     session = { ...session, state: 'out' }
     return
@@ -132,13 +169,17 @@ export async function arrive(code: string): Promise<Step> {
 }
 
 /** The second step, with six digits or a recovery code. @throws ApiProblem */
-export async function answerChallenge(challenge: string, answer: { readonly totp_code: string } | { readonly recovery_code: string }): Promise<Step> {
+export async function answerChallenge(
+  challenge: string,
+  answer: { readonly totp_code: string } | { readonly recovery_code: string },
+): Promise<Step> {
   return takeUp(await call('POST /auth/mfa/authenticate', { body: { mfa_token: challenge, ...answer } }))
 }
 
 /** Ends the session here and, where it answers, on the server: a copied token is then worth nothing. */
 export function signOut(): void {
-  if (token !== undefined) void call('POST /auth/logout').catch(() => {}) // it ends by itself otherwise; nobody waits for that
+  // it ends by itself otherwise; nobody waits for that
+  if (token !== undefined) void call('POST /auth/logout').catch(() => {})
   keep(undefined)
   session = { me: undefined, state: 'out', lastName: '' }
 }

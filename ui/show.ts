@@ -1,4 +1,7 @@
-/** How numbers, sizes and times are written. English, whatever the browser speaks, because the sentences around them are. */
+/**
+ * How numbers, sizes and times are written. English, whatever the browser speaks, because the sentences around them
+ * are.
+ */
 const NUMBER = new Intl.NumberFormat('en-US')
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
@@ -65,5 +68,5 @@ export function fingerprint(hex: string): string {
 /** Two letters for the round mark beside a name. */
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/).filter(Boolean)
-  return ((words[0]?.[0] ?? '?') + (words.length > 1 ? words.at(-1)?.[0] ?? '' : words[0]?.[1] ?? '')).toUpperCase()
+  return ((words[0]?.[0] ?? '?') + (words.length > 1 ? (words.at(-1)?.[0] ?? '') : (words[0]?.[1] ?? ''))).toUpperCase()
 }

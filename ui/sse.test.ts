@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createEventReader, readEvents } from './sse.ts'
 
-const STREAM = 'event: hello\ndata: {"at":1}\n\n: heartbeat\n\nid: a-1\nevent: package.state\ndata: {"x":\ndata: 2}\r\n\r\ndata:no space\n\nid: a-2\n\n'
+const STREAM =
+  'event: hello\ndata: {"at":1}\n\n: heartbeat\n\nid: a-1\nevent: package.state\ndata: {"x":\ndata: 2}\r\n\r\ndata:no space\n\nid: a-2\n\n'
 const EVENTS = [
   { id: '', event: 'hello', data: '{"at":1}' },
   { id: 'a-1', event: 'package.state', data: '{"x":\n2}' },
@@ -17,7 +18,10 @@ describe('the event reader', () => {
     for (let size = 1; size < 20; size++) {
       const read = createEventReader()
       const pieces = STREAM.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
-      expect(pieces.flatMap(piece => read(piece)), `pieces of ${size}`).toEqual(EVENTS)
+      expect(
+        pieces.flatMap(piece => read(piece)),
+        `pieces of ${size}`,
+      ).toEqual(EVENTS)
     }
   })
 
@@ -31,10 +35,12 @@ describe('the event reader', () => {
 
 test('a body is read to its end, letters of several bytes included', async () => {
   const bytes = new TextEncoder().encode('data: Zürich\n\ndata: ✓\n\n')
-  const body = new ReadableStream<Uint8Array>({ start: controller => {
-    for (const byte of bytes) controller.enqueue(new Uint8Array([byte]))
-    controller.close()
-  } })
+  const body = new ReadableStream<Uint8Array>({
+    start: controller => {
+      for (const byte of bytes) controller.enqueue(new Uint8Array([byte]))
+      controller.close()
+    },
+  })
   const seen: string[] = []
   for await (const { data } of readEvents(body)) seen.push(data)
   expect(seen).toEqual(['Zürich', '✓'])

@@ -1,5 +1,9 @@
 /** One Server-Sent Event as it came over the wire; `data` is still text. */
-export interface WireEvent { readonly id: string; readonly event: string; readonly data: string }
+export interface WireEvent {
+  readonly id: string
+  readonly event: string
+  readonly data: string
+}
 
 /**
  * Reads Server-Sent Events from pieces of text, cut anywhere.
@@ -37,8 +41,13 @@ export function createEventReader(): (piece: string) => WireEvent[] {
   }
 }
 
-/** The events of a response body, until it ends. Throws what the network throws. `onBytes` is called for heartbeats too. */
-export async function* readEvents(body: ReadableStream<Uint8Array>, onBytes: () => void = () => {}): AsyncGenerator<WireEvent> {
+/**
+ * The events of a response body, until it ends. Throws what the network throws. `onBytes` is called for heartbeats too.
+ */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  onBytes: () => void = () => {},
+): AsyncGenerator<WireEvent> {
   const read = createEventReader()
   const reader = body.pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>).getReader()
   try {

@@ -36,10 +36,16 @@ export function createTask(onproblem: (problem: unknown) => void = () => {}): Ta
     }
   }
   return {
-    get busy() { return busy },
-    get problem() { return problem },
-    during: word => busy === word ? word : undefined,
+    get busy() {
+      return busy
+    },
+    get problem() {
+      return problem
+    },
+    during: word => (busy === word ? word : undefined),
     run,
-    clear: () => { problem = undefined },
+    clear: () => {
+      problem = undefined
+    },
   }
 }

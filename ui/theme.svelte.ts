@@ -26,5 +26,9 @@ export function currentTheme(): Theme {
 export function setTheme(next: Theme): void {
   theme = next
   apply()
-  try { localStorage.setItem(KEY, next) } catch { /* storage may be forbidden; the choice then lasts as long as the page */ }
+  try {
+    localStorage.setItem(KEY, next)
+  } catch {
+    /* storage may be forbidden; the choice then lasts as long as the page */
+  }
 }

@@ -1,4 +1,9 @@
-export interface Toast { readonly id: number; readonly tone: 'good' | 'bad' | 'info'; readonly title: string; readonly text: string }
+export interface Toast {
+  readonly id: number
+  readonly tone: 'good' | 'bad' | 'info'
+  readonly title: string
+  readonly text: string
+}
 
 const STAYS_MS = 6000
 let toasts = $state.raw<readonly Toast[]>([])

@@ -1,4 +1,6 @@
-/** What goes over the wire, route by route: the server's own rows. Types only: nothing of the server is in the bundle. */
+/**
+ * What goes over the wire, route by route: the server's own rows. Types only: nothing of the server is in the bundle.
+ */
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Api } from '../server/api.ts'
 
@@ -19,13 +21,20 @@ export type { LiveEvent } from '../server/record/events.ts'
 export type { State } from '../server/core/manifest.ts'
 
 type PathParams<Key> = Key extends `${string}{${infer Name}}${infer Rest}` ? Name | PathParams<Rest> : never
-type ParamsOf<Key> = [PathParams<Key>] extends [never] ? unknown : { readonly params: { readonly [Name in PathParams<Key>]: string } }
+type ParamsOf<Key> = [PathParams<Key>] extends [never]
+  ? unknown
+  : { readonly params: { readonly [Name in PathParams<Key>]: string } }
 type QueryOf<R> = R extends { readonly query: infer Q extends TSchema } ? { readonly query?: Static<Q> } : unknown
 type BodyOf<R> = R extends { readonly body: infer B extends TSchema } ? { readonly body: Static<B> } : unknown
 type ReplyOf<R> = R extends { readonly reply: infer P extends TSchema } ? Static<P> : undefined
 
 /** Every route that answers JSON: what a call gives, and what it gets. */
-export type Wire = { readonly [Key in keyof Api]: { readonly ask: ParamsOf<Key> & QueryOf<Api[Key]> & BodyOf<Api[Key]>; readonly reply: ReplyOf<Api[Key]> } }
+export type Wire = {
+  readonly [Key in keyof Api]: {
+    readonly ask: ParamsOf<Key> & QueryOf<Api[Key]> & BodyOf<Api[Key]>
+    readonly reply: ReplyOf<Api[Key]>
+  }
+}
 export type Reply<Key extends keyof Wire> = Wire[Key]['reply']
 
 export type Me = Reply<'GET /auth/me'>
@@ -47,5 +56,10 @@ export interface ClamavStatus {
   readonly signatures_at: string | null
   readonly signatures_age_hours: number | null
   readonly error?: string
-  readonly databases: readonly { readonly file: string; readonly version: string | null; readonly signatures: number | null; readonly built_at: string }[]
+  readonly databases: readonly {
+    readonly file: string
+    readonly version: string | null
+    readonly signatures: number | null
+    readonly built_at: string
+  }[]
 }

@@ -1,11 +1,27 @@
 import type { HealthReport } from './wire.ts'
 
 /** One check of the health report as a person reads it. */
-export interface Check { readonly id: string; readonly group: 'critical' | 'non_critical'; readonly name: string; readonly ok: boolean; readonly say: string }
+export interface Check {
+  readonly id: string
+  readonly group: 'critical' | 'non_critical'
+  readonly name: string
+  readonly ok: boolean
+  readonly say: string
+}
 
 const NAMES: Readonly<Record<string, string>> = {
-  manifests: 'Manifests', pool: 'Pool', auth_db: 'Accounts database', manifest_db: 'Package database', audit: 'Audit log', clamav: 'Antivirus', reprepro: 'reprepro', gpg: 'Signing key', scheduler: 'Scheduler',
-  alembic: 'Database schema', migrations: 'Database schema', outbox: 'Publication',
+  manifests: 'Manifests',
+  pool: 'Pool',
+  auth_db: 'Accounts database',
+  manifest_db: 'Package database',
+  audit: 'Audit log',
+  clamav: 'Antivirus',
+  reprepro: 'reprepro',
+  gpg: 'Signing key',
+  scheduler: 'Scheduler',
+  alembic: 'Database schema',
+  migrations: 'Database schema',
+  outbox: 'Publication',
 }
 const REMEDIES: Readonly<Record<string, string>> = {
   clamav: 'Until it answers nobody knows whether a package is clean. Start clamd, or set CLAMD_SOCKET or CLAMD_HOST.',
@@ -25,18 +41,29 @@ function fact(probe: Readonly<Record<string, unknown>>): string {
   return 'Answers'
 }
 
-/** What an operator is to know although no check fails: uploads that are not looked at, a key beside its secrets. Whole sentences. */
+/**
+ * What an operator is to know although no check fails: uploads that are not looked at, a key beside its secrets. Whole
+ * sentences.
+ */
 export function warningsOf(report: HealthReport): readonly string[] {
-  const { warnings } = report.checks.info as { readonly warnings?: readonly string[] } // the group is open: each fact has a shape of its own
+  // the group is open: each fact has a shape of its own
+  const { warnings } = report.checks.info as { readonly warnings?: readonly string[] }
   return warnings ?? []
 }
 
 /** The checks of the first two groups, in the report's order. */
 export function worded(report: HealthReport): Check[] {
-  return (['critical', 'non_critical'] as const).flatMap(group => Object.entries(report.checks[group]).map(([id, value]): Check => {
-    const probe = value as unknown as Readonly<Record<string, unknown>> // every probe is an object with `ok` and facts of its own
-    const ok = probe.ok === true
-    const why = id === 'gpg' && /no signing key/.test(String(probe.error)) ? 'There is none yet.' : typeof probe.error === 'string' ? `${probe.error.replace(/\.$/, '')}.` : 'It does not answer.'
-    return { id, group, name: NAMES[id] ?? id, ok, say: ok ? fact(probe) : `${why} ${REMEDIES[id] ?? ''}`.trim() }
-  }))
+  return (['critical', 'non_critical'] as const).flatMap(group =>
+    Object.entries(report.checks[group]).map(([id, value]): Check => {
+      const probe = value as unknown as Readonly<Record<string, unknown>> // every probe is an object with `ok` and facts of its own
+      const ok = probe.ok === true
+      const why =
+        id === 'gpg' && /no signing key/.test(String(probe.error))
+          ? 'There is none yet.'
+          : typeof probe.error === 'string'
+            ? `${probe.error.replace(/\.$/, '')}.`
+            : 'It does not answer.'
+      return { id, group, name: NAMES[id] ?? id, ok, say: ok ? fact(probe) : `${why} ${REMEDIES[id] ?? ''}`.trim() }
+    }),
+  )
 }

@@ -1,12 +1,13 @@
 import type { State } from './wire.ts'
 
 /** The words, icons and colours of the gate, said once for all screens. */
-export const STATES: Readonly<Record<State, { readonly word: string; readonly icon: string; readonly tone: string }>> = {
-  published: { word: 'Published', icon: 'published', tone: 'published' },
-  pending_review: { word: 'In review', icon: 'review', tone: 'review' },
-  quarantined: { word: 'Quarantined', icon: 'quarantined', tone: 'quarantined' },
-  rejected: { word: 'Rejected', icon: 'rejected', tone: 'rejected' },
-}
+export const STATES: Readonly<Record<State, { readonly word: string; readonly icon: string; readonly tone: string }>> =
+  {
+    published: { word: 'Published', icon: 'published', tone: 'published' },
+    pending_review: { word: 'In review', icon: 'review', tone: 'review' },
+    quarantined: { word: 'Quarantined', icon: 'quarantined', tone: 'quarantined' },
+    rejected: { word: 'Rejected', icon: 'rejected', tone: 'rejected' },
+  }
 export const STATE_NAMES = Object.keys(STATES) as readonly State[]
 
 /** The gate: six steps of the server, and the publication that follows. */
@@ -19,17 +20,30 @@ export const STEPS = [
   { id: 'dependencies', word: 'Dependencies', asks: 'Can a client install it?' },
   { id: 'publish', word: 'Publish', asks: 'In the signed index?' },
 ] as const
-export type StepId = typeof STEPS[number]['id']
+export type StepId = (typeof STEPS)[number]['id']
 
 export type Mark = 'waiting' | 'running' | 'passed' | 'warned' | 'failed' | 'held' | 'unavailable' | 'skipped'
 /** One step as it is drawn. */
-export interface StepMark { readonly id: StepId; readonly word: string; readonly mark: Mark; readonly said: string }
+export interface StepMark {
+  readonly id: StepId
+  readonly word: string
+  readonly mark: Mark
+  readonly said: string
+}
 
-interface Answer { readonly name: string; readonly passed: boolean; readonly warning: boolean; readonly verdict: string; readonly message: string; readonly detail: string }
+interface Answer {
+  readonly name: string
+  readonly passed: boolean
+  readonly warning: boolean
+  readonly verdict: string
+  readonly message: string
+  readonly detail: string
+}
 
 function markOf(step: Answer, state: State | undefined): Mark {
   // never read as clean, whatever the rest of the answer says
-  if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data') return 'unavailable'
+  if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data')
+    return 'unavailable'
   if (step.detail === 'skipped') return 'skipped'
   if (!step.passed) return state === 'pending_review' ? 'held' : 'failed'
   return step.warning ? 'warned' : 'passed'
@@ -53,7 +67,14 @@ function publication(state: State): { readonly mark: Mark; readonly said: string
 }
 
 const MARK_WORDS: Readonly<Record<Mark, string>> = {
-  waiting: 'waits', running: 'is running', passed: 'passed', warned: 'warned', failed: 'failed', held: 'holds it', unavailable: 'is unavailable', skipped: 'is switched off',
+  waiting: 'waits',
+  running: 'is running',
+  passed: 'passed',
+  warned: 'warned',
+  failed: 'failed',
+  held: 'holds it',
+  unavailable: 'is unavailable',
+  skipped: 'is switched off',
 }
 
 /** The gate in words, for readers who do not see the marks. */
@@ -76,18 +97,34 @@ export function isStrong(password: string): boolean {
 
 /** The names of states and decisions inside a sentence of the audit log, as people call them. */
 const PLAIN: Readonly<Record<string, string>> = {
-  pending_review: 'in review', upgrade_required: 'upgrade required', accept_risk: 'risk accepted', approve: 'approved', exception: 'exception made', reject: 'rejected',
+  pending_review: 'in review',
+  upgrade_required: 'upgrade required',
+  accept_risk: 'risk accepted',
+  approve: 'approved',
+  exception: 'exception made',
+  reject: 'rejected',
 }
 
-/** A line of the audit log for people who only want to know what happened: without digests, and without the names that programs use. */
+/**
+ * A line of the audit log for people who only want to know what happened: without digests, and without the names that
+ * programs use.
+ */
 export function plainly(detail: string): string {
-  const said = detail.replace(/^.*\bSHA-256 [0-9a-f]{64}[^:]*: /, '').replace(/^\w+, was (?=[a-z_]+\.)/, 'Was ').replace(/ [a-z_]+ → [a-z_]+\.$/, '')
-    .replace(/\b(pending_review|upgrade_required|accept_risk)\b|^(approve|exception|reject)(?=:| CVE-)/g, word => PLAIN[word] ?? word)
+  const said = detail
+    .replace(/^.*\bSHA-256 [0-9a-f]{64}[^:]*: /, '')
+    .replace(/^\w+, was (?=[a-z_]+\.)/, 'Was ')
+    .replace(/ [a-z_]+ → [a-z_]+\.$/, '')
+    .replace(
+      /\b(pending_review|upgrade_required|accept_risk)\b|^(approve|exception|reject)(?=:| CVE-)/g,
+      word => PLAIN[word] ?? word,
+    )
   return said.replace(/^./, first => first.toUpperCase())
 }
 
 /** What an audit action is called in a sentence about a package. */
-export const ACTIONS: Readonly<Record<string, { readonly word: string; readonly icon: string; readonly tone: string }>> = {
+export const ACTIONS: Readonly<
+  Record<string, { readonly word: string; readonly icon: string; readonly tone: string }>
+> = {
   UPLOAD: { word: 'uploaded', icon: 'upload', tone: 'dim' },
   DELETE: { word: 'deleted', icon: 'trash', tone: 'dim' },
   IMPORT: { word: 'imported', icon: 'import', tone: 'dim' },

@@ -29,7 +29,9 @@ let manifests: Manifests
 let catalog: Catalog
 const published: string[] = []
 
-beforeAll(async () => { testDb = await createTestDb() })
+beforeAll(async () => {
+  testDb = await createTestDb()
+})
 afterAll(() => testDb.close())
 beforeEach(async () => {
   const { db } = testDb
@@ -38,7 +40,12 @@ beforeEach(async () => {
   layout = createLayout(root)
   await mkdir(layout.incoming, { recursive: true })
   published.length = 0
-  outbox = createOutbox({ db, onError: (key, error) => { throw new Error(key, { cause: error }) } })
+  outbox = createOutbox({
+    db,
+    onError: (key, error) => {
+      throw new Error(key, { cause: error })
+    },
+  })
   pool = createPool({ layout, clock: systemClock })
   manifests = createManifests(layout)
   const audit = createAudit({ db, layout, clock: systemClock, outbox })
@@ -51,27 +58,67 @@ async function spooled(bytes: string): Promise<SpooledFile> {
   const path = join(layout.incoming, randomBytes(6).toString('hex'))
   await writeFile(path, bytes)
   const hex = (algorithm: string): string => createHash(algorithm).update(bytes).digest('hex')
-  const blob = { sha256: sha256(hex('sha256')), md5: hex('md5'), sha1: hex('sha1'), sha512: hex('sha512'), size: bytes.length }
+  const blob = {
+    sha256: sha256(hex('sha256')),
+    md5: hex('md5'),
+    sha1: hex('sha1'),
+    sha512: hex('sha512'),
+    size: bytes.length,
+  }
   return { path, filename: 'hello.deb', blob, head: Buffer.from(bytes), discard: () => rm(path, { force: true }) }
 }
 
 function manifestOf(file: SpooledFile, version: string, state: State, codename = 'jammy'): Manifest {
   const ref = { format: 'deb', name: 'hello', version, arch: 'amd64', codename: codename as Codename } as const
   return {
-    schema: 1, ref, blob: file.blob, filename: file.filename, state, reports: [], findings: [], facts: { control: `Package: hello\nVersion: ${version}` },
-    files: ['usr/bin/hello'], by: 'ann', from: 'upload', at: '2026-01-01T00:00:00.000Z', changed_at: '2026-01-01T00:00:00.000Z',
-    about: { summary: 'greets', description: '', source: 'hello', source_version: version, depends: [], provides: [{ name: 'hello', version }, { name: 'greeter' }], conflicts: [] },
+    schema: 1,
+    ref,
+    blob: file.blob,
+    filename: file.filename,
+    state,
+    reports: [],
+    findings: [],
+    facts: { control: `Package: hello\nVersion: ${version}` },
+    files: ['usr/bin/hello'],
+    by: 'ann',
+    from: 'upload',
+    at: '2026-01-01T00:00:00.000Z',
+    changed_at: '2026-01-01T00:00:00.000Z',
+    about: {
+      summary: 'greets',
+      description: '',
+      source: 'hello',
+      source_version: version,
+      depends: [],
+      provides: [{ name: 'hello', version }, { name: 'greeter' }],
+      conflicts: [],
+    },
   }
 }
 
-async function admit(bytes: string, version: string, state: State, codename?: string): Promise<Awaited<ReturnType<Catalog['change']>>> {
+async function admit(
+  bytes: string,
+  version: string,
+  state: State,
+  codename?: string,
+): Promise<Awaited<ReturnType<Catalog['change']>>> {
   const file = await spooled(bytes)
   return catalog.change({ kind: 'admit', manifest: manifestOf(file, version, state, codename), file }, { name: 'ann' })
 }
 
-const ref = (version: string, codename = 'jammy'): PackageRef => ({ format: 'deb', name: 'hello', version, arch: 'amd64', codename: codename as Codename })
-const codeOf = async (promise: Promise<unknown>): Promise<string> => promise.then(() => 'no refusal', (error: unknown) => isRefusal(error) ? error.code : String(error))
-const latest = async (): Promise<unknown> => (await testDb.db.first('select versions, latest from artifact'))
+const ref = (version: string, codename = 'jammy'): PackageRef => ({
+  format: 'deb',
+  name: 'hello',
+  version,
+  arch: 'amd64',
+  codename: codename as Codename,
+})
+const codeOf = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no refusal',
+    (error: unknown) => (isRefusal(error) ? error.code : String(error)),
+  )
+const latest = async (): Promise<unknown> => await testDb.db.first('select versions, latest from artifact')
 
 describe('admission', () => {
   test('a published package is in the pool, has its manifest on disk, and its distribution is published', async () => {
@@ -114,7 +161,9 @@ describe('admission', () => {
   })
 
   test('ten uploads of one identity at once: one is created, the others are told the truth', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => codeOf(admit(`bytes ${n % 2}`, '1.0', 'published'))))
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => codeOf(admit(`bytes ${n % 2}`, '1.0', 'published'))),
+    )
     expect(await testDb.db.query('select 1 from package')).toHaveLength(1)
     expect(outcomes.filter(outcome => outcome === 'duplicate_conflict')).toHaveLength(5)
     expect(outcomes.filter(outcome => outcome === 'no refusal')).toHaveLength(5)
@@ -131,7 +180,10 @@ describe('what happens later', () => {
     const { manifest } = await admit('one', '1.0', 'published')
     await admit('one', '1.0', 'published', 'noble')
     await admit('two', '2.0', 'published')
-    await catalog.change({ kind: 'event', ref: ref('1.0'), event: 'quarantine', why: 'A customer called.' }, { name: 'max' })
+    await catalog.change(
+      { kind: 'event', ref: ref('1.0'), event: 'quarantine', why: 'A customer called.' },
+      { name: 'max' },
+    )
     await outbox.drain()
     expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
     expect((await catalog.find(ref('1.0', 'noble')))?.state).toBe('published')
@@ -140,7 +192,10 @@ describe('what happens later', () => {
     await catalog.change({ kind: 'event', ref: ref('1.0', 'noble'), event: 'quarantine', why: '' }, { name: 'max' })
     await outbox.drain()
     expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
-    await catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: 'It was a false alarm.' }, { name: 'max' })
+    await catalog.change(
+      { kind: 'event', ref: ref('1.0'), event: 'approve', why: 'It was a false alarm.' },
+      { name: 'max' },
+    )
     expect(await pool.has(manifest.blob.sha256)).toBe('pool')
   })
 
@@ -149,12 +204,24 @@ describe('what happens later', () => {
     await outbox.drain()
     const refuse = (): Promise<never> => Promise.reject(new Error('the database is gone'))
     const audit = createAudit({ db: testDb.db, layout, clock: systemClock, outbox })
-    const cut = createCatalog({ db: testDb.db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock, notices: { oweMove: refuse } })
-    await expect(cut.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' })).rejects.toThrow('the database is gone')
+    const cut = createCatalog({
+      db: testDb.db,
+      outbox,
+      pool,
+      audit,
+      events: createEvents({ clock: systemClock }),
+      clock: systemClock,
+      notices: { oweMove: refuse },
+    })
+    await expect(
+      cut.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' }),
+    ).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
     const file = await spooled('one')
-    await expect(cut.change({ kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), file }, { name: 'ann' })).rejects.toThrow('the database is gone')
+    await expect(
+      cut.change({ kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), file }, { name: 'ann' }),
+    ).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
     expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
@@ -174,9 +241,13 @@ describe('what happens later', () => {
   })
 
   test('what is not there and what is not possible is refused', async () => {
-    expect(await codeOf(catalog.change({ kind: 'delete', ref: ref('9'), why: '' }, { name: 'max' }))).toBe('version_not_found')
+    expect(await codeOf(catalog.change({ kind: 'delete', ref: ref('9'), why: '' }, { name: 'max' }))).toBe(
+      'version_not_found',
+    )
     await admit('one', '1.0', 'published')
-    expect(await codeOf(catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' }))).toBe('not_possible')
+    expect(
+      await codeOf(catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' })),
+    ).toBe('not_possible')
     expect((await catalog.find(ref('1.0')))?.state).toBe('published')
   })
 })

@@ -20,18 +20,24 @@ export interface FileNeeds {
 }
 
 /**
- * Packages of one distribution that bring one of the files that these needs name; the newest first. Reads every file list of
- * the distribution, and nothing at all when no need is such a file, which is nearly always.
+ * Packages of one distribution that bring one of the files that these needs name; the newest first. Reads every file
+ * list of the distribution, and nothing at all when no need is such a file, which is nearly always.
  */
-export async function listFileOffers(db: Queryable, { format, fileOf, codename, names }: FileNeeds): Promise<FileOffer[]> {
+export async function listFileOffers(
+  db: Queryable,
+  { format, fileOf, codename, names }: FileNeeds,
+): Promise<FileOffer[]> {
   const wanted = names.flatMap(name => {
     const path = fileOf?.(name)
     return path === undefined ? [] : [{ name, path }]
   })
   if (wanted.length === 0) return []
-  return db.query<FileOffer>(`
+  return db.query<FileOffer>(
+    `
     select need.name as provides, p.name, p.version, p.state
     from unnest($1::text[], $2::text[]) as need (name, path)
     join package p on p.codename = $3 and p.format = $4 and strpos(E'\\n' || p.files || E'\\n', E'\\n' || need.path || E'\\n') > 0
-    order by p.sort_key desc, p.id`, [wanted.map(({ name }) => name), wanted.map(({ path }) => path), codename, format])
+    order by p.sort_key desc, p.id`,
+    [wanted.map(({ name }) => name), wanted.map(({ path }) => path), codename, format],
+  )
 }

@@ -21,7 +21,15 @@ const BATCH = 200
  * Makes the database say what the manifests on disk say, and owes a publication of every distribution it touched.
  * Everything owed to the manifests is written first, so on a healthy service this changes nothing.
  */
-export function createRebuild({ db, outbox, manifests }: { readonly db: Db; readonly outbox: Outbox; readonly manifests: Manifests }): () => Promise<Rebuilt> {
+export function createRebuild({
+  db,
+  outbox,
+  manifests,
+}: {
+  readonly db: Db
+  readonly outbox: Outbox
+  readonly manifests: Manifests
+}): () => Promise<Rebuilt> {
   async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
     await db.tx(async tx => {
       for (const manifest of batch) {
@@ -29,7 +37,10 @@ export function createRebuild({ db, outbox, manifests }: { readonly db: Db; read
         else await insertManifest(tx, manifest)
         await refreshArtifact(tx, manifest.ref)
       }
-      await owe(tx, batch.map(manifest => manifest.ref))
+      await owe(
+        tx,
+        batch.map(manifest => manifest.ref),
+      )
     })
   }
 
@@ -47,14 +58,22 @@ export function createRebuild({ db, outbox, manifests }: { readonly db: Db; read
     const known = new Set(rows.keys())
     const broken: { path: string; broken: string }[] = []
     let batch: Manifest[] = []
-    let count = 0, added = 0, changed = 0
+    let count = 0,
+      added = 0,
+      changed = 0
     for await (const found of manifests.walk()) {
-      if ('broken' in found) { broken.push(found); continue }
+      if ('broken' in found) {
+        broken.push(found)
+        continue
+      }
       const { manifest } = found
       count++
       const row = rows.get(printRef(manifest.ref))
       rows.delete(printRef(manifest.ref))
-      const same = row?.sha256 === manifest.blob.sha256 && row.state === manifest.state && row.changed_at.toISOString() === manifest.changed_at
+      const same =
+        row?.sha256 === manifest.blob.sha256 &&
+        row.state === manifest.state &&
+        row.changed_at.toISOString() === manifest.changed_at
       if (same) continue
       if (row === undefined) added++
       else changed++
@@ -66,14 +85,15 @@ export function createRebuild({ db, outbox, manifests }: { readonly db: Db; read
     if (batch.length > 0) await write(batch, known)
     // a row whose manifest exists but cannot be read stays: a damaged file is no decision to delete
     const gone = broken.length > 0 ? [] : [...rows.values()]
-    if (gone.length > 0) await db.tx(async tx => {
-      for (const ref of gone) {
-        await deleteManifest(tx, ref)
-        await refreshArtifact(tx, ref)
-        await outbox.owe(tx, `blob:${ref.sha256}`)
-      }
-      await owe(tx, gone)
-    })
+    if (gone.length > 0)
+      await db.tx(async tx => {
+        for (const ref of gone) {
+          await deleteManifest(tx, ref)
+          await refreshArtifact(tx, ref)
+          await outbox.owe(tx, `blob:${ref.sha256}`)
+        }
+        await owe(tx, gone)
+      })
     outbox.nudge()
     return { manifests: count, added, changed, removed: gone.length, broken }
   }

@@ -33,40 +33,105 @@ export function pagingQuery(most: number) {
 
 /** The schema of a page, typed by what its items are. */
 export function pageSchema<T>(item: TSchema): TUnsafe<Page<T>> {
-  return Type.Unsafe<Page<T>>(Type.Object({
-    items: Type.Array(item), total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer(),
-  }))
+  return Type.Unsafe<Page<T>>(
+    Type.Object({
+      items: Type.Array(item),
+      total: Type.Integer(),
+      page: Type.Integer(),
+      per_page: Type.Integer(),
+      pages: Type.Integer(),
+    }),
+  )
 }
 
 /** A finding as answers show it. */
 export const FindingSchema = Type.Object({
-  id: Text, package: Text, severity: Type.String({ enum: [...SEVERITIES] }), detected_by: Names, fixed_version: OrNull(Text),
+  id: Text,
+  package: Text,
+  severity: Type.String({ enum: [...SEVERITIES] }),
+  detected_by: Names,
+  fixed_version: OrNull(Text),
 })
 
 /** What the gate said, step by step. */
 export const ValidationSchema = Type.Object({
-  passed: Type.Boolean(), cve_status: CveStatus, deps_missing: Names,
-  steps: Type.Array(Type.Object({
-    name: Type.String({ enum: [...STEP_NAMES] }), passed: Type.Boolean(), verdict: Text, message: Text, detail: Text, warning: Type.Boolean(),
-  })),
+  passed: Type.Boolean(),
+  cve_status: CveStatus,
+  deps_missing: Names,
+  steps: Type.Array(
+    Type.Object({
+      name: Type.String({ enum: [...STEP_NAMES] }),
+      passed: Type.Boolean(),
+      verdict: Text,
+      message: Text,
+      detail: Text,
+      warning: Type.Boolean(),
+    }),
+  ),
 })
 
 /** One row of a package list. */
-export const PackageItemSchema = Type.Unsafe<PackageItem>(Type.Object({
-  name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), cve_status: CveStatus,
-  severity: OrNull(Text), findings: Type.Integer(), warned: Type.Boolean(), filename: OrNull(Text), size: Type.Integer(), sha256: Text, summary: Text,
-  uploaded_by: Text, source: Text, created_at: Time, updated_at: Time,
-}))
+export const PackageItemSchema = Type.Unsafe<PackageItem>(
+  Type.Object({
+    name: Text,
+    version: Text,
+    arch: Text,
+    distribution: Text,
+    format: Text,
+    status: Type.String({ enum: [...STATES] }),
+    cve_status: CveStatus,
+    severity: OrNull(Text),
+    findings: Type.Integer(),
+    warned: Type.Boolean(),
+    filename: OrNull(Text),
+    size: Type.Integer(),
+    sha256: Text,
+    summary: Text,
+    uploaded_by: Text,
+    source: Text,
+    created_at: Time,
+    updated_at: Time,
+  }),
+)
 
 /** Everything about one package. */
-export const PackageDetailSchema = Type.Unsafe<PackageDetail>(Type.Object({
-  name: Text, version: Text, arch: Text, distribution: Text, format: Text, status: Type.String({ enum: [...STATES] }), manifest_status: Text,
-  cve_status: CveStatus, severity: OrNull(Text), filename: Text, size: Type.Integer(), sha256: Text, sha512: Text, sha1: Text, md5: Text,
-  signed: OrNull(Type.Object({ key: Text, at: Time, received_sha256: Text })),
-  summary: Text, description: Text, source_package: Text, source_version: Text, homepage: OrNull(Text), maintainer: OrNull(Text),
+export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
+  Type.Object({
+    name: Text,
+    version: Text,
+    arch: Text,
+    distribution: Text,
+    format: Text,
+    status: Type.String({ enum: [...STATES] }),
+    manifest_status: Text,
+    cve_status: CveStatus,
+    severity: OrNull(Text),
+    filename: Text,
+    size: Type.Integer(),
+    sha256: Text,
+    sha512: Text,
+    sha1: Text,
+    md5: Text,
+    signed: OrNull(Type.Object({ key: Text, at: Time, received_sha256: Text })),
+    summary: Text,
+    description: Text,
+    source_package: Text,
+    source_version: Text,
+    homepage: OrNull(Text),
+    maintainer: OrNull(Text),
     section: OrNull(Text),
-  license: OrNull(Text), installed_size: OrNull(Type.Integer()), depends: Names, provides: Names, conflicts: Names,
-  pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),
-  validation: ValidationSchema, cves: Type.Array(FindingSchema), decision: OrNull(Type.Object({})), uploaded_by: Text, source: Text,
-    created_at: Time, updated_at: Time,
-}))
+    license: OrNull(Text),
+    installed_size: OrNull(Type.Integer()),
+    depends: Names,
+    provides: Names,
+    conflicts: Names,
+    pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),
+    validation: ValidationSchema,
+    cves: Type.Array(FindingSchema),
+    decision: OrNull(Type.Object({})),
+    uploaded_by: Text,
+    source: Text,
+    created_at: Time,
+    updated_at: Time,
+  }),
+)

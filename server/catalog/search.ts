@@ -13,7 +13,10 @@ export interface Page<T> {
 }
 
 /** Which page. */
-export interface Paging { readonly page: number; readonly perPage: number }
+export interface Paging {
+  readonly page: number
+  readonly perPage: number
+}
 
 /** One page of a list, as every list of the API answers. */
 export function pageOf<T>(items: readonly T[], total: number, { page, perPage }: Paging): Page<T> {
@@ -47,7 +50,9 @@ export type IndexedManifest = Omit<Manifest, 'facts' | 'files'>
 const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
   p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->>'filename' as filename`
 
-/** The order of packages in every list that has no other: newest version of each name first, by the format's own order. */
+/**
+ * The order of packages in every list that has no other: newest version of each name first, by the format's own order.
+ */
 const BY_NAME = 'p.name, p.sort_key desc, p.codename, p.arch, p.id'
 
 const ORDERS = {
@@ -76,7 +81,10 @@ function params(): { readonly values: unknown[]; readonly add: (value: unknown) 
 /** What is looked for: a part of the name or the summary, upper and lower case alike. */
 const term = (text: string | undefined): string => (text ?? '').trim().toLowerCase()
 
-/** Orders hits over `a`: the name itself, then names that begin so. The haystack begins with the name, and no name has a space. */
+/**
+ * Orders hits over `a`: the name itself, then names that begin so. The haystack begins with the name, and no name has a
+ * space.
+ */
 function bestFirst(q: string, add: (value: unknown) => string): string {
   return `(a.haystack like ${add(`${literally(q)} %`)}) desc, (a.haystack like ${add(`${literally(q)}%`)}) desc`
 }
@@ -98,11 +106,15 @@ export interface ArtifactRow {
 }
 
 /**
- * A page of artifact names: the one that is called exactly so first, then those that begin so, then the others, each by name.
- * Under 30 ms over 100,000 names for terms of any length (`npm run bench search`): three characters and more use the trigram
- * index, shorter ones a scan of the narrow list table.
+ * A page of artifact names: the one that is called exactly so first, then those that begin so, then the others, each by
+ * name. Under 30 ms over 100,000 names for terms of any length (`npm run bench search`): three characters and more use
+ * the trigram index, shorter ones a scan of the narrow list table.
  */
-export async function searchArtifacts(db: Queryable, filter: ArtifactFilter, paging: Paging): Promise<Page<ArtifactRow>> {
+export async function searchArtifacts(
+  db: Queryable,
+  filter: ArtifactFilter,
+  paging: Paging,
+): Promise<Page<ArtifactRow>> {
   const { values, add } = params()
   const q = term(filter.q)
   const where: string[] = []
@@ -116,20 +128,30 @@ export async function searchArtifacts(db: Queryable, filter: ArtifactFilter, pag
   const from = `from artifact a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
   const rank = q === '' ? '' : `${bestFirst(q, add)},`
-  const rows = db.query<ArtifactRow>(`select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
-    order by ${rank} a.name, a.format limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}`, values)
+  const rows = db.query<ArtifactRow>(
+    `select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
+    order by ${rank} a.name, a.format limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}`,
+    values,
+  )
   const [total, items] = await Promise.all([counted, rows])
   return pageOf(items, total?.total ?? 0, paging)
 }
 
 /** The newest packages of each of these names, at most `most` each, newest version first. */
-export function newestOf(db: Queryable, artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[], most: number): Promise<PackageRow[]> {
-  return db.query<PackageRow>(`
+export function newestOf(
+  db: Queryable,
+  artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[],
+  most: number,
+): Promise<PackageRow[]> {
+  return db.query<PackageRow>(
+    `
     select p.* from unnest($1::text[], $2::text[]) with ordinality as wanted (format, name, n)
     cross join lateral (
       select ${COLUMNS} from package p where p.name = wanted.name and p.format = wanted.format
       order by p.sort_key desc, p.codename, p.arch, p.id limit $3
-    ) p order by wanted.n`, [artifacts.map(a => a.format), artifacts.map(a => a.name), most])
+    ) p order by wanted.n`,
+    [artifacts.map(a => a.format), artifacts.map(a => a.name), most],
+  )
 }
 
 export interface PackageFilter {
@@ -140,7 +162,9 @@ export interface PackageFilter {
   readonly sort?: PackageOrder | undefined
 }
 
-/** A page of packages, one row per version, architecture and distribution. With a term and no order: best match first. */
+/**
+ * A page of packages, one row per version, architecture and distribution. With a term and no order: best match first.
+ */
 export async function searchPackages(db: Queryable, filter: PackageFilter, paging: Paging): Promise<Page<PackageRow>> {
   const { values, add } = params()
   const q = term(filter.q)
@@ -150,14 +174,18 @@ export async function searchPackages(db: Queryable, filter: PackageFilter, pagin
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : 'join artifact a on a.name = p.name and a.format = p.format'} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
-  const order = filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name'] : `${bestFirst(q, add)}, ${BY_NAME}`
+  const order =
+    filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name'] : `${bestFirst(q, add)}, ${BY_NAME}`
   // numbers first: the manifests of the page are opened, not those of everything that is sorted
-  const rows = db.query<PackageRow>(`
+  const rows = db.query<PackageRow>(
+    `
     select ${COLUMNS} from (
       select id, row_number() over () as n from (
         select p.id ${from} order by ${order} limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}
       ) as found
-    ) as page join package p using (id) order by page.n`, values)
+    ) as page join package p using (id) order by page.n`,
+    values,
+  )
   const [total, items] = await Promise.all([counted, rows])
   return pageOf(items, total?.total ?? 0, paging)
 }
@@ -170,11 +198,17 @@ export interface NameFilter {
 }
 
 /** The manifests of one name, newest version first, published before others of the same version; at most `most`. */
-export async function manifestsOf(db: Queryable, filter: NameFilter, most: number): Promise<readonly IndexedManifest[]> {
-  const rows = await db.query<{ manifest: IndexedManifest }>(`
+export async function manifestsOf(
+  db: Queryable,
+  filter: NameFilter,
+  most: number,
+): Promise<readonly IndexedManifest[]> {
+  const rows = await db.query<{ manifest: IndexedManifest }>(
+    `
     select p.manifest from package p
     where p.name = $1 and ($2::text is null or p.version = $2) and ($3::text is null or p.codename = $3) and ($4::text is null or p.arch = $4)
     order by p.sort_key desc, (p.state = 'published') desc, p.codename, p.arch, p.id limit $5`,
-  [filter.name, filter.version ?? null, filter.distribution ?? null, filter.arch ?? null, most])
+    [filter.name, filter.version ?? null, filter.distribution ?? null, filter.arch ?? null, most],
+  )
   return rows.map(row => row.manifest)
 }

@@ -8,9 +8,18 @@ import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './
 const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
 const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.name, ref.version, ref.arch]
 
-interface Row { readonly id: number; readonly manifest: Omit<Manifest, 'facts' | 'files'>; readonly facts: unknown; readonly files: string }
+interface Row {
+  readonly id: number
+  readonly manifest: Omit<Manifest, 'facts' | 'files'>
+  readonly facts: unknown
+  readonly files: string
+}
 
-const fromRow = (row: Row): Manifest => ({ ...row.manifest, facts: row.facts, files: row.files === '' ? [] : row.files.split('\n') })
+const fromRow = (row: Row): Manifest => ({
+  ...row.manifest,
+  facts: row.facts,
+  files: row.files === '' ? [] : row.files.split('\n'),
+})
 
 /** The manifest of exactly this package, undefined where there is none. */
 export async function findManifest(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
@@ -20,21 +29,32 @@ export async function findManifest(db: Queryable, ref: PackageRef): Promise<Mani
 
 /** Locks the package's row until the transaction ends. */
 export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
-  const row = await tx.first<Row>(`select id, manifest, facts, files from package where ${REF} for update`, refParams(ref))
+  const row = await tx.first<Row>(
+    `select id, manifest, facts, files from package where ${REF} for update`,
+    refParams(ref),
+  )
   return row && fromRow(row)
 }
 
-/** The package of another architecture that clients would find at this one's address; never one where addresses tell architectures apart. */
+/**
+ * The package of another architecture that clients would find at this one's address; never one where addresses tell
+ * architectures apart.
+ */
 export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
   if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
-  const row = await db.first<Row>('select id, manifest, facts, files from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1', refParams(ref))
+  const row = await db.first<Row>(
+    'select id, manifest, facts, files from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1',
+    refParams(ref),
+  )
   return row && fromRow(row)
 }
 
 /** As `findRival`, for who is about to insert: of two at the same moment the second sees the first. */
 export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
   if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${ref.format} ${ref.codename} ${ref.name} ${ref.version}`])
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `${ref.format} ${ref.codename} ${ref.name} ${ref.version}`,
+  ])
   return findRival(tx, ref)
 }
 
@@ -42,9 +62,21 @@ export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest |
 function columns(manifest: Manifest): unknown[] {
   const { facts, files, ...rest } = manifest
   return [
-    getFormat(manifest.ref.format).versionKey(manifest.ref.version), manifest.blob.sha256, manifest.blob.size, manifest.about.summary, manifest.state,
-    manifest.worst ?? null, manifest.findings.length, manifest.reports.some(report => report.outcome === 'warned' || report.outcome === 'unavailable'),
-    manifest.by, manifest.from, manifest.at, manifest.changed_at, JSON.stringify(rest), JSON.stringify(facts), files.join('\n'),
+    getFormat(manifest.ref.format).versionKey(manifest.ref.version),
+    manifest.blob.sha256,
+    manifest.blob.size,
+    manifest.about.summary,
+    manifest.state,
+    manifest.worst ?? null,
+    manifest.findings.length,
+    manifest.reports.some(report => report.outcome === 'warned' || report.outcome === 'unavailable'),
+    manifest.by,
+    manifest.from,
+    manifest.at,
+    manifest.changed_at,
+    JSON.stringify(rest),
+    JSON.stringify(facts),
+    files.join('\n'),
     ...reviewColumns(manifest),
   ]
 }
@@ -60,26 +92,34 @@ async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew:
 
 /** @returns false when the identity exists already in this distribution; nothing is written then */
 export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
-  const row = await tx.first<{ id: number }>(`
+  const row = await tx.first<{ id: number }>(
+    `
     insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
                          uploaded_by, origin, created_at, changed_at, manifest, facts, files, ${REVIEW_COLUMNS.join(', ')})
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${REVIEW_PARAMS.join(', ')})
-    on conflict (format, codename, name, version, arch) do nothing returning id`, [...refParams(manifest.ref), ...columns(manifest)])
+    on conflict (format, codename, name, version, arch) do nothing returning id`,
+    [...refParams(manifest.ref), ...columns(manifest)],
+  )
   if (row === undefined) return false
   const offers = manifest.about.provides
-  await tx.query('insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
-    [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)])
+  await tx.query(
+    'insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
+    [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)],
+  )
   await writeReview(tx, row.id, manifest, true)
   return true
 }
 
 /** Writes a manifest over the row of the same reference. Offers do not change: they are in the bytes. */
 export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
-  const row = await tx.first<{ id: number }>(`
+  const row = await tx.first<{ id: number }>(
+    `
     update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
       uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, files = $20,
       ${REVIEW_SET.join(', ')}
-    where ${REF} returning id`, [...refParams(manifest.ref), ...columns(manifest)])
+    where ${REF} returning id`,
+    [...refParams(manifest.ref), ...columns(manifest)],
+  )
   if (row !== undefined) await writeReview(tx, row.id, manifest, false)
 }
 
@@ -90,14 +130,16 @@ export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
 
 /** Brings the list row of one artifact name to what its packages say; removes it with the last of them. */
 export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
-  await tx.query(`
+  await tx.query(
+    `
     with mine as (select version, summary, sort_key, changed_at from package where format = $1 and name = $2),
          newest as (select version, summary from mine order by sort_key desc limit 1),
          gone as (delete from artifact where format = $1 and name = $2 and not exists (select 1 from mine))
     insert into artifact (format, name, summary, versions, latest, updated_at)
     select $1, $2, newest.summary, (select count(distinct version) from mine), newest.version, (select max(changed_at) from mine) from newest
     on conflict (name, format) do update set summary = excluded.summary, versions = excluded.versions, latest = excluded.latest, updated_at = excluded.updated_at`,
-  [format, name])
+    [format, name],
+  )
 }
 
 /** The index entries of this name are to be written again. */
@@ -105,19 +147,33 @@ export async function markDirty(tx: Queryable, codename: string, name: string): 
   await tx.query('insert into publish_dirty (codename, name) values ($1, $2)', [codename, name])
 }
 
-/** Whether clients are kept at an earlier generation, so that what is newly published waits until the distribution goes forward. */
+/**
+ * Whether clients are kept at an earlier generation, so that what is newly published waits until the distribution goes
+ * forward.
+ */
 export async function isFrozen(db: Queryable, codename: string): Promise<boolean> {
-  return await db.first('select 1 from distribution where codename = $1 and frozen_to is not null', [codename]) !== undefined
+  return (
+    (await db.first('select 1 from distribution where codename = $1 and frozen_to is not null', [codename])) !==
+    undefined
+  )
 }
 
-/** Where the bytes must lie: in the pool while anything may serve them, in quarantine while only refused packages have them. */
+/**
+ * Where the bytes must lie: in the pool while anything may serve them, in quarantine while only refused packages have
+ * them.
+ */
 export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {
-  const rows = await db.query<{ kept: boolean }>(`select distinct state in ('published', 'pending_review') as kept from package where sha256 = $1`, [sha256])
+  const rows = await db.query<{ kept: boolean }>(
+    `select distinct state in ('published', 'pending_review') as kept from package where sha256 = $1`,
+    [sha256],
+  )
   if (rows.length === 0) return 'nowhere'
   return rows.some(row => row.kept) ? 'pool' : 'quarantine'
 }
 
 /** Every reference in the index with what a rebuild compares; ordered, so that a walk can be merged with it. */
-export function listRefs(db: Queryable): Promise<(PackageRef & { readonly sha256: string; readonly state: string; readonly changed_at: Date })[]> {
+export function listRefs(
+  db: Queryable,
+): Promise<(PackageRef & { readonly sha256: string; readonly state: string; readonly changed_at: Date })[]> {
   return db.query('select format, codename, name, version, arch, sha256, state, changed_at from package')
 }

@@ -5,15 +5,25 @@ import type { Finding, Severity } from '../core/findings.ts'
 import type { IndexedManifest, PackageRow } from './search.ts'
 
 /**
- * The specification's two vocabularies for our one `State`: an upload and a list say `status`, a manifest says `status` and `cve_status`.
- * Quarantined and rejected packages are both `blocked`: neither may be installed.
+ * The specification's two vocabularies for our one `State`: an upload and a list say `status`, a manifest says `status`
+ * and `cve_status`. Quarantined and rejected packages are both `blocked`: neither may be installed.
  */
-const CVE_STATUS: Record<State, 'approved' | 'pending_review' | 'blocked'> =
-  { published: 'approved', pending_review: 'pending_review', quarantined: 'blocked', rejected: 'blocked' }
+const CVE_STATUS: Record<State, 'approved' | 'pending_review' | 'blocked'> = {
+  published: 'approved',
+  pending_review: 'pending_review',
+  quarantined: 'blocked',
+  rejected: 'blocked',
+}
 
-/** What a manifest's `status` says; the specification knows `validated` and `pending_review`, the other two are ours. */
-const MANIFEST_STATUS: Record<State, string> =
-  { published: 'validated', pending_review: 'pending_review', quarantined: 'quarantined', rejected: 'rejected' }
+/**
+ * What a manifest's `status` says; the specification knows `validated` and `pending_review`, the other two are ours.
+ */
+const MANIFEST_STATUS: Record<State, string> = {
+  published: 'validated',
+  pending_review: 'pending_review',
+  quarantined: 'quarantined',
+  rejected: 'rejected',
+}
 
 /** The specification's word for what the vulnerabilities made of a package. */
 export function cveStatus(state: State): 'approved' | 'pending_review' | 'blocked' {
@@ -22,16 +32,44 @@ export function cveStatus(state: State): 'approved' | 'pending_review' | 'blocke
 
 /** One row of a list. Never a path on disk. */
 export function packageItem(row: PackageRow): {
-  readonly name: string; readonly version: string; readonly arch: string; readonly distribution: string; readonly format: string
-  readonly status: State; readonly cve_status: string; readonly severity: Severity | null; readonly findings: number; readonly warned: boolean
-  readonly filename: string | null; readonly size: number; readonly sha256: string; readonly summary: string
-  readonly uploaded_by: string; readonly source: string; readonly created_at: string; readonly updated_at: string
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+  readonly status: State
+  readonly cve_status: string
+  readonly severity: Severity | null
+  readonly findings: number
+  readonly warned: boolean
+  readonly filename: string | null
+  readonly size: number
+  readonly sha256: string
+  readonly summary: string
+  readonly uploaded_by: string
+  readonly source: string
+  readonly created_at: string
+  readonly updated_at: string
 } {
   return {
-    name: row.name, version: row.version, arch: row.arch, distribution: row.codename, format: row.format,
-    status: row.state, cve_status: CVE_STATUS[row.state], severity: row.worst, findings: row.findings, warned: row.warned,
-    filename: row.filename, size: row.size, sha256: row.sha256, summary: row.summary,
-    uploaded_by: row.uploaded_by, source: row.origin, created_at: row.created_at.toISOString(), updated_at: row.changed_at.toISOString(),
+    name: row.name,
+    version: row.version,
+    arch: row.arch,
+    distribution: row.codename,
+    format: row.format,
+    status: row.state,
+    cve_status: CVE_STATUS[row.state],
+    severity: row.worst,
+    findings: row.findings,
+    warned: row.warned,
+    filename: row.filename,
+    size: row.size,
+    sha256: row.sha256,
+    summary: row.summary,
+    uploaded_by: row.uploaded_by,
+    source: row.origin,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.changed_at.toISOString(),
   }
 }
 export type PackageItem = ReturnType<typeof packageItem>
@@ -69,7 +107,9 @@ export interface ValidationView {
 
 function validation(manifest: IndexedManifest): ValidationView {
   return {
-    passed: manifest.state === 'published' || (manifest.state === 'pending_review' && manifest.reports.every(report => report.outcome !== 'failed')),
+    passed:
+      manifest.state === 'published' ||
+      (manifest.state === 'pending_review' && manifest.reports.every(report => report.outcome !== 'failed')),
     cve_status: CVE_STATUS[manifest.state],
     steps: manifest.reports.map(stepView),
     deps_missing: manifest.reports.flatMap(report => report.missing ?? []),
@@ -81,18 +121,30 @@ type PipelineView = Readonly<Record<'antivirus' | 'cve_scan' | 'gpg' | 'dependen
 /** The specification's four words. A step that was not reached, because one before it failed, says `not_run`. */
 function pipeline(reports: readonly Report[]): PipelineView {
   const said = (step: StepName): string => reports.find(report => report.step === step)?.verdict ?? 'not_run'
-  return { antivirus: said('antivirus'), cve_scan: said('vulnerabilities'), gpg: said('signature'), dependencies: said('dependencies') }
+  return {
+    antivirus: said('antivirus'),
+    cve_scan: said('vulnerabilities'),
+    gpg: said('signature'),
+    dependencies: said('dependencies'),
+  }
 }
 
 /** The answer to an upload or import: both forms of the specification in one object. */
 export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' | 'changed' | 'deleted') {
   const { ref } = manifest
   return {
-    name: ref.name, package: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format,
-    status: outcome === 'already' ? 'already_imported' as const : manifest.state,
+    name: ref.name,
+    package: ref.name,
+    version: ref.version,
+    arch: ref.arch,
+    distribution: ref.codename,
+    format: ref.format,
+    status: outcome === 'already' ? ('already_imported' as const) : manifest.state,
     state: manifest.state,
     pipeline: pipeline(manifest.reports),
-    filename: manifest.filename, sha256: manifest.blob.sha256, size: manifest.blob.size,
+    filename: manifest.filename,
+    sha256: manifest.blob.sha256,
+    size: manifest.blob.size,
     validation: validation(manifest),
     cves: manifest.findings.map(findingView),
   }
@@ -108,20 +160,47 @@ export function findingView(finding: Finding) {
 export function packageDetail(manifest: IndexedManifest) {
   const { ref, blob, about } = manifest
   return {
-    name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format,
-    status: manifest.state, manifest_status: MANIFEST_STATUS[manifest.state], cve_status: CVE_STATUS[manifest.state], severity: manifest.worst
-      ?? null,
-    filename: manifest.filename, size: blob.size, sha256: blob.sha256, sha512: blob.sha512, sha1: blob.sha1, md5: blob.md5,
-    signed: manifest.signed === undefined ? null : { key: manifest.signed.key, at: manifest.signed.at, received_sha256: manifest.signed.received.sha256 },
-    summary: about.summary, description: about.description, source_package: about.source, source_version: about.source_version,
-    homepage: about.homepage ?? null, maintainer: about.maintainer ?? null, section: about.section ?? null, license: about.license ?? null,
+    name: ref.name,
+    version: ref.version,
+    arch: ref.arch,
+    distribution: ref.codename,
+    format: ref.format,
+    status: manifest.state,
+    manifest_status: MANIFEST_STATUS[manifest.state],
+    cve_status: CVE_STATUS[manifest.state],
+    severity: manifest.worst ?? null,
+    filename: manifest.filename,
+    size: blob.size,
+    sha256: blob.sha256,
+    sha512: blob.sha512,
+    sha1: blob.sha1,
+    md5: blob.md5,
+    signed:
+      manifest.signed === undefined
+        ? null
+        : { key: manifest.signed.key, at: manifest.signed.at, received_sha256: manifest.signed.received.sha256 },
+    summary: about.summary,
+    description: about.description,
+    source_package: about.source,
+    source_version: about.source_version,
+    homepage: about.homepage ?? null,
+    maintainer: about.maintainer ?? null,
+    section: about.section ?? null,
+    license: about.license ?? null,
     installed_size: about.installed_size ?? null,
     depends: about.depends.map(printAlternatives),
-    provides: about.provides.map(offer => offer.version === undefined ? offer.name : `${offer.name} (= ${offer.version})`),
+    provides: about.provides.map(offer =>
+      offer.version === undefined ? offer.name : `${offer.name} (= ${offer.version})`,
+    ),
     conflicts: about.conflicts.map(printAlternatives),
-    pipeline: pipeline(manifest.reports), validation: validation(manifest), cves: manifest.findings.map(findingView), decision: manifest.decision
-      ?? null,
-    uploaded_by: manifest.by, source: manifest.from, created_at: manifest.at, updated_at: manifest.changed_at,
+    pipeline: pipeline(manifest.reports),
+    validation: validation(manifest),
+    cves: manifest.findings.map(findingView),
+    decision: manifest.decision ?? null,
+    uploaded_by: manifest.by,
+    source: manifest.from,
+    created_at: manifest.at,
+    updated_at: manifest.changed_at,
   }
 }
 export type PackageDetail = ReturnType<typeof packageDetail>

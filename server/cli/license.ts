@@ -16,7 +16,7 @@ function readOptions(): { readonly to?: string; readonly days?: string } | undef
 
 function main(): number {
   const values = readOptions()
-  // eslint-disable-next-line no-restricted-properties -- a tool of the vendor, apart from the service and its environment
+  // eslint-disable-next-line no-restricted-properties -- a tool of the vendor, not of the service
   const secret = process.env.LICENSE_VENDOR_SECRET ?? ''
   const days = Number(values?.days ?? 365)
   if (values?.to === undefined || secret === '' || !Number.isInteger(days) || days < 1) {
@@ -25,7 +25,9 @@ function main(): number {
   }
   const now = new Date()
   const expires = new Date(now.getTime() + days * 86_400_000)
-  process.stdout.write(`${issueLicense({ id: randomUUID(), issued_to: values.to, issued_at: now.toISOString(), expires_at: expires.toISOString() }, secret)}\n`)
+  process.stdout.write(
+    `${issueLicense({ id: randomUUID(), issued_to: values.to, issued_at: now.toISOString(), expires_at: expires.toISOString() }, secret)}\n`,
+  )
   return 0
 }
 

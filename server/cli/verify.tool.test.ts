@@ -5,11 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run } from '../../test/support/tools.ts'
 
 let folder: string
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'gh-verify-')) })
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-verify-'))
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test('a folder without a Gatehouse is not verified, and nothing is made in it', async () => {
-  const { code, out, err } = await run(process.execPath, [join(import.meta.dirname, 'verify.ts')], { env: { REPOS_ROOT: folder, ENV: 'test' } })
+  const { code, out, err } = await run(process.execPath, [join(import.meta.dirname, 'verify.ts')], {
+    env: { REPOS_ROOT: folder, ENV: 'test' },
+  })
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toBe(`There is no Gatehouse in REPOS_ROOT=${folder}. Set REPOS_ROOT to the folder the service runs on.\n`)
   expect(await readdir(folder)).toEqual([])
@@ -20,7 +24,9 @@ test('a number that came to another program after a power cut is not taken for t
   await mkdir(join(root, 'pool'), { recursive: true })
   await mkdir(join(root, '.pg'))
   await writeFile(join(root, '.pg', 'postmaster.pid'), `${process.pid}\n${root}/.pg\n1700000000\n5432\n/tmp/gone\n`)
-  const { code, out, err } = await run(process.execPath, [join(import.meta.dirname, 'verify.ts')], { env: { REPOS_ROOT: root, ENV: 'test' } })
+  const { code, out, err } = await run(process.execPath, [join(import.meta.dirname, 'verify.ts')], {
+    env: { REPOS_ROOT: root, ENV: 'test' },
+  })
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toMatch(/^verified: 0 packages, .*, no difference\n$/)
 })

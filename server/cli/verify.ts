@@ -13,13 +13,17 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { createVerifier, type Verified } from '../publish/audit-trees.ts'
 import { createKeyring } from '../signing/keyring.ts'
 
-interface Opened { readonly address: DatabaseAddress; close(): Promise<void> }
+interface Opened {
+  readonly address: DatabaseAddress
+  close(): Promise<void>
+}
 
 /** The database of a daemon that runs, or the same one started for the moment. */
 async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   if (env.databaseUrl !== undefined) return { address: { url: env.databaseUrl }, close: async () => undefined }
   const running = await findRunning(layout.database)
-  if (running !== undefined && running.socket !== '') return { address: { socket: running.socket, database: DATABASE }, close: async () => undefined }
+  if (running !== undefined && running.socket !== '')
+    return { address: { socket: running.socket, database: DATABASE }, close: async () => undefined }
   const embedded = await startEmbedded({ folder: layout.database })
   return { address: embedded, close: () => embedded.stop() }
 }
@@ -29,13 +33,15 @@ async function verify(): Promise<Verified> {
   const layout = createLayout(env.reposRoot)
   // a mistyped folder must not be made, found empty and called good
   if (![layout.pool, layout.manifests, layout.incoming].some(folder => existsSync(folder))) {
-    throw new Error(`There is no Gatehouse in REPOS_ROOT=${layout.root}. Set REPOS_ROOT to the folder the service runs on.`)
+    throw new Error(
+      `There is no Gatehouse in REPOS_ROOT=${layout.root}. Set REPOS_ROOT to the folder the service runs on.`,
+    )
   }
   const { address, close } = await openDatabase(env, layout)
   const db = createDb(address)
   try {
     await migrate(db)
-    const box = createSecretBox(env.settingsKey ?? await keepSecret(layout, 'settings'))
+    const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
     const keyring = createKeyring({ layout, box, clock: systemClock })
     return await createVerifier({ db, layout, manifests: createManifests(layout), keyring, formats: getFormat })()
   } finally {
@@ -51,10 +57,14 @@ try {
   else {
     for (const { what, where, why } of notes) process.stdout.write(`note: ${what}: ${where}: ${why}\n`)
     for (const { what, where, why } of differences) process.stdout.write(`${what}: ${where}: ${why}\n`)
-    process.stdout.write(`verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`)
+    process.stdout.write(
+      `verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`,
+    )
   }
   process.exitCode = differences.length === 0 ? 0 : 1
 } catch (error) {
-  process.stderr.write(`${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(
+    `${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`,
+  )
   process.exitCode = 2
 }

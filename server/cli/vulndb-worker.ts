@@ -6,8 +6,8 @@ import { createOrders } from '../scanners/osv/orders.ts'
 import type { ImportJob } from '../scanners/osv/readers.ts'
 
 /**
- * The thread in which advisories are compiled: minutes of work that must not hold up a request. It is a program of its own
- * because it needs the version orders of all formats, and a thread shares no functions with whoever starts it.
+ * The thread in which advisories are compiled: minutes of work that must not hold up a request. It is a program of its
+ * own because it needs the version orders of all formats, and a thread shares no functions with whoever starts it.
  */
 const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
 // its starter gives it exactly this

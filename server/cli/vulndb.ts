@@ -42,50 +42,89 @@ match   answers lines such as {"distribution": "bookworm", "name": "libssl3", "v
 
 const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
 
-interface Opened { readonly env: Env; readonly layout: Layout; readonly settings: Settings }
+interface Opened {
+  readonly env: Env
+  readonly layout: Layout
+  readonly settings: Settings
+}
 
 async function open(): Promise<Opened> {
   const env = readEnv(process.env, process.cwd())
   const layout = createLayout(env.reposRoot)
   await mkdir(layout.security, { recursive: true })
-  const box = createSecretBox(env.settingsKey ?? await keepSecret(layout, 'settings'))
-  return { env, layout, settings: await createSettings({ layout, box, production: env.production, isEnterprise: () => true }) }
+  const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
+  return {
+    env,
+    layout,
+    settings: await createSettings({ layout, box, production: env.production, isEnterprise: () => true }),
+  }
 }
 
 /** Every file below a folder, by its place in it; or the file itself. */
 async function filesAt(path: string): Promise<{ readonly path: string; readonly label: string }[]> {
   if (!(await stat(path)).isDirectory()) return [{ path, label: basename(path) }]
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name)).sort().map(file => ({ path: file, label: relative(path, file) }))
+  return entries
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .sort()
+    .map(file => ({ path: file, label: relative(path, file) }))
 }
 
-const say = (text: string): void => { process.stdout.write(`${text}\n`) }
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
 
-async function importInto({ layout, settings }: Opened, paths: readonly string[], { force, distribution }: { readonly force: boolean; readonly distribution: string | undefined }): Promise<void> {
+async function importInto(
+  { layout, settings }: Opened,
+  paths: readonly string[],
+  { force, distribution }: { readonly force: boolean; readonly distribution: string | undefined },
+): Promise<void> {
   const files: ImportFile[] = []
   for (const path of paths) {
     const isFolder = (await stat(path)).isDirectory()
-    for (const file of await filesAt(resolve(path))) files.push({ ...file, whole: isFolder, ...distribution === undefined ? {} : { distribution } })
+    for (const file of await filesAt(resolve(path)))
+      files.push({ ...file, whole: isFolder, ...(distribution === undefined ? {} : { distribution }) })
   }
   const key = settings.now().security.bundle_key
-  const result = resultOf(await answerOf(importData({ security: layout.security, files, force, key, now: systemClock.now().toISOString() }, orders)))
+  const result = resultOf(
+    await answerOf(
+      importData({ security: layout.security, files, force, key, now: systemClock.now().toISOString() }, orders),
+    ),
+  )
   for (const { name, records, rows, as_of: asOf, skipped } of result.sources) {
-    const left = Object.entries(skipped).map(([why, count]) => `${count} ${why}`).join(', ')
-    say(`${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}${left === '' ? '' : `; left out: ${left}`}`)
+    const left = Object.entries(skipped)
+      .map(([why, count]) => `${count} ${why}`)
+      .join(', ')
+    say(
+      `${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}${left === '' ? '' : `; left out: ${left}`}`,
+    )
   }
   result.notes.forEach(say)
   for (const { kind, path } of result.others) say(`for ${kind}: ${path}`)
-  say(result.status === 'unchanged' ? `Nothing new: generation ${result.generation} stays.` : `Generation ${result.generation} is live after ${(result.took_ms / 1_000).toFixed(1)} s; signature: ${result.signature}.`)
+  say(
+    result.status === 'unchanged'
+      ? `Nothing new: generation ${result.generation} stays.`
+      : `Generation ${result.generation} is live after ${(result.took_ms / 1_000).toFixed(1)} s; signature: ${result.signature}.`,
+  )
 }
 
 async function printStatus({ layout, settings }: Opened, asJson: boolean): Promise<void> {
   const snapshot = await createDatabase({ security: layout.security }).open()
   const { vuln_data_max_age_days: maxAgeDays } = settings.now().validation
   const checked = await readFeedStates(layout.security)
-  const distributions = DISTRIBUTIONS.map(distribution => ({ distribution: distribution.codename, ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }) }))
+  const distributions = DISTRIBUTIONS.map(distribution => ({
+    distribution: distribution.codename,
+    ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }),
+  }))
   if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions }))
-  say(snapshot === undefined ? 'No vulnerability data is loaded.' : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`)
-  for (const [name, { as_of: asOf, records, rows }] of Object.entries(snapshot?.meta.sources ?? {})) say(`  ${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}`)
+  say(
+    snapshot === undefined
+      ? 'No vulnerability data is loaded.'
+      : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`,
+  )
+  for (const [name, { as_of: asOf, records, rows }] of Object.entries(snapshot?.meta.sources ?? {}))
+    say(`  ${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}`)
   for (const { distribution, coverage, said } of distributions) say(`${distribution}: ${coverage}. ${said}`)
 }
 
@@ -93,17 +132,30 @@ async function printStatus({ layout, settings }: Opened, asJson: boolean): Promi
 async function signer(path: string): Promise<(manifest: Buffer) => Promise<string>> {
   const read = await openpgp.readPrivateKey({ armoredKey: await readFile(path, 'utf8') })
   const passphrase = process.env.VULNDB_PASSPHRASE
-  const signingKeys = read.isDecrypted() ? read : await openpgp.decryptKey({ privateKey: read, ...passphrase === undefined ? {} : { passphrase } })
-  return async manifest => openpgp.sign({ message: await openpgp.createMessage({ binary: manifest }), signingKeys, detached: true })
+  const signingKeys = read.isDecrypted()
+    ? read
+    : await openpgp.decryptKey({ privateKey: read, ...(passphrase === undefined ? {} : { passphrase }) })
+  return async manifest =>
+    openpgp.sign({ message: await openpgp.createMessage({ binary: manifest }), signingKeys, detached: true })
 }
 
 const UPSTREAM: readonly (readonly [path: RegExp, source: string, licence: string])[] = [
-  [/^osv\//, 'OSV', 'of each record\'s own database'], [/^debian\//, 'Debian security tracker', 'free'], [/^alpine\//, 'Alpine secdb', 'free'],
-  [/^kev\//, 'CISA KEV', 'CC0-1.0'], [/^epss\//, 'FIRST EPSS', 'free to use, cite FIRST'],
+  [/^osv\//, 'OSV', "of each record's own database"],
+  [/^debian\//, 'Debian security tracker', 'free'],
+  [/^alpine\//, 'Alpine secdb', 'free'],
+  [/^kev\//, 'CISA KEV', 'CC0-1.0'],
+  [/^epss\//, 'FIRST EPSS', 'free to use, cite FIRST'],
 ]
 const OTHER_ENGINES = /^(grype|trivy|clamav)\//
 
-async function make(folder: string, { out, sign, licence }: { readonly out: string | undefined; readonly sign: string | undefined; readonly licence: string | undefined }): Promise<void> {
+async function make(
+  folder: string,
+  {
+    out,
+    sign,
+    licence,
+  }: { readonly out: string | undefined; readonly sign: string | undefined; readonly licence: string | undefined },
+): Promise<void> {
   const created = systemClock.now().toISOString()
   const inputs: BundleInput[] = []
   for (const { path, label } of await filesAt(resolve(folder))) {
@@ -114,48 +166,86 @@ async function make(folder: string, { out, sign, licence }: { readonly out: stri
     }
     const known = UPSTREAM.find(([pattern]) => pattern.test(label))
     const terms = licence ?? known?.[2]
-    inputs.push({ from: path, path: label, source_date: (await stat(path)).mtime.toISOString(), ...known === undefined ? {} : { source: known[1] }, ...terms === undefined ? {} : { licence: terms } })
+    inputs.push({
+      from: path,
+      path: label,
+      source_date: (await stat(path)).mtime.toISOString(),
+      ...(known === undefined ? {} : { source: known[1] }),
+      ...(terms === undefined ? {} : { licence: terms }),
+    })
   }
   if (inputs.length === 0) throw new Error(`There is no vulnerability data in ${folder}.`)
   const to = out ?? `vulndb-${created.slice(0, 10).replaceAll('-', '')}.tar`
   if (existsSync(to)) throw new Error(`${to} is there already.`)
-  const { files } = await packBundle(to, inputs, { created, ...sign === undefined ? {} : { sign: await signer(sign) } })
-  say(`${to}: ${files.length} files of at most ${BUNDLE_LIMITS.maxFiles}, ${sign === undefined ? 'not signed' : 'signed'}.`)
+  const { files } = await packBundle(to, inputs, {
+    created,
+    ...(sign === undefined ? {} : { sign: await signer(sign) }),
+  })
+  say(
+    `${to}: ${files.length} files of at most ${BUNDLE_LIMITS.maxFiles}, ${sign === undefined ? 'not signed' : 'signed'}.`,
+  )
 }
 
-interface QueryLine extends Partial<PackageQuery> { readonly distribution?: string }
+interface QueryLine extends Partial<PackageQuery> {
+  readonly distribution?: string
+}
 
 async function match({ layout, settings }: Opened): Promise<void> {
   const database = createDatabase({ security: layout.security })
-  const scanner = createOsvScanner({ security: layout.security, database, orders, clock: systemClock, maxAgeDays: () => settings.now().validation.vuln_data_max_age_days })
+  const scanner = createOsvScanner({
+    security: layout.security,
+    database,
+    orders,
+    clock: systemClock,
+    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
+  })
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue
     const { distribution, ...query } = JSON.parse(line) as QueryLine
     const found = distribution === undefined ? undefined : findDistribution(distribution)
     const ecosystem = found === undefined ? query.ecosystem : ecosystemOf(found).ecosystem
-    if (ecosystem === undefined || query.name === undefined || query.version === undefined) throw new Error(`A query needs name, version, and distribution or ecosystem: ${line.slice(0, 200)}`)
+    if (ecosystem === undefined || query.name === undefined || query.version === undefined)
+      throw new Error(`A query needs name, version, and distribution or ecosystem: ${line.slice(0, 200)}`)
     const [answer] = await scanner.match([{ ...query, ecosystem, name: query.name, version: query.version }])
-    say(JSON.stringify({ query: { ...query, ecosystem }, findings: answer?.findings ?? [], unreadable: answer?.isUnreadable ?? false }))
+    say(
+      JSON.stringify({
+        query: { ...query, ecosystem },
+        findings: answer?.findings ?? [],
+        unreadable: answer?.isUnreadable ?? false,
+      }),
+    )
   }
 }
 
 try {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { json: { type: 'boolean' }, force: { type: 'boolean' }, distribution: { type: 'string' }, out: { type: 'string' }, sign: { type: 'string' }, licence: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      json: { type: 'boolean' },
+      force: { type: 'boolean' },
+      distribution: { type: 'string' },
+      out: { type: 'string' },
+      sign: { type: 'string' },
+      licence: { type: 'string' },
+      help: { type: 'boolean' },
+    },
   })
   const [command, ...rest] = positionals
   const first = rest[0]
   if (values.help === true) say(USAGE)
   else if (command === 'status') await printStatus(await open(), values.json === true)
-  else if (command === 'import' && first !== undefined) await importInto(await open(), rest, { force: values.force === true, distribution: values.distribution })
-  else if (command === 'make' && first !== undefined) await make(first, { out: values.out, sign: values.sign, licence: values.licence })
+  else if (command === 'import' && first !== undefined)
+    await importInto(await open(), rest, { force: values.force === true, distribution: values.distribution })
+  else if (command === 'make' && first !== undefined)
+    await make(first, { out: values.out, sign: values.sign, licence: values.licence })
   else if (command === 'match') await match(await open())
   else {
     process.stderr.write(USAGE)
     process.exitCode = 2
   }
 } catch (error) {
-  process.stderr.write(`${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(
+    `${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`,
+  )
   process.exitCode = 1
 }

@@ -4,16 +4,24 @@ import type { Database, Snapshot } from '../scanners/osv/database.ts'
 import { composeAdvisories } from './advisories.ts'
 
 let stock: Stock
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 
 test('other data owe published trees whose clients are told of fixes, each generation once, whoever loaded it', async () => {
   let generation: number | undefined
   const owed: string[] = []
   const outbox = { ...stock.outbox, owe: async (_tx: unknown, key: string) => owed.push(key), nudge: () => undefined }
-  const database: Database = { open: async () => generation === undefined ? undefined : { meta: { generation } } as Snapshot }
+  const database: Database = {
+    open: async () => (generation === undefined ? undefined : ({ meta: { generation } } as Snapshot)),
+  }
   const advisories = composeAdvisories({ db: stock.db, outbox }, database)
-  for (const codename of ['jammy', 'almalinux9', 'fedora']) await stock.db.query('insert into generation (codename, n, made_at, packages, bytes) values ($1, 1, now(), 0, 0), ($1, 2, now(), 0, 0)', [codename])
+  for (const codename of ['jammy', 'almalinux9', 'fedora'])
+    await stock.db.query(
+      'insert into generation (codename, n, made_at, packages, bytes) values ($1, 1, now(), 0, 0), ($1, 2, now(), 0, 0)',
+      [codename],
+    )
   const follow = async (): Promise<readonly string[]> => {
     owed.length = 0
     await advisories.job.run()

@@ -7,13 +7,18 @@ import type { Foundation } from './foundation.ts'
 
 /** Has trees tell their clients what mends something, as the vulnerability data that are loaded have it. */
 export interface Advisories {
-  /** Where other data are loaded than at the last call, published trees that carry advisories owe them anew. The first call counts as other. */
+  /**
+   * Where other data are loaded than at the last call, published trees that carry advisories owe them anew. The first
+   * call counts as other.
+   */
   follow(): Promise<void>
   /** For data that another program loads. */
   readonly job: Job
 }
 
-const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(({ codename }) => codename)
+const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(
+  ({ codename }) => codename,
+)
 
 /** Has the trees tell again of fixes when other data are loaded; which are told of is for the publication to find. */
 export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbox'>, database: Database): Advisories {
@@ -22,14 +27,24 @@ export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbo
   async function follow(): Promise<void> {
     const generation = (await database.open())?.meta.generation
     if (generation === followed) return
-    const published = await db.query<{ codename: Codename }>('select distinct codename from generation where codename = any($1)', [TELLING])
-    await db.tx(async tx => { for (const { codename } of published) await outbox.owe(tx, `contents:${codename}`) })
+    const published = await db.query<{ codename: Codename }>(
+      'select distinct codename from generation where codename = any($1)',
+      [TELLING],
+    )
+    await db.tx(async tx => {
+      for (const { codename } of published) await outbox.owe(tx, `contents:${codename}`)
+    })
     followed = generation
     outbox.nudge()
   }
 
   return {
     follow,
-    job: { id: 'advisories', name: 'Tell clients of fixes that newly loaded data name', when: () => '*/10 * * * *', run: follow },
+    job: {
+      id: 'advisories',
+      name: 'Tell clients of fixes that newly loaded data name',
+      when: () => '*/10 * * * *',
+      run: follow,
+    },
   }
 }

@@ -9,15 +9,19 @@ import type { ThreatIntel } from '../scanners/osv/threat-intel.ts'
 import type { Foundation } from './foundation.ts'
 
 /** What adds EPSS and KEV to findings: at upload, and every night to those that are here. */
-export function composeEnrichment(intel: ThreatIntel): { readonly enrich: Enrich; job(base: Foundation, parts: { readonly catalog: Catalog; readonly log: Log }): Job } {
+export function composeEnrichment(intel: ThreatIntel): {
+  readonly enrich: Enrich
+  job(base: Foundation, parts: { readonly catalog: Catalog; readonly log: Log }): Job
+} {
   const add: Enrich = findings => enrich(findings, intel)
   return {
     enrich: add,
     job: ({ db, settings }, { catalog, log }) => {
       const enrichment = createEnrichment({ db, catalog, enrich: add, policy: () => policyOf(settings.now()) })
       return {
-        id: 'enrich', name: 'Add exploit probability and known exploitation to findings',
-        when: () => settings.now().cve_policy.auto_enrich ? '20 4 * * *' : undefined,
+        id: 'enrich',
+        name: 'Add exploit probability and known exploitation to findings',
+        when: () => (settings.now().cve_policy.auto_enrich ? '20 4 * * *' : undefined),
         run: async () => {
           const counts = await enrichment.run()
           if (counts.changed > 0) log.info({ ...counts }, 'findings were enriched')

@@ -25,8 +25,18 @@ import { createMetrics } from '../record/metrics.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 
-async function openDatabase(env: Env, layout: Layout, log: Log): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
-  const embedded = env.databaseUrl === undefined ? await startEmbedded({ folder: layout.database, onTrouble: trouble => log.error({ trouble }, 'the embedded database') }) : undefined
+async function openDatabase(
+  env: Env,
+  layout: Layout,
+  log: Log,
+): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
+  const embedded =
+    env.databaseUrl === undefined
+      ? await startEmbedded({
+          folder: layout.database,
+          onTrouble: trouble => log.error({ trouble }, 'the embedded database'),
+        })
+      : undefined
   const db = createDb(embedded ?? { url: env.databaseUrl ?? '' })
   try {
     await migrate(db)
@@ -39,7 +49,10 @@ async function openDatabase(env: Env, layout: Layout, log: Log): Promise<{ reado
 }
 
 async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: string; readonly settings: string }> {
-  return { jwt: env.jwtSecret ?? await keepSecret(layout, 'jwt'), settings: env.settingsKey ?? await keepSecret(layout, 'settings') }
+  return {
+    jwt: env.jwtSecret ?? (await keepSecret(layout, 'jwt')),
+    settings: env.settingsKey ?? (await keepSecret(layout, 'settings')),
+  }
 }
 
 /** The floors below the domain: files, database, records, settings and keys. */
@@ -51,28 +64,49 @@ export async function layFoundation(env: Env, log: Log) {
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   const { db, embedded } = await openDatabase(env, layout, log)
-  const outbox = createOutbox({ db, onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again') })
+  const outbox = createOutbox({
+    db,
+    onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again'),
+  })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
-  const shared = env.redisUrl === undefined ? ALONE : createShared({
-    url: env.redisUrl,
-    onTrouble: trouble => {
-      if (trouble === undefined) log.info('Redis answers')
-      else log.warn({ trouble }, 'limits and events are this process alone until Redis answers again')
-    },
+  const shared =
+    env.redisUrl === undefined
+      ? ALONE
+      : createShared({
+          url: env.redisUrl,
+          onTrouble: trouble => {
+            if (trouble === undefined) log.info('Redis answers')
+            else log.warn({ trouble }, 'limits and events are this process alone until Redis answers again')
+          },
+        })
+  const vendorSecret = env.licenseSecret ?? (await keepSecret(layout, 'license'))
+  const settings = await createSettings({
+    layout,
+    box,
+    production: env.production,
+    isEnterprise: () => licensing.allowed() === 'all',
   })
-  const vendorSecret = env.licenseSecret ?? await keepSecret(layout, 'license')
-  const settings = await createSettings({ layout, box, production: env.production, isEnterprise: () => licensing.allowed() === 'all' })
   const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
   return {
-    clock, layout, unlock, db, embedded, outbox, threads, box, jwtSecret: secrets.jwt,
+    clock,
+    layout,
+    unlock,
+    db,
+    embedded,
+    outbox,
+    threads,
+    box,
+    jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),
     audit: createAudit({ db, layout, clock, outbox }),
     events: createEvents({ clock, shared }),
     metrics: createMetrics(),
-    settings, licensing, shared,
+    settings,
+    licensing,
+    shared,
     keyring: createKeyring({ layout, box, clock }),
   }
 }

@@ -31,32 +31,68 @@ export interface HealthParts {
   readonly warnings: () => readonly string[]
 }
 
-const REPREPRO_LIMITS = 'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
+const REPREPRO_LIMITS =
+  'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
 
 /** The health report over its probes, and the gauges beside it. */
-export function composeHealth(env: Env, base: Foundation, { antivirus, vulnerability, scheduler, dataAt, warnings }: HealthParts): Health {
+export function composeHealth(
+  env: Env,
+  base: Foundation,
+  { antivirus, vulnerability, scheduler, dataAt, warnings }: HealthParts,
+): Health {
   const { clock, db, layout, keyring, outbox, settings, metrics, licensing } = base
   registerGauges({
-    metrics, db, clock, vulnerabilityDataAt: dataAt,
+    metrics,
+    db,
+    clock,
+    vulnerabilityDataAt: dataAt,
     signaturesAt: async () => {
       const { signatures_at } = await antivirus.status()
       return signatures_at === undefined ? undefined : new Date(signatures_at)
     },
   })
   return createHealth({
-    clock, db, layout, version: env.version, keyring, outbox,
+    clock,
+    db,
+    layout,
+    version: env.version,
+    keyring,
+    outbox,
     onUnavailable: () => settings.now().validation.on_scanner_unavailable,
     vulnerabilityTrouble: async () => {
       const { grype_scan: isWanted, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
-      return isWanted ? dataTrouble(await Promise.all(vulnerability.map(scanner => scanner.status())), { maxAgeDays, now: clock.now() }) : undefined
+      return isWanted
+        ? dataTrouble(await Promise.all(vulnerability.map(scanner => scanner.status())), {
+            maxAgeDays,
+            now: clock.now(),
+          })
+        : undefined
     },
-    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype-db'), clamav_db: '/var/lib/clamav' },
+    dirs: {
+      pool: layout.pool,
+      manifests: layout.manifests,
+      audit: layout.audit,
+      grype_db: join(layout.security, 'grype-db'),
+      clamav_db: '/var/lib/clamav',
+    },
     schemaVersion: () => schemaVersion(db),
-    antivirus: async signal => ({ ...await antivirus.status(signal), enabled: settings.now().validation.clamav_scan }),
+    antivirus: async signal => ({
+      ...(await antivirus.status(signal)),
+      enabled: settings.now().validation.clamav_scan,
+    }),
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: env.aptPublisher === 'reprepro', run: runTool }),
     license: () => licensing.card(),
-    instance: { id: randomUUID(), shared: base.shared.backend === 'redis' ? 'redis' : 'local', trouble: base.shared.trouble },
-    warnings: () => [...env.warnings, ...warnings(), ...env.aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : [], ...licensing.card().warning === null ? [] : [licensing.card().warning ?? '']],
+    instance: {
+      id: randomUUID(),
+      shared: base.shared.backend === 'redis' ? 'redis' : 'local',
+      trouble: base.shared.trouble,
+    },
+    warnings: () => [
+      ...env.warnings,
+      ...warnings(),
+      ...(env.aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : []),
+      ...(licensing.card().warning === null ? [] : [licensing.card().warning ?? '']),
+    ],
   })
 }

@@ -26,11 +26,14 @@ function unusable(host: string, port: number, error: NodeJS.ErrnoException): Err
     EACCES: `PORT=${port} needs more rights than this user has. Set PORT to 1024 or more, with a proxy in front, or give the right with setcap or systemd.`,
     ENOTFOUND: `HOST=${host} has no address. Set HOST to an address of this machine.`,
   }
-  return new Error(said[error.code ?? ''] ?? `Nothing can listen on ${host}:${port}: ${error.message}`, { cause: error })
+  return new Error(said[error.code ?? ''] ?? `Nothing can listen on ${host}:${port}: ${error.message}`, {
+    cause: error,
+  })
 }
 
 /**
- * Takes the address for a moment, so that a port that is in use is told before a database is made and trees are repaired.
+ * Takes the address for a moment, so that a port that is in use is told before a database is made and trees are
+ * repaired.
  * @throws with the way out
  */
 export function needAddress({ host, port }: Pick<Env, 'host' | 'port'>): Promise<void> {
@@ -43,19 +46,31 @@ export function needAddress({ host, port }: Pick<Env, 'host' | 'port'>): Promise
 
 /** What Node refuses before there is a request to answer. */
 const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are larger than 16 KiB. Send fewer of them, or a shorter address.'],
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'The headers of the request are larger than 16 KiB. Send fewer of them, or a shorter address.',
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The headers of the request took longer than 30 s. Send it again.'],
 }
 
 /** Says in the form of every other answer that what came was no HTTP. */
 function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  const [line, detail] = UNREADABLE[code] ?? ['400 Bad Request', 'The request is not HTTP that can be read: its length or its framing is wrong. Nothing was kept; send it again.']
+  const [line, detail] = UNREADABLE[code] ?? [
+    '400 Bad Request',
+    'The request is not HTTP that can be read: its length or its framing is wrong. Nothing was kept; send it again.',
+  ]
   const body = JSON.stringify({ detail, code: 'bad_request' })
-  socket.end(`HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
+  socket.end(
+    `HTTP/1.1 ${line}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
 }
 
 /** @param idleMs  in tests, in place of two minutes */
-export function createListener(handle: RequestListener, { host, port }: Pick<Env, 'host' | 'port'>, idleMs = IDLE_MS): Listener {
+export function createListener(
+  handle: RequestListener,
+  { host, port }: Pick<Env, 'host' | 'port'>,
+  idleMs = IDLE_MS,
+): Listener {
   const server = createServer()
   server.timeout = idleMs
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
@@ -65,7 +80,9 @@ export function createListener(handle: RequestListener, { host, port }: Pick<Env
     const pair = { req, res }
     open.add(pair)
     // in between, while a large package is looked at, nothing moves in either direction
-    res.on('timeout', () => { if (!req.complete || req.socket.writableLength > 0) req.socket.destroy() })
+    res.on('timeout', () => {
+      if (!req.complete || req.socket.writableLength > 0) req.socket.destroy()
+    })
     // stopping: a client that stays connected and goes on asking must not keep us here
     if (!server.listening) res.shouldKeepAlive = false
     res.once('close', () => open.delete(pair))
@@ -77,14 +94,16 @@ export function createListener(handle: RequestListener, { host, port }: Pick<Env
   })
   server.on('request', handle) // after the note above, which has to come before the answer's headers
   return {
-    open: () => new Promise((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
-      server.listen(port, host, () => {
-        const { address, family, port: bound } = server.address() as AddressInfo
-        const shown = address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-        resolve(`http://${shown}:${bound}`)
-      })
-    }),
+    open: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
+        server.listen(port, host, () => {
+          const { address, family, port: bound } = server.address() as AddressInfo
+          const shown =
+            address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+          resolve(`http://${shown}:${bound}`)
+        })
+      }),
     close: async () => {
       if (!server.listening) return
       const closed = new Promise(resolve => server.close(resolve))
@@ -92,7 +111,8 @@ export function createListener(handle: RequestListener, { host, port }: Pick<Env
       // a live stream has no end of its own
       for (const pair of open) {
         if (isLive(pair)) pair.req.socket.destroy()
-        else if (!pair.res.headersSent) pair.res.shouldKeepAlive = false // else its idle connection is waited for afterwards
+        // else its idle connection is waited for afterwards
+        else if (!pair.res.headersSent) pair.res.shouldKeepAlive = false
       }
       server.closeIdleConnections()
       await closed

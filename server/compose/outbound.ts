@@ -20,14 +20,21 @@ export interface Outbound {
 }
 
 /** Everything that goes out: guarded HTTP, mail, and messages to people. */
-export async function composeOutbound(env: Env, { db, outbox, settings, clock, layout, audit }: Foundation, log: Log): Promise<Outbound> {
-  const secret = env.webhookSecret ?? await keepSecret(layout, 'webhook')
+export async function composeOutbound(
+  env: Env,
+  { db, outbox, settings, clock, layout, audit }: Foundation,
+  log: Log,
+): Promise<Outbound> {
+  const secret = env.webhookSecret ?? (await keepSecret(layout, 'webhook'))
   const fetch = createGuardedFetch({
-    lookup: host => lookup(host, { all: true }), allow: () => settings.now().notifications.allow_private_hosts, userAgent: `Gatehouse/${env.version}`,
+    lookup: host => lookup(host, { all: true }),
+    allow: () => settings.now().notifications.allow_private_hosts,
+    userAgent: `Gatehouse/${env.version}`,
   })
   const mailer = createMailer({ settings })
   return {
-    fetch, mailer,
+    fetch,
+    mailer,
     notices: createNotices({ db, outbox, settings, clock }),
     delivery: createDelivery({ db, outbox, settings, fetch, mailer, secret, clock, log }),
     inbound: reactions => createInbound({ db, audit, outbox, clock, secret, reactions }),

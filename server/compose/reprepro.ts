@@ -6,7 +6,10 @@ import { runTool } from '../lib/exec.ts'
 import { createRepreproIndexes, type ForeignIndexes } from '../publish/reprepro.ts'
 
 /** Who writes the indexes of APT distributions: reprepro where APT_PUBLISHER says so, otherwise nobody but us. */
-export function composeReprepro({ aptPublisher }: Pick<Env, 'aptPublisher'>, layout: Layout): ((distribution: Distribution) => ForeignIndexes | undefined) | undefined {
+export function composeReprepro(
+  { aptPublisher }: Pick<Env, 'aptPublisher'>,
+  layout: Layout,
+): ((distribution: Distribution) => ForeignIndexes | undefined) | undefined {
   if (aptPublisher !== 'reprepro') return undefined
   const made = new Map<Distribution['format'], ForeignIndexes>()
   return ({ family, format }) => {

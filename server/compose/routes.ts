@@ -96,13 +96,18 @@ export interface RouteParts {
 }
 
 /** Gives every row its handler and every handler its parts. */
-export function bindRoutes(parts: RouteParts): { readonly routes: readonly BoundRoute[]; readonly authenticate: Authenticate } {
+export function bindRoutes(parts: RouteParts): {
+  readonly routes: readonly BoundRoute[]
+  readonly authenticate: Authenticate
+} {
   const { env, db, clock, audit, outbox, catalog, rebuild, settings, keyring, events, metrics } = parts
   // what features read, their callers may see
   const seen = createSeenDb(db)
   const active = new Set(parts.activeFormats.map(format => format.id))
-  const isActive = (distribution: Distribution): boolean => active.has(distribution.format) || !FORMATS.some(format => format.id === distribution.format)
-  const isPublishable = (distribution: Distribution): boolean => FORMATS.some(format => format.id === distribution.format && format.tree !== undefined)
+  const isActive = (distribution: Distribution): boolean =>
+    active.has(distribution.format) || !FORMATS.some(format => format.id === distribution.format)
+  const isPublishable = (distribution: Distribution): boolean =>
+    FORMATS.some(format => format.id === distribution.format && format.tree !== undefined)
   const newKey = (): Parameters<Keyring['generate']>[0] => {
     const { key_type: type, key_name: name, key_email: email, overlap_days: overlapDays } = settings.now().signing
     return { type, name, email, overlapDays }
@@ -112,14 +117,43 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     signedPackages: settings.now().signing.rpm_packages,
     apkKeys: (await keyring.rsaKeys()).map(key => key.key_name),
   })
-  const init = createInit({ db, outbox, audit, keyring, newKey, isActive, isPublishable, formatSetting: distribution => switchesFor(distribution.format) })
+  const init = createInit({
+    db,
+    outbox,
+    audit,
+    keyring,
+    newKey,
+    isActive,
+    isPublishable,
+    formatSetting: distribution => switchesFor(distribution.format),
+  })
   const routes: readonly BoundRoute[] = [
     ...bind(setup, setupHandlers, { firstAdmin: parts.firstAdmin }),
     ...parts.auth.routes,
-    ...bind(uploads, uploadHandlers, { spool: parts.spool, gate: parts.gate, formats: FORMATS, activeFormats: active, switchesFor, settings, events, metrics, clock }),
+    ...bind(uploads, uploadHandlers, {
+      spool: parts.spool,
+      gate: parts.gate,
+      formats: FORMATS,
+      activeFormats: active,
+      switchesFor,
+      settings,
+      events,
+      metrics,
+      clock,
+    }),
     ...bind(artifacts, artifactHandlers, { db: seen, catalog, audit, formats: getFormat, rebuild, clientFacts }),
     ...bind(auditRows, auditHandlers, { audit }),
-    ...bind(distributions, distributionHandlers, { db: seen, catalog, audit, keyring, isActive, isPublishable, init, publisher: parts.publisher, clientFacts }),
+    ...bind(distributions, distributionHandlers, {
+      db: seen,
+      catalog,
+      audit,
+      keyring,
+      isActive,
+      isPublishable,
+      init,
+      publisher: parts.publisher,
+      clientFacts,
+    }),
     ...bind(access, accessHandlers, { db, audit, rules: parts.rules }),
     ...bind(license, licenseHandlers, { licensing: parts.licensing, settings, audit }),
     ...bind(retention, retentionHandlers, { db: seen, catalog, audit, clock }),
@@ -127,7 +161,12 @@ export function bindRoutes(parts: RouteParts): { readonly routes: readonly Bound
     ...bind(security, securityHandlers, parts.security.deps),
     ...bind(engines, engineHandlers, { ...parts.engines, spool: parts.spool, settings, audit, clock }),
     ...bind(sbom, sbomHandlers, { db: seen, bills: parts.bills }),
-    ...bind(settingsRows, settingsHandlers, { settings, keyring, audit, isLicense: key => parts.licensing.read(key) !== undefined }),
+    ...bind(settingsRows, settingsHandlers, {
+      settings,
+      keyring,
+      audit,
+      isLicense: key => parts.licensing.read(key) !== undefined,
+    }),
     ...bind(notifications, notificationHandlers, parts.outbound),
     ...parts.sso,
     ...bind(webhooks, webhookHandlers, { inbound: parts.inbound }),

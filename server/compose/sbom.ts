@@ -12,14 +12,17 @@ import type { Foundation } from './foundation.ts'
 export interface Sbom {
   readonly bills: Bills
   /** The libraries that advisories can be asked about, of a package with or without its list of paths. */
-  carried(known: Pick<Manifest, 'ref' | 'blob' | 'filename'> & Partial<Pick<Manifest, 'files'>>): Promise<readonly EmbeddedPackage[]>
+  carried(
+    known: Pick<Manifest, 'ref' | 'blob' | 'filename'> & Partial<Pick<Manifest, 'files'>>,
+  ): Promise<readonly EmbeddedPackage[]>
 }
 
 /** What packages carry, and the bills of materials over it. */
 export function composeSbom(env: Env, { layout, pool, db, clock }: Foundation): Sbom {
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
   return {
-    carried: async known => embeddedOf((await components.of(known, known.files ?? await mayCarry(db, known.ref))).components),
+    carried: async known =>
+      embeddedOf((await components.of(known, known.files ?? (await mayCarry(db, known.ref)))).components),
     bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, tool: env.version }),
   }
 }

@@ -43,20 +43,34 @@ const RELOAD = { connectMs: 5_000, idleMs: 30_000 }
 
 async function findFreshclam(): Promise<string | undefined> {
   for (const path of FRESHCLAM) {
-    if (await access(path, constants.X_OK).then(() => true, () => false)) return path
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path
   }
   return undefined
 }
 
 function composeSignatures(env: Env, { layout, settings }: Foundation): Signatures {
-  const update = createFreshclam({ exec: runTool, folder: join(layout.security, 'clamav'), owner: userInfo().username, program: findFreshclam })
+  const update = createFreshclam({
+    exec: runTool,
+    folder: join(layout.security, 'clamav'),
+    owner: userInfo().username,
+    program: findFreshclam,
+  })
   return {
     files: () => listSignatures(settings.now().clamav.database_folder),
     update: () => update(settings.now().clamav),
     reload: async () => {
       if (env.clamd === undefined) return 'not_configured'
       // with ConcurrentDatabaseReload, its default, scans go on with the old signatures meanwhile
-      return askClamd(env.clamd, 'RELOAD', RELOAD).then(answer => answer === 'RELOADING' ? 'started' : 'failed', () => 'failed')
+      return askClamd(env.clamd, 'RELOAD', RELOAD).then(
+        answer => (answer === 'RELOADING' ? 'started' : 'failed'),
+        () => 'failed',
+      )
     },
   }
 }
@@ -79,36 +93,84 @@ function stepOf(steps: readonly Step[], name: StepName): Step {
 }
 
 /** Builds the review side over the catalogue and the gate's steps. */
-export function composeSecurity(env: Env, base: Foundation,
-  { catalog, scanners, steps: all, antivirus, sbom, notices, log }: SecurityParts): Security {
+export function composeSecurity(
+  env: Env,
+  base: Foundation,
+  { catalog, scanners, steps: all, antivirus, sbom, notices, log }: SecurityParts,
+): Security {
   const { db, pool, settings, audit, outbox, clock, metrics } = base
   const steps = { vulnerabilities: stepOf(all, 'vulnerabilities'), antivirus: stepOf(all, 'antivirus') }
-  const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock, carried: sbom.carried })
+  const rescans = createRescans({
+    catalog,
+    pool,
+    formats: getFormat,
+    steps,
+    settings,
+    metrics,
+    clock,
+    carried: sbom.carried,
+  })
   const dependencies = createDependencyScan({
-    db, log, candidates: CANDIDATE_LINES, look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
+    db,
+    log,
+    candidates: CANDIDATE_LINES,
+    look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
   })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
   const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
   return {
-    rematch, rescans,
+    rematch,
+    rescans,
     deps: {
       // what reviewers ask, they may see
-      db: createSeenDb(db), catalog, settings, audit, clock, antivirus, rescans, sla, signatures: composeSignatures(env, base),
-        decisions: createDecisions({ db: createSeenDb(db), catalog, settings }),
+      db: createSeenDb(db),
+      catalog,
+      settings,
+      audit,
+      clock,
+      antivirus,
+      rescans,
+      sla,
+      signatures: composeSignatures(env, base),
+      decisions: createDecisions({ db: createSeenDb(db), catalog, settings }),
       engines: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(scanner => scanner.status())),
     },
     jobs: [
-      { id: 'sla', name: 'Tell of deadlines that were missed', when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
-        run: async () => { await sla.check() } },
-      { id: 'dependencies', name: 'Look up the libraries inside new packages', when: () => settings.now().validation.grype_scan ? '* * * * *'
-        : undefined, run: async () => { await dependencies.run() } },
-      { id: 'reopen', name: 'Reopen what was accepted until now', when: () => '*/5 * * * *',
-        run: async () => { await reopenExpired({ db, catalog, settings, clock }) } },
       {
-        id: 'rematch', name: 'Look packages up again with new vulnerability data', run: async () => { await rematch.run() },
-        when: () => settings.now().review.rematch_enabled ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
-          : undefined,
+        id: 'sla',
+        name: 'Tell of deadlines that were missed',
+        when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
+        run: async () => {
+          await sla.check()
+        },
+      },
+      {
+        id: 'dependencies',
+        name: 'Look up the libraries inside new packages',
+        when: () => (settings.now().validation.grype_scan ? '* * * * *' : undefined),
+        run: async () => {
+          await dependencies.run()
+        },
+      },
+      {
+        id: 'reopen',
+        name: 'Reopen what was accepted until now',
+        when: () => '*/5 * * * *',
+        run: async () => {
+          await reopenExpired({ db, catalog, settings, clock })
+        },
+      },
+      {
+        id: 'rematch',
+        name: 'Look packages up again with new vulnerability data',
+        run: async () => {
+          await rematch.run()
+        },
+        when: () =>
+          settings.now().review.rematch_enabled
+            ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
+            : undefined,
       },
     ],
   }

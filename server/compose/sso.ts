@@ -13,15 +13,35 @@ import type { Log } from '../lib/log.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
 import type { Foundation } from './foundation.ts'
 
-export interface SsoOptions { readonly auth: Pick<Auth, 'login'>; readonly directory: LdapDirectory; readonly fetch: GuardedFetch; readonly log: Log }
+export interface SsoOptions {
+  readonly auth: Pick<Auth, 'login'>
+  readonly directory: LdapDirectory
+  readonly fetch: GuardedFetch
+  readonly log: Log
+}
 
 /** People whom other places vouch for: the routes of directory and single sign-on. */
-export function composeSso(env: Pick<Env, 'production'>, base: Pick<Foundation, 'db' | 'box' | 'clock' | 'settings' | 'audit' | 'licensing'>, { auth, directory, fetch, log }: SsoOptions): BoundRoute[] {
+export function composeSso(
+  env: Pick<Env, 'production'>,
+  base: Pick<Foundation, 'db' | 'box' | 'clock' | 'settings' | 'audit' | 'licensing'>,
+  { auth, directory, fetch, log }: SsoOptions,
+): BoundRoute[] {
   const { db, box, clock, settings, audit, licensing } = base
   const provider = createOidcProvider({ fetch, production: env.production, now: () => clock.now().getTime() })
   const oidc = createOidcLogin({
-    settings, provider, audit, log, steps: createSteps({ db, box, clock }), identities: createIdentities({ db }),
+    settings,
+    provider,
+    audit,
+    log,
+    steps: createSteps({ db, box, clock }),
+    identities: createIdentities({ db }),
     vouchedFor: async (profile, coming) => enteredView(await auth.login.vouchedFor(profile, coming)),
   })
-  return bind(sso, ssoHandlers, { settings, directory, provider, oidc, isAllowed: () => licensing.allowed() !== 'nothing' })
+  return bind(sso, ssoHandlers, {
+    settings,
+    directory,
+    provider,
+    oidc,
+    isAllowed: () => licensing.allowed() !== 'nothing',
+  })
 }

@@ -34,27 +34,53 @@ export interface VulnDb {
 }
 
 // beside the bundle's main program; in the sources below cli/
-const WORKER = import.meta.filename.endsWith('.ts') ? join(import.meta.dirname, '..', 'cli', 'vulndb-worker.ts') : join(import.meta.dirname, 'vulndb-worker.mjs')
+const WORKER = import.meta.filename.endsWith('.ts')
+  ? join(import.meta.dirname, '..', 'cli', 'vulndb-worker.ts')
+  : join(import.meta.dirname, 'vulndb-worker.mjs')
 
 /** The embedded vulnerability data: what reads, imports and fetches them. */
-export function composeVulnDb({ layout, settings, clock, events }: Foundation, { fetch, log }: { readonly fetch: GuardedFetch; readonly log: Log }): VulnDb {
+export function composeVulnDb(
+  { layout, settings, clock, events }: Foundation,
+  { fetch, log }: { readonly fetch: GuardedFetch; readonly log: Log },
+): VulnDb {
   const { security } = layout
   const listeners: ((result: ImportResult) => void)[] = []
   const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
   const database = createDatabase({ security })
   const importer = createImporter({
-    security, worker: WORKER, clock, key: () => settings.now().security.bundle_key,
+    security,
+    worker: WORKER,
+    clock,
+    key: () => settings.now().security.bundle_key,
     onChanged: result => {
-      log.info({ generation: result.generation, sources: result.sources.length, ms: Math.round(result.took_ms) }, 'vulnerability data were imported')
-      events.emit({ type: 'engine', at: clock.now().toISOString(), data: { engine: 'osv', generation: result.generation } })
+      log.info(
+        { generation: result.generation, sources: result.sources.length, ms: Math.round(result.took_ms) },
+        'vulnerability data were imported',
+      )
+      events.emit({
+        type: 'engine',
+        at: clock.now().toISOString(),
+        data: { engine: 'osv', generation: result.generation },
+      })
       for (const listener of listeners) listener(result)
     },
   })
   const feeds = createFeeds({
-    security, importer, fetch, clock, addresses: () => settings.now().security.feeds, limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
+    security,
+    importer,
+    fetch,
+    clock,
+    addresses: () => settings.now().security.feeds,
+    limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
     warn: (facts, message) => log.warn(facts, message),
   })
-  const scanner = createOsvScanner({ security, database, orders, clock, maxAgeDays: () => settings.now().validation.vuln_data_max_age_days })
+  const scanner = createOsvScanner({
+    security,
+    database,
+    orders,
+    clock,
+    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
+  })
   return {
     scanner,
     async dataAt() {
@@ -64,17 +90,30 @@ export function composeVulnDb({ layout, settings, clock, events }: Foundation, {
     intel: createThreatIntel({ layout }),
     fixes: createAdvisoriesOf({ database, orders }),
     deps: { database, importer, feeds, security },
-    jobs: [{
-      id: 'vulndb', name: 'Fetch vulnerability data from the feeds', run: async () => { await feeds.run() },
-      when: () => feeds.isConfigured() ? `${settings.now().security.feeds.minute} ${settings.now().security.feeds.hour} * * *` : undefined,
-    }],
+    jobs: [
+      {
+        id: 'vulndb',
+        name: 'Fetch vulnerability data from the feeds',
+        run: async () => {
+          await feeds.run()
+        },
+        when: () =>
+          feeds.isConfigured()
+            ? `${settings.now().security.feeds.minute} ${settings.now().security.feeds.hour} * * *`
+            : undefined,
+      },
+    ],
     refreshKev: async () => {
-      void feeds.run(feed => feed.source === 'kev').catch((error: unknown) => log.error({ err: error }, 'the KEV catalogue could not be fetched'))
+      void feeds
+        .run(feed => feed.source === 'kev')
+        .catch((error: unknown) => log.error({ err: error }, 'the KEV catalogue could not be fetched'))
     },
     refreshFeeds: async () => {
       void feeds.run().catch((error: unknown) => log.error({ err: error }, 'vulnerability data could not be fetched'))
     },
-    onChanged: listener => { listeners.push(listener) },
+    onChanged: listener => {
+      listeners.push(listener)
+    },
     stop: async () => {
       feeds.stop()
       await importer.stop()

@@ -1,12 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { covers, needDistribution, needDistributions, needRoute, ROLES, type Principal, type Role, type Scope, type Scoped } from './access.ts'
+import {
+  covers,
+  needDistribution,
+  needDistributions,
+  needRoute,
+  ROLES,
+  type Principal,
+  type Role,
+  type Scope,
+  type Scoped,
+} from './access.ts'
 import { isRefusal } from './errors.ts'
 
 test('a role covers those that may nothing beyond it; auditor and uploader stand beside each other', () => {
   const covered = (own: Role): Role[] => ROLES.filter(role => covers(own, role))
   expect(Object.fromEntries(ROLES.map(own => [own, covered(own)]))).toEqual({
-    reader: ['reader'], auditor: ['reader', 'auditor'], uploader: ['reader', 'uploader'],
-    maintainer: ['reader', 'auditor', 'uploader', 'maintainer'], admin: ['reader', 'auditor', 'uploader', 'maintainer', 'admin'],
+    reader: ['reader'],
+    auditor: ['reader', 'auditor'],
+    uploader: ['reader', 'uploader'],
+    maintainer: ['reader', 'auditor', 'uploader', 'maintainer'],
+    admin: ['reader', 'auditor', 'uploader', 'maintainer', 'admin'],
   })
 })
 
@@ -18,14 +31,20 @@ const codeOf = (work: () => void): string => {
     return isRefusal(error) ? error.code : String(error)
   }
 }
-const who = (scope?: Scope): Principal => ({ kind: 'token', name: 'ci', role: 'admin', credential: 'c', ...scope === undefined ? {} : { scope } })
+const who = (scope?: Scope): Principal => ({
+  kind: 'token',
+  name: 'ci',
+  role: 'admin',
+  credential: 'c',
+  ...(scope === undefined ? {} : { scope }),
+})
 const JAMMY: Scope = { distributions: ['jammy'], uploadOnly: false }
 const UPLOADS: Scope = { uploadOnly: true }
 const BOTH: Scope = { distributions: ['jammy'], uploadOnly: true }
 
 describe('limits of API tokens', () => {
   test.each<[string, Scope | undefined, Scoped | undefined, boolean, string]>([
-    ['nobody\'s limit', undefined, undefined, false, ''],
+    ["nobody's limit", undefined, undefined, false, ''],
     ['reading where it is limited to a distribution', JAMMY, undefined, true, ''],
     ['a change that looks at no distribution', JAMMY, undefined, false, 'outside_scope'],
     ['a change that looks at the distribution', JAMMY, 'distribution', false, ''],
@@ -41,8 +60,17 @@ describe('limits of API tokens', () => {
   test('by distribution name those, in order and alone', () => {
     for (const scope of [JAMMY, BOTH]) expect(codeOf(() => needDistribution(who(scope), 'jammy'))).toBe('')
     for (const scope of [undefined, UPLOADS]) expect(codeOf(() => needDistribution(who(scope), 'noble'))).toBe('')
-    for (const codenames of [['jammy', 'noble'], ['noble', 'jammy']]) expect(codeOf(() => needDistributions(who(JAMMY), codenames))).toBe('outside_distribution')
-    expect([who(JAMMY), who(UPLOADS), who()].map(one => codeOf(() => needDistributions(one, 'all')))).toEqual(['outside_scope', '', ''])
-    for (const codename of ['noble', 'jammy ', 'JAMMY', '']) expect(codeOf(() => needDistribution(who(JAMMY), codename))).toBe('outside_distribution')
+    for (const codenames of [
+      ['jammy', 'noble'],
+      ['noble', 'jammy'],
+    ])
+      expect(codeOf(() => needDistributions(who(JAMMY), codenames))).toBe('outside_distribution')
+    expect([who(JAMMY), who(UPLOADS), who()].map(one => codeOf(() => needDistributions(one, 'all')))).toEqual([
+      'outside_scope',
+      '',
+      '',
+    ])
+    for (const codename of ['noble', 'jammy ', 'JAMMY', ''])
+      expect(codeOf(() => needDistribution(who(JAMMY), codename))).toBe('outside_distribution')
   })
 })

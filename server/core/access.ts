@@ -3,7 +3,7 @@ import { fail } from './errors.ts'
 
 /** The five roles of the specification, weakest first; `auditor` is lateral: it reads more and writes nothing. */
 export const ROLES = ['reader', 'auditor', 'uploader', 'maintainer', 'admin'] as const
-export type Role = typeof ROLES[number]
+export type Role = (typeof ROLES)[number]
 
 /** Who may call a route, in the specification's own words. */
 export type Access = 'public' | 'any' | 'uploader+' | 'auditor+' | 'maintainer+' | 'admin'
@@ -17,12 +17,27 @@ const ALLOWED: Record<Exclude<Access, 'public'>, readonly Role[]> = {
 }
 
 /** What each role is for, as `GET /auth/roles` answers it. Colours are names of the console's tokens. */
-export const ROLE_CARDS: Record<Role, { readonly label: string; readonly description: string; readonly color: string }> = {
+export const ROLE_CARDS: Record<
+  Role,
+  { readonly label: string; readonly description: string; readonly color: string }
+> = {
   reader: { label: 'Reader', description: 'Reads packages, distributions, findings and statistics.', color: 'gray' },
-  auditor: { label: 'Auditor', description: 'Reads everything a reader does, and the audit log and inventory. Changes nothing.', color: 'purple' },
+  auditor: {
+    label: 'Auditor',
+    description: 'Reads everything a reader does, and the audit log and inventory. Changes nothing.',
+    color: 'purple',
+  },
   uploader: { label: 'Uploader', description: 'Uploads and imports packages.', color: 'blue' },
-  maintainer: { label: 'Maintainer', description: 'Decides on held packages, deletes, promotes and quarantines.', color: 'orange' },
-  admin: { label: 'Admin', description: 'Does everything, and alone manages users, tokens, keys and settings.', color: 'red' },
+  maintainer: {
+    label: 'Maintainer',
+    description: 'Decides on held packages, deletes, promotes and quarantines.',
+    color: 'orange',
+  },
+  admin: {
+    label: 'Admin',
+    description: 'Does everything, and alone manages users, tokens, keys and settings.',
+    color: 'red',
+  },
 }
 
 /** What an API token is limited to, beyond its role. */
@@ -33,7 +48,10 @@ export interface Scope {
   readonly uploadOnly: boolean
 }
 
-/** Whoever makes a request, once the credential is checked. `setup` has a password and may do nothing but set up the second factor. */
+/**
+ * Whoever makes a request, once the credential is checked. `setup` has a password and may do nothing but set up the
+ * second factor.
+ */
 export interface Principal {
   readonly kind: 'user' | 'token' | 'setup'
   /** User name, or the API token's label. */
@@ -56,19 +74,28 @@ export function allows(access: Access, role: Role | undefined): boolean {
   return role !== undefined && ALLOWED[access].includes(role)
 }
 
-/** True when whoever has `own` may give somebody `role`: it can do nothing that `own` cannot. `auditor` is within maintainer and admin only. */
+/**
+ * True when whoever has `own` may give somebody `role`: it can do nothing that `own` cannot. `auditor` is within
+ * maintainer and admin only.
+ */
 export function covers(own: Role, role: Role): boolean {
   return Object.values(ALLOWED).every(roles => !roles.includes(role) || roles.includes(own))
 }
 
-/** How a route treats API tokens with limits: `upload` takes a package in, `distribution` asks `needDistribution` for each one it touches. */
+/**
+ * How a route treats API tokens with limits: `upload` takes a package in, `distribution` asks `needDistribution` for
+ * each one it touches.
+ */
 export type Scoped = 'upload' | 'distribution'
 
 /**
- * Refuses what a limited API token may not even ask: everything but sending packages where it is for uploads only; every change
- * that does not look at the token's distributions. Reads stay open. @throws outside_scope
+ * Refuses what a limited API token may not even ask: everything but sending packages where it is for uploads only;
+ * every change that does not look at the token's distributions. Reads stay open. @throws outside_scope
  */
-export function needRoute({ scope }: Principal, route: { readonly scoped: Scoped | undefined; readonly isRead: boolean }): void {
+export function needRoute(
+  { scope }: Principal,
+  route: { readonly scoped: Scoped | undefined; readonly isRead: boolean },
+): void {
   if (scope === undefined || route.scoped === 'upload') return
   if (scope.uploadOnly) fail('outside_scope', { limits: printScope(scope) })
   if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
@@ -79,14 +106,20 @@ export function needSeen(codename: string): void {
   if (hiddenNow().includes(codename)) fail('distribution_not_found', { codename })
 }
 
-/** Refuses a limited API token a distribution that is not one of its own. Every handler that changes one asks this. @throws outside_distribution */
+/**
+ * Refuses a limited API token a distribution that is not one of its own. Every handler that changes one asks this.
+ * @throws outside_distribution
+ */
 export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: string): void {
   needSeen(codename)
   if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }
 
-/** Refuses a limited API token what touches every distribution, or one that is not its own. @throws outside_scope, outside_distribution */
+/**
+ * Refuses a limited API token what touches every distribution, or one that is not its own. @throws outside_scope,
+ * outside_distribution
+ */
 export function needDistributions(who: Pick<Principal, 'scope'>, codenames: readonly string[] | 'all'): void {
   if (codenames !== 'all') for (const codename of codenames) needDistribution(who, codename)
   else if (who.scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(who.scope) })

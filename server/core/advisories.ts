@@ -30,4 +30,7 @@ export interface FixAdvisory {
 }
 
 /** Looks up which advisories the packages of a distribution are the answer to, sorted by id. */
-export type FindFixes = (distribution: Distribution, packages: AsyncIterable<OfferedPackage>) => Promise<readonly FixAdvisory[]>
+export type FindFixes = (
+  distribution: Distribution,
+  packages: AsyncIterable<OfferedPackage>,
+) => Promise<readonly FixAdvisory[]>

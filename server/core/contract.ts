@@ -5,7 +5,10 @@ import type { Access, Principal, Scoped } from './access.ts'
 import type { ErrorCode } from './errors.ts'
 
 /** Who counts together, and how often a minute. Routes with one bucket share one count per client address. */
-export interface Limit { readonly bucket: string; readonly perMinute: number }
+export interface Limit {
+  readonly bucket: string
+  readonly perMinute: number
+}
 
 /**
  * One route. From these rows come the router, the role check, limits, 402s, validation, OpenAPI, the console's types
@@ -20,7 +23,10 @@ export interface Row {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /** The body is a file, or a form with one, that the handler reads from `raw` itself, streaming: a package, or data of another kind. */
+  /**
+   * The body is a file, or a form with one, that the handler reads from `raw` itself, streaming: a package, or data of
+   * another kind.
+   */
   readonly upload?: 'package' | 'data'
   /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
@@ -58,7 +64,9 @@ export interface RawRequest {
 
 type Schema<T> = T extends TSchema ? Static<T> : undefined
 type PathParams<Key> = Key extends `${string}{${infer Name}}${infer Rest}` ? Name | PathParams<Rest> : never
-type Params<Key, R> = R extends { readonly params: infer P extends TSchema } ? Static<P> : { readonly [Name in PathParams<Key>]: string }
+type Params<Key, R> = R extends { readonly params: infer P extends TSchema }
+  ? Static<P>
+  : { readonly [Name in PathParams<Key>]: string }
 type Who<R> = R extends { readonly access: 'public' } ? Principal | undefined : Principal
 
 export interface Input<Key, R> {
@@ -70,10 +78,20 @@ export interface Input<Key, R> {
 }
 
 /** One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. */
-export interface StreamEvent { readonly id?: string; readonly event?: string; readonly data: unknown }
+export interface StreamEvent {
+  readonly id?: string
+  readonly event?: string
+  readonly data: unknown
+}
 
 /** A file to send. Nothing of it is kept in memory. `csp` is for a page: its own Content-Security-Policy. */
-export interface FileReply { readonly body: Readable | Buffer; readonly type: string; readonly name?: string; readonly size?: number; readonly csp?: string }
+export interface FileReply {
+  readonly body: Readable | Buffer
+  readonly type: string
+  readonly name?: string
+  readonly size?: number
+  readonly csp?: string
+}
 
 /** An answer whose status is not the row's own: 200 where the row says 201, for example. */
 export class WithStatus<T> {
@@ -96,11 +114,17 @@ export class Redirect {
 }
 
 type Answer<R> = R extends { readonly reply: infer P }
-  ? P extends TSchema ? Static<P> | WithStatus<Static<P>>
-    : P extends 'events' ? AsyncIterable<StreamEvent>
-      : P extends 'file' ? FileReply
-        : P extends 'text' ? string
-          : P extends 'redirect' ? Redirect : undefined | void
+  ? P extends TSchema
+    ? Static<P> | WithStatus<Static<P>>
+    : P extends 'events'
+      ? AsyncIterable<StreamEvent>
+      : P extends 'file'
+        ? FileReply
+        : P extends 'text'
+          ? string
+          : P extends 'redirect'
+            ? Redirect
+            : undefined | void
   : never
 
 /** One function per row: missing, extra and wrongly typed handlers are compile errors. */
@@ -118,7 +142,8 @@ export interface BoundRoute {
 /** Gives handlers their dependencies. */
 export function bind<C extends Contract, Deps>(rows: C, handlers: Handlers<C, Deps>, deps: Deps): BoundRoute[] {
   return Object.entries(rows).map(([key, row]) => ({
-    key, row,
+    key,
+    row,
     handle: input => (handlers as Record<string, (deps: Deps, input: unknown) => unknown>)[key]?.(deps, input),
   }))
 }

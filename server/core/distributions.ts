@@ -17,12 +17,36 @@ export interface Distribution {
   readonly label: string
 }
 
-const apt = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'deb', family: 'apt', component: 'main', archs: ['amd64'], neutral: ['all'], scanner, label })
-const rpm = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'rpm', family: 'rpm', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
-const apk = (codename: string, scanner: string, label: string): Distribution =>
-  ({ codename: codename as Codename, format: 'apk', family: 'apk', component: 'main', archs: ['x86_64'], neutral: ['noarch'], scanner, label })
+const apt = (codename: string, scanner: string, label: string): Distribution => ({
+  codename: codename as Codename,
+  format: 'deb',
+  family: 'apt',
+  component: 'main',
+  archs: ['amd64'],
+  neutral: ['all'],
+  scanner,
+  label,
+})
+const rpm = (codename: string, scanner: string, label: string): Distribution => ({
+  codename: codename as Codename,
+  format: 'rpm',
+  family: 'rpm',
+  component: 'main',
+  archs: ['x86_64'],
+  neutral: ['noarch'],
+  scanner,
+  label,
+})
+const apk = (codename: string, scanner: string, label: string): Distribution => ({
+  codename: codename as Codename,
+  format: 'apk',
+  family: 'apk',
+  component: 'main',
+  archs: ['x86_64'],
+  neutral: ['noarch'],
+  scanner,
+  label,
+})
 
 /** The fixed list of the specification, "Distribution". Order is the order of every answer. */
 export const DISTRIBUTIONS: readonly Distribution[] = [
@@ -49,7 +73,7 @@ const byCodename = new Map(DISTRIBUTIONS.map(distribution => [distribution.coden
 
 /** The architecture that a package of this one counts as, seen from a client: neutral ones as its own. */
 export function nativeOf({ archs, neutral }: Pick<Distribution, 'archs' | 'neutral'>, arch: string): string {
-  return neutral.includes(arch) ? archs[0] ?? arch : arch
+  return neutral.includes(arch) ? (archs[0] ?? arch) : arch
 }
 
 export function findDistribution(codename: string): Distribution | undefined {
@@ -58,6 +82,11 @@ export function findDistribution(codename: string): Distribution | undefined {
 
 /** @throws unknown_distribution, naming the codenames that exist */
 export function getDistribution(codename: string): Distribution {
-  return byCodename.get(codename)
-    ?? fail('unknown_distribution', { codename: codename.slice(0, 80), known: DISTRIBUTIONS.map(d => d.codename).join(', ') })
+  return (
+    byCodename.get(codename) ??
+    fail('unknown_distribution', {
+      codename: codename.slice(0, 80),
+      known: DISTRIBUTIONS.map(d => d.codename).join(', '),
+    })
+  )
 }

@@ -10,13 +10,25 @@ export const ERRORS = {
   bad_digest: [400, '{digest} is not a SHA-256 digest: 64 hex characters are needed.'],
   not_authenticated: [401, 'This needs a credential. Send Authorization: Bearer with an access token or an API token.'],
   private_tree: [401, 'This repository is private. Send an API token that may read it as the password of HTTP Basic.'],
-  bad_credential: [401, 'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.'],
+  bad_credential: [
+    401,
+    'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.',
+  ],
   // one answer for unknown, wrong and locked: nobody learns which accounts exist
-  bad_password: [401, 'User name or password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.'],
+  bad_password: [
+    401,
+    'User name or password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.',
+  ],
   account_inactive: [401, 'This account is deactivated. An admin can activate it again.'],
   forbidden: [403, 'This needs {needs}. You are {role}.'],
-  outside_scope: [403, 'This API token is limited to {limits}, and this reaches further. Use a token without that limit, or log in.'],
-  outside_distribution: [403, 'This API token may not touch {codename}; it is limited to {allowed}. Use a token for {codename}.'],
+  outside_scope: [
+    403,
+    'This API token is limited to {limits}, and this reaches further. Use a token without that limit, or log in.',
+  ],
+  outside_distribution: [
+    403,
+    'This API token may not touch {codename}; it is limited to {allowed}. Use a token for {codename}.',
+  ],
   bad_setup_token: [403, 'The X-Setup-Token header does not match the SETUP_TOKEN of this deployment.'],
   not_found: [404, 'There is nothing at {path}.'],
   method_not_allowed: [405, '{method} is not possible here. Possible: {allowed}.'],
@@ -24,13 +36,25 @@ export const ERRORS = {
   rate_limited: [429, 'More than {limit} requests a minute. Go on in {retry_after} s.'],
   internal: [500, 'Internal server error'],
   database_gone: [503, 'The database does not answer. Try again in a moment.'],
-  disk_full: [507, 'There is no room left on the disk, so this could not be done. An admin has to free space under /repos; then try again.'],
-  disk_read_only: [503, 'The disk cannot be written to, so this could not be done. An admin has to look after the disk under /repos; then try again.'],
-  too_many_files: [503, 'Too many files and connections are open, so this could not be done. Try again in a moment; an admin can raise the limit with ulimit -n.'],
+  disk_full: [
+    507,
+    'There is no room left on the disk, so this could not be done. An admin has to free space under /repos; then try again.',
+  ],
+  disk_read_only: [
+    503,
+    'The disk cannot be written to, so this could not be done. An admin has to look after the disk under /repos; then try again.',
+  ],
+  too_many_files: [
+    503,
+    'Too many files and connections are open, so this could not be done. Try again in a moment; an admin can raise the limit with ulimit -n.',
+  ],
   not_ready: [503, 'The service is not ready: {why}.'],
   // editions
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],
-  bad_license: [422, 'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.'],
+  bad_license: [
+    422,
+    'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.',
+  ],
   group_not_found: [404, 'There is no group {name}.'],
   group_in_use: [409, 'The group {name} is named by the rule of {codename}. Change that first.'],
   // accounts
@@ -39,7 +63,10 @@ export const ERRORS = {
   user_not_found: [404, 'There is no user {username}.'],
   token_not_found: [404, 'There is no API token {token_id}.'],
   weak_password: [422, 'The password is too weak: {why}.'],
-  wrong_current_password: [400, 'The current password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.'],
+  wrong_current_password: [
+    400,
+    'The current password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.',
+  ],
   missing_role: [422, 'The field role is missing. It is one of {roles}.'],
   no_password: [400, 'An API token has no password. Log in as a user to change one.'],
   own_role: [400, 'You cannot change your own role. Ask another admin.'],
@@ -47,24 +74,51 @@ export const ERRORS = {
   last_admin: [400, 'This is the last active admin. Make another user an admin first.'],
   no_account: [400, 'An API token has no account, so it has no second factor and no sessions. Log in as a user.'],
   no_local_password: [400, 'The password of {username} is kept in the directory. Change it there.'],
-  wrong_password: [400, 'The password is wrong, or the account is locked: 5 wrong passwords or codes lock it for 15 minutes.'],
-  bad_code: [401, 'The code is wrong or was used before, or the account is locked: 5 wrong codes lock it for 15 minutes. Wait for the next code and look at the clock of your device.'],
-  bad_challenge: [401, 'This step of the login is over: it is good once and for 5 minutes. Log in with the password again.'],
-  wrong_code: [400, 'The code does not match the new secret. Wait for the next code and look at the clock of your device.'],
+  wrong_password: [
+    400,
+    'The password is wrong, or the account is locked: 5 wrong passwords or codes lock it for 15 minutes.',
+  ],
+  bad_code: [
+    401,
+    'The code is wrong or was used before, or the account is locked: 5 wrong codes lock it for 15 minutes. Wait for the next code and look at the clock of your device.',
+  ],
+  bad_challenge: [
+    401,
+    'This step of the login is over: it is good once and for 5 minutes. Log in with the password again.',
+  ],
+  wrong_code: [
+    400,
+    'The code does not match the new secret. Wait for the next code and look at the clock of your device.',
+  ],
   missing_code: [422, 'Send either totp_code or recovery_code.'],
   mfa_active: [409, 'The second factor is active already. Switch it off with POST /auth/mfa/disable first.'],
   mfa_not_active: [409, 'There is no second factor on this account. Begin with POST /auth/mfa/setup.'],
   mfa_not_pending: [409, 'No secret waits for its first code. Begin with POST /auth/mfa/setup.'],
-  own_mfa: [400, 'You cannot reset your own second factor. Use POST /auth/mfa/disable with your password, or ask another admin.'],
+  own_mfa: [
+    400,
+    'You cannot reset your own second factor. Use POST /auth/mfa/disable with your password, or ask another admin.',
+  ],
   session_not_found: [404, 'You have no session {session_id}.'],
-  bad_reset_token: [400, 'This reset link is used, replaced by a newer one or older than 30 minutes. Ask for a new one.'],
+  bad_reset_token: [
+    400,
+    'This reset link is used, replaced by a newer one or older than 30 minutes. Ask for a new one.',
+  ],
   role_above_own: [403, 'You are {own}, so you cannot make an API token with the role {role}.'],
-  useless_scope: [422, 'upload_only needs a role that may upload: uploader, maintainer or admin. This token is {role}.'],
-  directory_unavailable: [503, 'The directory does not answer, so only local accounts can log in now. Try again later.'],
+  useless_scope: [
+    422,
+    'upload_only needs a role that may upload: uploader, maintainer or admin. This token is {role}.',
+  ],
+  directory_unavailable: [
+    503,
+    'The directory does not answer, so only local accounts can log in now. Try again later.',
+  ],
   // settings and keys
   unknown_setting: [422, 'There is no setting {key}; {known}.'],
   bad_setting: [422, '{key}: {why}.'],
-  no_signing_key: [409, 'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.'],
+  no_signing_key: [
+    409,
+    'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
+  ],
   // distributions and packages
   unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
   distribution_not_found: [404, 'There is no distribution {codename}.'],
@@ -77,7 +131,10 @@ export const ERRORS = {
   same_distribution: [422, 'Source and target are both {codename}. Name two distributions.'],
   missing_property: [422, 'The property {property} is missing.'],
   two_answers: [422, '{field} says {said}, {other} says {other_said}. Send one of the two.'],
-  no_retention_rule: [409, '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.'],
+  no_retention_rule: [
+    409,
+    '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.',
+  ],
   pin_not_found: [404, '{name} {version} is not pinned in {codename}.'],
   generation_not_kept: [404, 'Generation {generation} of {codename} is not kept. Kept: {kept}.'],
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
@@ -85,24 +142,42 @@ export const ERRORS = {
   bad_package: [422, '{filename} is refused: {why}.'],
   upload_too_large: [413, 'The file is larger than {limit_mb} MB. An admin can raise validation.max_upload_size_mb.'],
   upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],
-  storage_full: [507, 'There is no room left on the disk for this file. Nothing was kept. An admin has to free space under /repos.'],
+  storage_full: [
+    507,
+    'There is no room left on the disk for this file. Nothing was kept. An admin has to free space under /repos.',
+  ],
   digest_mismatch: [422, 'The file has SHA-256 {actual}, the sender said {expected}. Nothing was kept; send it again.'],
-  duplicate_conflict: [409, '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.'],
+  duplicate_conflict: [
+    409,
+    '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.',
+  ],
   package_not_found: [404, 'There is no package {name}.'],
   version_not_found: [404, 'There is no version {version} of {name}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
   ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
   // what this service sends to others
-  outbound_refused: [422, '{host} is not asked: {why}. An admin can allow hosts of the own network with notifications.allow_private_hosts.'],
+  outbound_refused: [
+    422,
+    '{host} is not asked: {why}. An admin can allow hosts of the own network with notifications.allow_private_hosts.',
+  ],
   outbound_failed: [502, '{host} gave no answer that can be used: {why}.'],
   webhook_not_configured: [422, 'There is no address to send to. An admin sets notifications.webhook_url.'],
   webhook_failed: [502, '{host} did not take the message: it answered {said}.'],
   ldap_failed: [502, 'The directory {server} cannot be used: {why}.'],
   oidc_failed: [502, 'The provider {issuer} cannot be used: {why}.'],
   sso_off: [404, 'Single sign-on is switched off. An admin switches it on with oidc.enabled.'],
-  sso_expired: [401, 'This login is over: it is good once, in the browser that began it, and for a minute after coming back. Log in again.'],
-  sso_refused: [401, 'There is no account for this person here, or one that belongs to somebody else. An admin can help.'],
-  bad_signature: [401, 'The signature is missing or wrong. Sign the body with HMAC-SHA-256 under WEBHOOK_SECRET and send X-Hub-Signature-256: sha256=<hex>.'],
+  sso_expired: [
+    401,
+    'This login is over: it is good once, in the browser that began it, and for a minute after coming back. Log in again.',
+  ],
+  sso_refused: [
+    401,
+    'There is no account for this person here, or one that belongs to somebody else. An admin can help.',
+  ],
+  bad_signature: [
+    401,
+    'The signature is missing or wrong. Sign the body with HMAC-SHA-256 under WEBHOOK_SECRET and send X-Hub-Signature-256: sha256=<hex>.',
+  ],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   // review
@@ -119,15 +194,22 @@ export const ERRORS = {
   // engines
   engine_unavailable: [503, '{engine} does not answer: {why}.'],
   bad_database: [422, 'The vulnerability data are refused: {why}. What was loaded before is still there.'],
-  older_database: [409, 'The vulnerability data are older than what is loaded: {why}. Send force=true to load them nevertheless.'],
+  older_database: [
+    409,
+    'The vulnerability data are older than what is loaded: {why}. Send force=true to load them nevertheless.',
+  ],
   import_running: [409, 'Vulnerability data are being imported already. Wait until that is done.'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof ERRORS
 
-type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholder<Rest> : never
+type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never
 /** The facts a code's message needs; more are welcome and go out with the answer. */
-export type Facts<Code extends ErrorCode> = { readonly [Name in Placeholder<typeof ERRORS[Code][1]>]: string | number } & { readonly [more: string]: unknown }
+export type Facts<Code extends ErrorCode> = {
+  readonly [Name in Placeholder<(typeof ERRORS)[Code][1]>]: string | number
+} & { readonly [more: string]: unknown }
 
 /** A refusal that the caller is told. Everything else that is thrown is a fault of ours and answers 500. */
 export class AppError extends Error {
@@ -135,7 +217,10 @@ export class AppError extends Error {
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, facts: Readonly<Record<string, unknown>>, cause?: unknown) {
-    super(ERRORS[code][1].replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name])), cause === undefined ? {} : { cause })
+    super(
+      ERRORS[code][1].replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name])),
+      cause === undefined ? {} : { cause },
+    )
     this.name = 'AppError'
     this.code = code
     this.facts = facts

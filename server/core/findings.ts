@@ -1,6 +1,6 @@
 /** Severities of the specification, worst first. */
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
-export type Severity = typeof SEVERITIES[number]
+export type Severity = (typeof SEVERITIES)[number]
 
 /** One vulnerability in one package, whoever saw it. Merged by (id, package); `detected_by` is the union, sorted. */
 export interface Finding {
@@ -44,7 +44,10 @@ export function worse(a: Severity, b: Severity): Severity {
 
 /** The worst severity of a list, or undefined for an empty one. */
 export function worst(findings: readonly Finding[]): Severity | undefined {
-  return findings.reduce<Severity | undefined>((sofar, finding) => sofar === undefined ? finding.severity : worse(sofar, finding.severity), undefined)
+  return findings.reduce<Severity | undefined>(
+    (sofar, finding) => (sofar === undefined ? finding.severity : worse(sofar, finding.severity)),
+    undefined,
+  )
 }
 
 const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
@@ -58,15 +61,16 @@ function cveOf(finding: Finding): string | undefined {
 }
 
 /**
- * What each name of one package's findings stands for. Names join when they are aliases of one another and at most one CVE is
- * among them: an advisory about two CVEs never makes them one. Where there is a CVE, it is the name.
+ * What each name of one package's findings stands for. Names join when they are aliases of one another and at most one
+ * CVE is among them: an advisory about two CVEs never makes them one. Where there is a CVE, it is the name.
  */
 function canonicalNames(findings: readonly Finding[]): (finding: Finding) => string {
   const cvesOfName = new Map<string, Set<string>>()
   for (const finding of findings) {
     const cve = cveOf(finding)
     if (cve === undefined) continue
-    for (const name of namesOf(finding)) if (!isCve(name)) cvesOfName.set(name, (cvesOfName.get(name) ?? new Set()).add(cve))
+    for (const name of namesOf(finding))
+      if (!isCve(name)) cvesOfName.set(name, (cvesOfName.get(name) ?? new Set()).add(cve))
   }
   const parents = new Map<string, string>()
   const root = (name: string): string => {
@@ -74,7 +78,10 @@ function canonicalNames(findings: readonly Finding[]): (finding: Finding) => str
     for (let next = parents.get(at); next !== undefined; next = parents.get(at)) at = next
     return at
   }
-  const others = (finding: Finding): readonly string[] => [finding.id, ...namesOf(finding).filter(name => !isCve(name) && (cvesOfName.get(name)?.size ?? 0) < 2)]
+  const others = (finding: Finding): readonly string[] => [
+    finding.id,
+    ...namesOf(finding).filter(name => !isCve(name) && (cvesOfName.get(name)?.size ?? 0) < 2),
+  ]
   for (const finding of findings) {
     if (cveOf(finding) !== undefined) continue
     const [first = '', ...rest] = [...new Set(others(finding).map(root))].sort()
@@ -93,21 +100,30 @@ function canonicalNames(findings: readonly Finding[]): (finding: Finding) => str
   }
 }
 
-const union = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] => [...new Set(lists.flatMap(list => list ?? []))].sort()
+const union = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] =>
+  [...new Set(lists.flatMap(list => list ?? []))].sort()
 /** A severity that somebody knows outweighs that somebody else does not. */
-const joined = (a: Severity, b: Severity): Severity => a === 'unknown' ? b : b === 'unknown' ? a : worse(a, b)
+const joined = (a: Severity, b: Severity): Severity => (a === 'unknown' ? b : b === 'unknown' ? a : worse(a, b))
 
 function join(known: Finding, finding: Finding, id: string): Finding {
   const aliases = union(namesOf(known), namesOf(finding)).filter(name => name !== id)
   const advisories = union(known.advisories, finding.advisories)
   return {
-    ...finding, ...known, id, severity: joined(known.severity, finding.severity), detected_by: union(known.detected_by, finding.detected_by),
-    ...aliases.length === 0 ? {} : { aliases }, ...advisories.length === 0 ? {} : { advisories },
-    ...known.kev === true || finding.kev === true ? { kev: true } : {},
+    ...finding,
+    ...known,
+    id,
+    severity: joined(known.severity, finding.severity),
+    detected_by: union(known.detected_by, finding.detected_by),
+    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(advisories.length === 0 ? {} : { advisories }),
+    ...(known.kev === true || finding.kev === true ? { kev: true } : {}),
   }
 }
 
-/** Joins what several engines found: one entry per package and vulnerability, whatever name each gave it; worst severity, first answer for the rest. */
+/**
+ * Joins what several engines found: one entry per package and vulnerability, whatever name each gave it; worst
+ * severity, first answer for the rest.
+ */
 export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[] {
   const byPackage = new Map<string, Finding[]>()
   for (const finding of lists.flat()) {

@@ -6,7 +6,9 @@ import { relPath, sha256 } from './identity.ts'
 import { allows, ROLES, type Access } from './access.ts'
 
 describe('relPath', () => {
-  test.each(['a', 'a/b.c', 'h/hello/hello_2.10-3_amd64.deb', '.hidden', 'a..b'])('takes %j', path => expect(relPath(path)).toBe(path))
+  test.each(['a', 'a/b.c', 'h/hello/hello_2.10-3_amd64.deb', '.hidden', 'a..b'])('takes %j', path =>
+    expect(relPath(path)).toBe(path),
+  )
   test.each(['', '/a', 'a/', 'a//b', '..', 'a/../b', './a', 'a/.', 'a\\b', 'a\u0000b', 'a\nb'])('refuses %j', path => {
     expect(() => relPath(path)).toThrow('not allowed')
   })
@@ -14,7 +16,8 @@ describe('relPath', () => {
 
 test('a digest is 64 lower-case hex characters and nothing else', () => {
   expect(sha256('a'.repeat(64))).toBe('a'.repeat(64))
-  for (const bad of ['', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(64)}\n`]) expect(() => sha256(bad)).toThrow('not a SHA-256')
+  for (const bad of ['', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(64)}\n`])
+    expect(() => sha256(bad)).toThrow('not a SHA-256')
 })
 
 test('the codenames are those of the specification', () => {
@@ -50,7 +53,10 @@ test('roles follow the specification, the auditor beside the ladder', () => {
 test('what several engines found becomes one finding with the worst severity', () => {
   const merged = mergeFindings([
     [{ id: 'CVE-1', package: 'a', severity: 'low', detected_by: ['one'], fixed_in: '2' }],
-    [{ id: 'CVE-1', package: 'a', severity: 'high', detected_by: ['two'], kev: true }, { id: 'CVE-1', package: 'b', severity: 'low', detected_by: ['two'] }],
+    [
+      { id: 'CVE-1', package: 'a', severity: 'high', detected_by: ['two'], kev: true },
+      { id: 'CVE-1', package: 'b', severity: 'low', detected_by: ['two'] },
+    ],
   ])
   expect(merged).toEqual([
     { id: 'CVE-1', package: 'a', severity: 'high', detected_by: ['one', 'two'], fixed_in: '2', kev: true },

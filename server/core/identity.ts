@@ -46,8 +46,12 @@ export function sha256(text: string): Sha256 {
 
 /** @throws bad_path for anything that could leave the folder it is joined to */
 export function relPath(text: string): RelPath {
-  const unsafe = text === '' || text.startsWith('/') || text.includes('\\') || CONTROL.test(text)
-    || text.split('/').some(segment => segment === '' || segment === '.' || segment === '..')
+  const unsafe =
+    text === '' ||
+    text.startsWith('/') ||
+    text.includes('\\') ||
+    CONTROL.test(text) ||
+    text.split('/').some(segment => segment === '' || segment === '.' || segment === '..')
   if (unsafe) fail('bad_path', { path: text.slice(0, 200) })
   return text as RelPath
 }

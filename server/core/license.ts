@@ -23,7 +23,12 @@ function isLicense(value: unknown): value is License {
   if (typeof value !== 'object' || value === null) return false
   const { id, issued_to, issued_at, expires_at } = value as Record<string, unknown>
   const isDate = (date: unknown): boolean => typeof date === 'string' && !Number.isNaN(Date.parse(date))
-  return typeof id === 'string' && typeof issued_to === 'string' && isDate(issued_at) && (expires_at === undefined || isDate(expires_at))
+  return (
+    typeof id === 'string' &&
+    typeof issued_to === 'string' &&
+    isDate(issued_at) &&
+    (expires_at === undefined || isDate(expires_at))
+  )
 }
 
 /** Reads a key. @returns undefined for anything that this vendor did not issue; compared in constant time */

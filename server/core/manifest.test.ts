@@ -3,10 +3,14 @@ import { STATES, TRANSITIONS, transition, type Event, type State } from './manif
 
 // the specification's table of package states, and the two ways out of quarantine that the README decides
 const ALLOWED: readonly [State, Event, State][] = [
-  ['pending_review', 'approve', 'published'], ['pending_review', 'reject', 'rejected'],
-  ['pending_review', 'quarantine', 'quarantined'], ['pending_review', 'hold', 'pending_review'],
-  ['published', 'quarantine', 'quarantined'], ['published', 'hold', 'pending_review'],
-  ['quarantined', 'approve', 'published'], ['quarantined', 'reject', 'rejected'],
+  ['pending_review', 'approve', 'published'],
+  ['pending_review', 'reject', 'rejected'],
+  ['pending_review', 'quarantine', 'quarantined'],
+  ['pending_review', 'hold', 'pending_review'],
+  ['published', 'quarantine', 'quarantined'],
+  ['published', 'hold', 'pending_review'],
+  ['quarantined', 'approve', 'published'],
+  ['quarantined', 'reject', 'rejected'],
   ['rejected', 'approve', 'published'],
 ]
 const EVENTS: readonly Event[] = ['approve', 'reject', 'quarantine', 'hold']
@@ -20,6 +24,11 @@ describe('the state table', () => {
     const cells = STATES.flatMap(state => EVENTS.map(event => [state, event] as const))
     const forbidden = cells.filter(([state, event]) => !ALLOWED.some(([from, by]) => from === state && by === event))
     expect(forbidden).toHaveLength(cells.length - ALLOWED.length)
-    for (const [state, event] of forbidden) expect(() => transition(state, event)).toThrow(`Possible: ${Object.keys(TRANSITIONS[state]).filter(one => one !== 'hold').join(', ')}.`)
+    for (const [state, event] of forbidden)
+      expect(() => transition(state, event)).toThrow(
+        `Possible: ${Object.keys(TRANSITIONS[state])
+          .filter(one => one !== 'hold')
+          .join(', ')}.`,
+      )
   })
 })

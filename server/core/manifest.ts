@@ -6,14 +6,15 @@ import { fail } from './errors.ts'
 
 /** The one vocabulary inside; `catalog/view.ts` renders the specification's two. */
 export const STATES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
-export type State = typeof STATES[number]
+export type State = (typeof STATES)[number]
 
 /** What can happen to a package that is already known. Admission is not an event: a new manifest carries its state. */
 export type Event = 'approve' | 'reject' | 'quarantine' | 'hold'
 
 /**
  * State × event → state. An absent cell is refused with `not_possible`.
- * Source: the specification, "States and transitions"; `quarantined` is left by approval or deletion (README, decisions).
+ * Source: the specification, "States and transitions"; `quarantined` is left by approval or deletion (README,
+ * decisions).
  */
 export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
   published: { quarantine: 'quarantined', hold: 'pending_review' },
@@ -24,8 +25,16 @@ export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
 
 /** @throws not_possible, naming the state and what a person may do in it: `hold` is what mechanisms do */
 export function transition(from: State, event: Event): State {
-  return TRANSITIONS[from][event]
-    ?? fail('not_possible', { event, state: from, possible: Object.keys(TRANSITIONS[from]).filter(one => one !== 'hold').join(', ') })
+  return (
+    TRANSITIONS[from][event] ??
+    fail('not_possible', {
+      event,
+      state: from,
+      possible: Object.keys(TRANSITIONS[from])
+        .filter(one => one !== 'hold')
+        .join(', '),
+    })
+  )
 }
 
 /** Only published packages are named by an index. */
@@ -83,8 +92,15 @@ export interface Description {
   readonly conflicts: readonly Alternatives[]
 }
 
-/** This repository's own signature inside a package. `received` is the file as it arrived, before the signature was put in. */
-export interface PackageSignature { readonly key: string; readonly at: Iso; readonly received: Blob }
+/**
+ * This repository's own signature inside a package. `received` is the file as it arrived, before the signature was put
+ * in.
+ */
+export interface PackageSignature {
+  readonly key: string
+  readonly at: Iso
+  readonly received: Blob
+}
 
 /** Where a package is and how it got there. One per reference; the JSON on disk is exactly this. */
 export interface Manifest {

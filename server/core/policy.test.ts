@@ -3,10 +3,27 @@ import type { Finding, Severity } from './findings.ts'
 import { actionFor, decide, hardestAction, type CvePolicy } from './policy.ts'
 import type { Report } from './report.ts'
 
-const policy: CvePolicy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', on_scanner_unavailable: 'hold' }
-const finding = (severity: Severity): Finding => ({ id: `CVE-${severity}`, package: 'p', severity, detected_by: ['test'] })
-const vulnerabilities = (...severities: Severity[]): Report =>
-  ({ step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings: severities.map(finding) })
+const policy: CvePolicy = {
+  critical: 'block',
+  high: 'review',
+  medium: 'warn',
+  low: 'allow',
+  negligible: 'allow',
+  on_scanner_unavailable: 'hold',
+}
+const finding = (severity: Severity): Finding => ({
+  id: `CVE-${severity}`,
+  package: 'p',
+  severity,
+  detected_by: ['test'],
+})
+const vulnerabilities = (...severities: Severity[]): Report => ({
+  step: 'vulnerabilities',
+  outcome: 'ok',
+  verdict: 'findings',
+  said: '',
+  findings: severities.map(finding),
+})
 const ok: Report = { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: '' }
 const infected: Report = { step: 'antivirus', outcome: 'failed', verdict: 'infected', said: '', quarantine: true }
 const broken: Report = { step: 'provenance', outcome: 'failed', verdict: 'mismatch', said: '' }
@@ -58,18 +75,55 @@ test('a severity nobody knows is treated as high, or as the one that is said', (
 
 describe('what only a second engine saw', () => {
   const seen = (severity: Severity, ...detected_by: string[]): Finding => ({ ...finding(severity), detected_by })
-  const scan = (coverage: [string, string][], ...findings: Finding[]): Report =>
-    ({ step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings, engines: coverage.map(([id, how]) => ({ id, coverage: how, said: '', findings: 0 })) })
-  const both: [string, string][] = [['osv', 'covered'], ['grype', 'covered']]
+  const scan = (coverage: [string, string][], ...findings: Finding[]): Report => ({
+    step: 'vulnerabilities',
+    outcome: 'ok',
+    verdict: 'findings',
+    said: '',
+    findings,
+    engines: coverage.map(([id, how]) => ({ id, coverage: how, said: '', findings: 0 })),
+  })
+  const both: [string, string][] = [
+    ['osv', 'covered'],
+    ['grype', 'covered'],
+  ]
   test.each<[string, Report, string]>([
     ['a block is held for review', scan(both, seen('critical', 'grype')), 'pending_review'],
     ['a review is one', scan(both, seen('high', 'grype')), 'pending_review'],
     ['a warning changes nothing', scan(both, seen('medium', 'grype')), 'published'],
     ['what the first engine saw, too, is blocked', scan(both, seen('critical', 'grype', 'osv')), 'quarantined'],
-    ['another finding of the first engine is blocked as ever', scan(both, seen('high', 'grype'), seen('critical', 'osv')), 'quarantined'],
-    ['an engine without data for the distribution is no first one', scan([['osv', 'no_data'], ['grype', 'covered']], seen('critical', 'grype')), 'quarantined'],
-    ['what an engine with old data saw counts beside the first one', scan([['osv', 'stale'], ['grype', 'covered']], seen('critical', 'osv')), 'quarantined'],
-    ['nor is one with old data, and without any other every finding blocks', scan([['osv', 'stale']], seen('critical', 'osv')), 'quarantined'],
+    [
+      'another finding of the first engine is blocked as ever',
+      scan(both, seen('high', 'grype'), seen('critical', 'osv')),
+      'quarantined',
+    ],
+    [
+      'an engine without data for the distribution is no first one',
+      scan(
+        [
+          ['osv', 'no_data'],
+          ['grype', 'covered'],
+        ],
+        seen('critical', 'grype'),
+      ),
+      'quarantined',
+    ],
+    [
+      'what an engine with old data saw counts beside the first one',
+      scan(
+        [
+          ['osv', 'stale'],
+          ['grype', 'covered'],
+        ],
+        seen('critical', 'osv'),
+      ),
+      'quarantined',
+    ],
+    [
+      'nor is one with old data, and without any other every finding blocks',
+      scan([['osv', 'stale']], seen('critical', 'osv')),
+      'quarantined',
+    ],
   ])('%s', (_, report, state) => {
     expect(decide([report], policy, 'native').state).toBe(state)
   })
@@ -84,23 +138,54 @@ describe('exploitation and fixes', () => {
   const known = (more: Partial<Finding>): Finding => ({ ...finding('low'), ...more })
   test.each<[string, Partial<CvePolicy>, Partial<Finding>, string]>([
     ['the defaults change nothing for what is exploited', {}, { kev: true, epss: 1 }, 'allow'],
-    ['the settings as they come change nothing either', { kev_action: 'allow', epss_action: 'allow', epss_threshold: 0.5, require_fix: false }, { kev: true, epss: 1 }, 'allow'],
+    [
+      'the settings as they come change nothing either',
+      { kev_action: 'allow', epss_action: 'allow', epss_threshold: 0.5, require_fix: false },
+      { kev: true, epss: 1 },
+      'allow',
+    ],
     ['KEV asks for at least its action', { kev_action: 'review' }, { kev: true }, 'review'],
     ['KEV never softens', { kev_action: 'warn' }, { kev: true, severity: 'critical' }, 'block'],
     ['what is not in KEV is left alone', { kev_action: 'block' }, { kev: false }, 'allow'],
-    ['EPSS at the threshold asks for its action', { epss_action: 'block', epss_threshold: 0.5 }, { epss: 0.5 }, 'block'],
+    [
+      'EPSS at the threshold asks for its action',
+      { epss_action: 'block', epss_threshold: 0.5 },
+      { epss: 0.5 },
+      'block',
+    ],
     ['EPSS below it does not', { epss_action: 'block', epss_threshold: 0.5 }, { epss: 0.4999 }, 'allow'],
     ['no score is no reason', { epss_action: 'block', epss_threshold: 0 }, {}, 'allow'],
-    ['the harder of the two counts', { kev_action: 'warn', epss_action: 'review', epss_threshold: 0.1 }, { kev: true, epss: 0.2 }, 'review'],
-    ['without a fix a severity only warns, where a fix is required', { require_fix: true }, { severity: 'critical' }, 'warn'],
+    [
+      'the harder of the two counts',
+      { kev_action: 'warn', epss_action: 'review', epss_threshold: 0.1 },
+      { kev: true, epss: 0.2 },
+      'review',
+    ],
+    [
+      'without a fix a severity only warns, where a fix is required',
+      { require_fix: true },
+      { severity: 'critical' },
+      'warn',
+    ],
     ['with a fix it counts', { require_fix: true }, { severity: 'critical', fixed_in: '2' }, 'block'],
     ['requiring a fix never hardens', { require_fix: true }, { severity: 'low' }, 'allow'],
-    ['what is exploited counts also without a fix', { require_fix: true, kev_action: 'review' }, { severity: 'critical', kev: true }, 'review'],
+    [
+      'what is exploited counts also without a fix',
+      { require_fix: true, kev_action: 'review' },
+      { severity: 'critical', kev: true },
+      'review',
+    ],
   ])('%s', (_, rules, more, action) => {
     expect(hardestAction([known(more)], { ...policy, ...rules })).toBe(action)
   })
   test('decide obeys them at upload and only holds later', () => {
-    const report: Report = { step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: '', findings: [known({ kev: true })] }
+    const report: Report = {
+      step: 'vulnerabilities',
+      outcome: 'ok',
+      verdict: 'findings',
+      said: '',
+      findings: [known({ kev: true })],
+    }
     expect(decide([report], { ...policy, kev_action: 'block' }, 'native').state).toBe('quarantined')
     expect(decide([report], { ...policy, kev_action: 'block' }, 'retro').state).toBe('pending_review')
   })

@@ -22,7 +22,10 @@ export interface CvePolicy {
   readonly epss_action?: Action
   /** 0 to 1. */
   readonly epss_threshold?: number
-  /** A finding without a known fix is warned of at most by its severity: there is nothing to upgrade to. KEV and EPSS count all the same. */
+  /**
+   * A finding without a known fix is warned of at most by its severity: there is nothing to upgrade to. KEV and EPSS
+   * count all the same.
+   */
   readonly require_fix?: boolean
 }
 
@@ -35,13 +38,13 @@ export interface Verdict {
 
 /** What the policy asks for a severity alone. */
 export function actionFor(severity: Severity, policy: CvePolicy): Action {
-  return policy[severity === 'unknown' ? policy.unknown_as ?? 'high' : severity]
+  return policy[severity === 'unknown' ? (policy.unknown_as ?? 'high') : severity]
 }
 
 const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 
-const harder = (a: Action, b: Action): Action => RANK[b] > RANK[a] ? b : a
-const softer = (a: Action, b: Action): Action => RANK[b] < RANK[a] ? b : a
+const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
+const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
 /** What the policy asks for one finding: by its severity, and at least what exploitation asks for. */
 export function actionOf(finding: Finding, policy: CvePolicy): Action {
@@ -53,25 +56,43 @@ export function actionOf(finding: Finding, policy: CvePolicy): Action {
   return harder(byFix, harder(byKev, byEpss))
 }
 
-/** The hardest action any finding asks for. A policy may be stricter on `high` than on `critical`; the hardest still wins. */
+/**
+ * The hardest action any finding asks for. A policy may be stricter on `high` than on `critical`; the hardest still
+ * wins.
+ */
 export function hardestAction(findings: readonly Finding[], policy: CvePolicy): Action {
   return findings.reduce<Action>((sofar, finding) => harder(sofar, actionOf(finding, policy)), 'allow')
 }
 
 /**
- * Findings that only a second engine saw. The scan's own engine is the first that knows the distribution; those behind it check it.
- * Where none knows the distribution there is nothing to be checked.
+ * Findings that only a second engine saw. The scan's own engine is the first that knows the distribution; those behind
+ * it check it. Where none knows the distribution there is nothing to be checked.
  */
-export function crossChecked(findings: readonly Finding[], engines: readonly Pick<EngineRecord, 'id' | 'coverage'>[] = []): readonly Finding[] {
+export function crossChecked(
+  findings: readonly Finding[],
+  engines: readonly Pick<EngineRecord, 'id' | 'coverage'>[] = [],
+): readonly Finding[] {
   const own = engines.findIndex(({ coverage }) => coverage === 'covered' || coverage === 'partial')
   const second = own < 0 ? [] : engines.slice(own + 1).map(({ id }) => id)
   return findings.filter(({ detected_by: by }) => by.length > 0 && by.every(id => second.includes(id)))
 }
 
-/** What a scan at upload asks for: a second engine's word alone holds for review and never blocks (the specification, "States and transitions"). */
-export function uploadAction({ findings = [], engines }: Pick<Report, 'findings' | 'engines'>, policy: CvePolicy): Action {
+/**
+ * What a scan at upload asks for: a second engine's word alone holds for review and never blocks (the specification,
+ * "States and transitions").
+ */
+export function uploadAction(
+  { findings = [], engines }: Pick<Report, 'findings' | 'engines'>,
+  policy: CvePolicy,
+): Action {
   const others = new Set(crossChecked(findings, engines))
-  return harder(hardestAction(findings.filter(one => !others.has(one)), policy), softer(hardestAction([...others], policy), 'review'))
+  return harder(
+    hardestAction(
+      findings.filter(one => !others.has(one)),
+      policy,
+    ),
+    softer(hardestAction([...others], policy), 'review'),
+  )
 }
 
 /**
@@ -82,18 +103,26 @@ export function uploadAction({ findings = [], engines }: Pick<Report, 'findings'
 export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'native' | 'retro'): Verdict {
   const failed = reports.filter(report => report.outcome === 'failed')
   const findings = reports.flatMap(report => report.findings ?? [])
-  const action = mode === 'retro' ? hardestAction(findings, policy)
-    : reports.map(report => uploadAction(report, policy)).reduce<Action>(harder, 'allow')
+  const action =
+    mode === 'retro'
+      ? hardestAction(findings, policy)
+      : reports.map(report => uploadAction(report, policy)).reduce<Action>(harder, 'allow')
   const unavailable = reports.filter(report => report.outcome === 'unavailable')
   const vulnerable = reports.filter(report => worst(report.findings ?? []) !== undefined)
   const warned = action === 'warn' || reports.some(report => report.outcome === 'warned') || unavailable.length > 0
 
   if (mode === 'native' && failed.length > 0) {
-    return { state: failed.some(report => report.quarantine === true) ? 'quarantined' : 'rejected', because: failed, warned }
+    return {
+      state: failed.some(report => report.quarantine === true) ? 'quarantined' : 'rejected',
+      because: failed,
+      warned,
+    }
   }
-  if (action === 'block') return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: vulnerable, warned }
+  if (action === 'block')
+    return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: vulnerable, warned }
   if (failed.length > 0) return { state: 'pending_review', because: failed, warned }
   if (action === 'review') return { state: 'pending_review', because: vulnerable, warned }
-  if (unavailable.length > 0 && policy.on_scanner_unavailable === 'hold') return { state: 'pending_review', because: unavailable, warned }
+  if (unavailable.length > 0 && policy.on_scanner_unavailable === 'hold')
+    return { state: 'pending_review', because: unavailable, warned }
   return { state: 'published', because: warned ? [...vulnerable, ...unavailable] : [], warned }
 }

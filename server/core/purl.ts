@@ -11,7 +11,9 @@ export interface Purl {
 
 // the specification leaves a colon as it is; encodeURIComponent leaves !'()* that it wants encoded
 const encode = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll('%3A', ':')
+  encodeURIComponent(text)
+    .replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%3A', ':')
 
 // PURL-TYPES.rst: PyPI names are lower case with `-` for `_`, and PEP 503 folds dots and runs of them alike
 const NAMES: Readonly<Record<string, (name: string) => string>> = {
@@ -19,10 +21,19 @@ const NAMES: Readonly<Record<string, (name: string) => string>> = {
   golang: name => name.toLowerCase(),
 }
 
-/** `pkg:type/namespace/name@version?key=value`: qualifiers sorted and without empty ones, names as their type writes them. */
+/**
+ * `pkg:type/namespace/name@version?key=value`: qualifiers sorted and without empty ones, names as their type writes
+ * them.
+ */
 export function printPurl({ type, namespace, name, version, qualifiers = {} }: Purl): string {
-  const path = [...(namespace ?? '').split('/').filter(segment => segment !== ''), NAMES[type]?.(name) ?? name].map(encode).join('/')
-  const query = Object.entries(qualifiers).filter(([, value]) => value !== '').sort(([a], [b]) => a < b ? -1 : 1).map(([key, value]) => `${key}=${encode(value)}`).join('&')
+  const path = [...(namespace ?? '').split('/').filter(segment => segment !== ''), NAMES[type]?.(name) ?? name]
+    .map(encode)
+    .join('/')
+  const query = Object.entries(qualifiers)
+    .filter(([, value]) => value !== '')
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${encode(value)}`)
+    .join('&')
   return `pkg:${type}/${path}${version === undefined || version === '' ? '' : `@${encode(version)}`}${query === '' ? '' : `?${query}`}`
 }
 
@@ -43,7 +54,10 @@ export function parsePurl(text: string): Purl | undefined {
   // an `@` of a scope stands at the beginning of a segment, the one of a version never does
   const at = path.lastIndexOf('@')
   const hasVersion = at > 0 && path[at - 1] !== '/'
-  const segments = (hasVersion ? path.slice(0, at) : path).split('/').filter(segment => segment !== '').map(decode)
+  const segments = (hasVersion ? path.slice(0, at) : path)
+    .split('/')
+    .filter(segment => segment !== '')
+    .map(decode)
   const name = segments.pop()
   const version = hasVersion ? decode(path.slice(at + 1)) : ''
   if (name === undefined || version === undefined || segments.includes(undefined)) return undefined
@@ -54,7 +68,10 @@ export function parsePurl(text: string): Purl | undefined {
     if (equals > 0 && value !== undefined && value !== '') qualifiers[pair.slice(0, equals).toLowerCase()] = value
   }
   return {
-    type: type.toLowerCase(), name, ...segments.length === 0 ? {} : { namespace: segments.join('/') },
-    ...version === '' ? {} : { version }, ...Object.keys(qualifiers).length === 0 ? {} : { qualifiers },
+    type: type.toLowerCase(),
+    name,
+    ...(segments.length === 0 ? {} : { namespace: segments.join('/') }),
+    ...(version === '' ? {} : { version }),
+    ...(Object.keys(qualifiers).length === 0 ? {} : { qualifiers }),
   }
 }

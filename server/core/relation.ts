@@ -4,11 +4,16 @@ export type RelationOp = '<' | '<=' | '=' | '>=' | '>'
 /** Whether an order of two versions, <0, 0 or >0, is what `op` asks for. */
 export function holds(order: number, op: RelationOp): boolean {
   switch (op) {
-    case '<': return order < 0
-    case '<=': return order <= 0
-    case '=': return order === 0
-    case '>=': return order >= 0
-    case '>': return order > 0
+    case '<':
+      return order < 0
+    case '<=':
+      return order <= 0
+    case '=':
+      return order === 0
+    case '>=':
+      return order >= 0
+    case '>':
+      return order > 0
   }
 }
 

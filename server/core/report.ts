@@ -2,7 +2,7 @@ import type { Finding } from './findings.ts'
 
 /** The gate's steps in the specification's order. */
 export const STEP_NAMES = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'] as const
-export type StepName = typeof STEP_NAMES[number]
+export type StepName = (typeof STEP_NAMES)[number]
 
 /** `unavailable`: the engine could not answer. It is never read as clean. */
 export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
@@ -21,7 +21,10 @@ export interface EngineRecord {
 export interface Report {
   readonly step: StepName
   readonly outcome: Outcome
-  /** The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `signed`, `satisfied`, `missing`, `unavailable`. */
+  /**
+   * The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `signed`, `satisfied`, `missing`,
+   * `unavailable`.
+   */
   readonly verdict: string
   /** One sentence for people: the thing, the rule, the way out. */
   readonly said: string

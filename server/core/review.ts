@@ -7,28 +7,39 @@ import type { Decision, Manifest } from './manifest.ts'
 /** The part of a manifest that a review looks at. */
 export type Reviewed = Pick<Manifest, 'state' | 'reports' | 'findings' | 'decision' | 'review' | 'changed_at'>
 
-const hasEnded = (decision: Decision, now: Iso): boolean => decision.expires_at !== undefined && decision.expires_at <= now
+const hasEnded = (decision: Decision, now: Iso): boolean =>
+  decision.expires_at !== undefined && decision.expires_at <= now
 const historyOf = ({ review, decision }: Pick<Reviewed, 'review' | 'decision'>): readonly Decision[] =>
   review?.history ?? (decision === undefined ? [] : [decision])
 
 /** True when `id` names this finding: by its id or one of its aliases, upper and lower case alike. */
 export function isNamed(finding: Pick<Finding, 'id' | 'aliases'>, id: string): boolean {
-  return [finding.id, ...finding.aliases ?? []].some(one => one.toUpperCase() === id.toUpperCase())
+  return [finding.id, ...(finding.aliases ?? [])].some(one => one.toUpperCase() === id.toUpperCase())
 }
 
 /**
- * The word that stands for a finding at `now`: a decision about this vulnerability, or an approval of the package when it
- * had it already. A later refusal of either takes it back; one that has ended does not stand.
+ * The word that stands for a finding at `now`: a decision about this vulnerability, or an approval of the package when
+ * it had it already. A later refusal of either takes it back; one that has ended does not stand.
  */
-export function acceptanceOf(manifest: Pick<Reviewed, 'review' | 'decision'>, finding: Finding, now: Iso): Decision | undefined {
+export function acceptanceOf(
+  manifest: Pick<Reviewed, 'review' | 'decision'>,
+  finding: Finding,
+  now: Iso,
+): Decision | undefined {
   const about = historyOf(manifest).filter(({ cve, action, covers }) =>
-    cve !== undefined ? isNamed(finding, cve) : action === 'reject' || covers?.some(id => isNamed(finding, id)) === true)
+    cve !== undefined
+      ? isNamed(finding, cve)
+      : action === 'reject' || covers?.some(id => isNamed(finding, id)) === true,
+  )
   const since = about.slice(about.findLastIndex(({ action }) => action === 'reject') + 1)
   return since.findLast(decision => !hasEnded(decision, now))
 }
 
 /** The findings that count for the policy: nobody accepted them, or no longer. */
-export function openFindings(manifest: Pick<Reviewed, 'findings' | 'review' | 'decision'>, now: Iso): readonly Finding[] {
+export function openFindings(
+  manifest: Pick<Reviewed, 'findings' | 'review' | 'decision'>,
+  now: Iso,
+): readonly Finding[] {
   return manifest.findings.filter(finding => acceptanceOf(manifest, finding, now) === undefined)
 }
 
@@ -38,9 +49,9 @@ export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): 
 }
 
 /**
- * What the policy makes of a known package now, by what was last found in it and what was accepted since. May only hold it
- * for review, as everything after the admission. What could not be looked at holds a package that waits, but takes none away
- * that is served or that somebody approved.
+ * What the policy makes of a known package now, by what was last found in it and what was accepted since. May only hold
+ * it for review, as everything after the admission. What could not be looked at holds a package that waits, but takes
+ * none away that is served or that somebody approved.
  */
 export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
   const isSettled = manifest.state === 'published' || isApproved(manifest, now)
@@ -48,17 +59,29 @@ export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Ver
   const others = isSettled ? [] : manifest.reports.filter(({ step }) => step !== 'vulnerabilities')
   // the outcome of a scan was by the policy of its day; what it found is looked at with today's
   const counted: Report = {
-    step: 'vulnerabilities', verdict: found?.verdict ?? 'findings', said: found?.said ?? '',
-    outcome: found?.outcome === 'unavailable' && !isSettled ? 'unavailable' : 'ok', findings: openFindings(manifest, now),
+    step: 'vulnerabilities',
+    verdict: found?.verdict ?? 'findings',
+    said: found?.said ?? '',
+    outcome: found?.outcome === 'unavailable' && !isSettled ? 'unavailable' : 'ok',
+    findings: openFindings(manifest, now),
   }
   return decide([...others, counted], policy, 'retro')
 }
 
-/** Of what a new scan found: what neither the last one nor any before it had. A disappeared one that comes back is not new. */
-export function newFindings(manifest: Pick<Reviewed, 'findings' | 'review'>, found: readonly Finding[]): readonly Finding[] {
+/**
+ * Of what a new scan found: what neither the last one nor any before it had. A disappeared one that comes back is not
+ * new.
+ */
+export function newFindings(
+  manifest: Pick<Reviewed, 'findings' | 'review'>,
+  found: readonly Finding[],
+): readonly Finding[] {
   const gone = manifest.review?.gone ?? []
-  return found.filter(finding => !manifest.findings.some(known => isNamed(finding, known.id) || isNamed(known, finding.id))
-    && !gone.some(id => isNamed(finding, id)))
+  return found.filter(
+    finding =>
+      !manifest.findings.some(known => isNamed(finding, known.id) || isNamed(known, finding.id)) &&
+      !gone.some(id => isNamed(finding, id)),
+  )
 }
 
 /** Whether findings ask for more than a warning. */
@@ -68,17 +91,34 @@ export function asksForReview(findings: readonly Finding[], policy: CvePolicy): 
 }
 
 /** Since when a package waits for a decision; undefined while it does not. */
-export function heldSince({ state, review, changed_at }: Pick<Reviewed, 'state' | 'review' | 'changed_at'>): Iso | undefined {
-  return state === 'pending_review' ? review?.held_at ?? changed_at : undefined
+export function heldSince({
+  state,
+  review,
+  changed_at,
+}: Pick<Reviewed, 'state' | 'review' | 'changed_at'>): Iso | undefined {
+  return state === 'pending_review' ? (review?.held_at ?? changed_at) : undefined
 }
 
 /** When the next acceptance ends that the package leans on; undefined when none does. */
-export function reopensAt({ state, decision, review }: Pick<Reviewed, 'state' | 'decision' | 'review'>): Iso | undefined {
-  const about = historyOf({ ...review === undefined ? {} : { review }, ...decision === undefined ? {} : { decision } })
-  const standing = about.filter((one, n) => one.action === 'approve' && (one.cve === undefined
-    ? one.at === decision?.at && state === 'published'
-    : !about.slice(n + 1).some(later => later.cve === one.cve)))
-  const ends = standing.flatMap(({ expires_at }) => expires_at === undefined || expires_at <= (review?.lapsed_at ?? '') ? [] : [expires_at])
+export function reopensAt({
+  state,
+  decision,
+  review,
+}: Pick<Reviewed, 'state' | 'decision' | 'review'>): Iso | undefined {
+  const about = historyOf({
+    ...(review === undefined ? {} : { review }),
+    ...(decision === undefined ? {} : { decision }),
+  })
+  const standing = about.filter(
+    (one, n) =>
+      one.action === 'approve' &&
+      (one.cve === undefined
+        ? one.at === decision?.at && state === 'published'
+        : !about.slice(n + 1).some(later => later.cve === one.cve)),
+  )
+  const ends = standing.flatMap(({ expires_at }) =>
+    expires_at === undefined || expires_at <= (review?.lapsed_at ?? '') ? [] : [expires_at],
+  )
   return ends.sort()[0]
 }
 
@@ -86,8 +126,17 @@ export function reopensAt({ state, decision, review }: Pick<Reviewed, 'state' | 
 export type SlaDays = Readonly<Partial<Record<Severity, number>>>
 
 /** The deadlines of the settings. `unknown` has that of `medium`, beside which it is ranked. */
-export function slaDays(policy: { readonly sla_critical_days: number; readonly sla_high_days: number; readonly sla_medium_days: number }): SlaDays {
-  return { critical: policy.sla_critical_days, high: policy.sla_high_days, medium: policy.sla_medium_days, unknown: policy.sla_medium_days }
+export function slaDays(policy: {
+  readonly sla_critical_days: number
+  readonly sla_high_days: number
+  readonly sla_medium_days: number
+}): SlaDays {
+  return {
+    critical: policy.sla_critical_days,
+    high: policy.sla_high_days,
+    medium: policy.sla_medium_days,
+    unknown: policy.sla_medium_days,
+  }
 }
 
 /** When a waiting package must be decided; undefined when it does not wait or nothing in it has a deadline. */
@@ -95,20 +144,27 @@ export function dueAt(manifest: Reviewed, days: SlaDays, now: Iso): Iso | undefi
   const held = heldSince(manifest)
   const severity = worst(openFindings(manifest, now))
   const allowed = severity === undefined ? undefined : days[severity]
-  return held === undefined || allowed === undefined ? undefined : new Date(Date.parse(held) + allowed * 86_400_000).toISOString()
+  return held === undefined || allowed === undefined
+    ? undefined
+    : new Date(Date.parse(held) + allowed * 86_400_000).toISOString()
 }
 
 /** Writes down what a change means for the review: since when it waits, who has it, and every decision. */
 export function keepBooks(before: Manifest, after: Manifest): Manifest {
   const { held_at: _, assigned_to, held_for, ...rest } = after.review ?? {}
   const history = historyOf(after)
-  const isNoted = after.decision === undefined || history.some(({ at, cve }) => cve === undefined && at === after.decision?.at)
-  const held = after.state !== 'pending_review' ? undefined : heldSince(before) ?? after.changed_at
-  const isOver = before.state !== after.state && held_for === before.review?.held_for // the reason belonged to the state before
+  const isNoted =
+    after.decision === undefined || history.some(({ at, cve }) => cve === undefined && at === after.decision?.at)
+  const held = after.state !== 'pending_review' ? undefined : (heldSince(before) ?? after.changed_at)
+  // the reason belonged to the state before
+  const isOver = before.state !== after.state && held_for === before.review?.held_for
   const review = {
-    ...rest, ...history.length === 0 && isNoted ? {} : { history: isNoted || after.decision === undefined ? history : [...history, after.decision] },
-    ...held === undefined ? {} : { held_at: held, ...assigned_to === undefined ? {} : { assigned_to } },
-    ...held_for === undefined || isOver ? {} : { held_for },
+    ...rest,
+    ...(history.length === 0 && isNoted
+      ? {}
+      : { history: isNoted || after.decision === undefined ? history : [...history, after.decision] }),
+    ...(held === undefined ? {} : { held_at: held, ...(assigned_to === undefined ? {} : { assigned_to }) }),
+    ...(held_for === undefined || isOver ? {} : { held_for }),
   }
   const { review: __, ...manifest } = after
   return Object.keys(review).length === 0 ? manifest : { ...manifest, review }

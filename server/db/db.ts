@@ -9,18 +9,29 @@ const INT8_ARRAY = 1016 as never // the typings know scalar types only
 const parseInt8Array = pg.types.getTypeParser(INT8_ARRAY) as (text: string) => (string | null)[]
 pg.types.setTypeParser(INT8_ARRAY, (text: string) => parseInt8Array(text).map(Number))
 
-/** Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them; `timestamptz` as Date, `int8` as number. */
+/**
+ * Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them; `timestamptz` as Date, `int8` as
+ * number.
+ */
 export interface Queryable {
   query<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row[]>
   /** The first row, or undefined. */
-  first<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row | undefined>
+  first<Row extends object = Record<string, unknown>>(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<Row | undefined>
 }
 
 /** One transaction: everything in it is kept, or nothing. */
-export interface Tx extends Queryable { readonly inTransaction: true }
+export interface Tx extends Queryable {
+  readonly inTransaction: true
+}
 
 export interface Db extends Queryable {
-  /** Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or deadlock. @throws DatabaseGone */
+  /**
+   * Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or
+   * deadlock. @throws DatabaseGone
+   */
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** For migrations only. */
   readonly knex: Knex
@@ -35,15 +46,20 @@ const RETRYABLE = new Set(['40001', '40P01'])
 
 function queryable(run: (sql: string, params: readonly unknown[]) => Promise<unknown[]>): Queryable {
   return {
-    query: async <Row extends object>(sql: string, params: readonly unknown[] = []) => await run(sql, params) as Row[],
-    first: async <Row extends object>(sql: string, params: readonly unknown[] = []) => (await run(sql, params))[0] as Row | undefined,
+    query: async <Row extends object>(sql: string, params: readonly unknown[] = []) =>
+      (await run(sql, params)) as Row[],
+    first: async <Row extends object>(sql: string, params: readonly unknown[] = []) =>
+      (await run(sql, params))[0] as Row | undefined,
   }
 }
 
-const gone = (error: unknown): never => { throw orGone(error) }
+const gone = (error: unknown): never => {
+  throw orGone(error)
+}
 
 /** One statement. What is thrown between statements is not about the database, whatever its code. */
-const ask = async (client: PoolClient, sql: string, params: readonly unknown[] = []): Promise<unknown[]> => (await client.query(sql, [...params]).catch(gone)).rows
+const ask = async (client: PoolClient, sql: string, params: readonly unknown[] = []): Promise<unknown[]> =>
+  (await client.query(sql, [...params]).catch(gone)).rows
 
 async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   await ask(client, 'begin')
@@ -58,17 +74,29 @@ async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promis
 }
 
 // knex prints a failed connection with its stack, beside throwing it: whoever catches it says it once
-const SILENT: Knex.Logger = { warn: () => undefined, error: () => undefined, deprecate: () => undefined, debug: () => undefined }
+const SILENT: Knex.Logger = {
+  warn: () => undefined,
+  error: () => undefined,
+  deprecate: () => undefined,
+  debug: () => undefined,
+}
 
 /** The one place that speaks to PostgreSQL. knex holds the pool and the migrations; statements are plain SQL. */
 export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
-  const connection = 'url' in address
-    ? { connectionString: address.url }
-    : { host: address.socket, database: address.database, user: 'postgres' }
-  const pool = knex({ client: 'pg', connection, pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 }, acquireConnectionTimeout: 30_000, log: SILENT })
+  const connection =
+    'url' in address
+      ? { connectionString: address.url }
+      : { host: address.socket, database: address.database, user: 'postgres' }
+  const pool = knex({
+    client: 'pg',
+    connection,
+    pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 },
+    acquireConnectionTimeout: 30_000,
+    log: SILENT,
+  })
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await (pool.client as Knex.Client).acquireConnection().catch(gone) as PoolClient
+    const client = (await (pool.client as Knex.Client).acquireConnection().catch(gone)) as PoolClient
     try {
       return await work(client)
     } finally {
@@ -78,15 +106,16 @@ export function createDb(address: DatabaseAddress, options: { readonly poolSize?
 
   return {
     ...queryable((sql, params) => withClient(client => ask(client, sql, params))),
-    tx: async work => withClient(async client => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await once(client, work)
-        } catch (error) {
-          if (attempt >= 3 || !RETRYABLE.has((error as { code?: string }).code ?? '')) throw error
+    tx: async work =>
+      withClient(async client => {
+        for (let attempt = 1; ; attempt++) {
+          try {
+            return await once(client, work)
+          } catch (error) {
+            if (attempt >= 3 || !RETRYABLE.has((error as { code?: string }).code ?? '')) throw error
+          }
         }
-      }
-    }),
+      }),
     knex: pool,
     close: () => pool.destroy(),
   }

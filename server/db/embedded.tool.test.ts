@@ -48,7 +48,12 @@ async function startElsewhere(): Promise<{ kill(): void; serverPid: number }> {
     child.stdout.once('data', (text: Buffer) => resolve(Number(text.toString())))
     child.once('exit', code => reject(new Error(`ended with ${code}`)))
   })
-  return { kill: () => { child.kill('SIGKILL') }, serverPid }
+  return {
+    kill: () => {
+      child.kill('SIGKILL')
+    },
+    serverPid,
+  }
 }
 
 describe('the embedded PostgreSQL', () => {
@@ -57,8 +62,12 @@ describe('the embedded PostgreSQL', () => {
     await withServer(async server => {
       expect(await ask(server, 'select answer from kept')).toEqual([{ answer: 42 }])
       expect(await ask(server, 'show listen_addresses')).toEqual([{ listen_addresses: '' }])
-      expect(await ask(server, 'select datcollate, pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()'))
-        .toEqual([{ datcollate: 'C.UTF-8', encoding: 'UTF8' }])
+      expect(
+        await ask(
+          server,
+          'select datcollate, pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()',
+        ),
+      ).toEqual([{ datcollate: 'C.UTF-8', encoding: 'UTF8' }])
     })
   })
 
@@ -82,16 +91,24 @@ describe('the embedded PostgreSQL', () => {
 
   test('is started again when somebody kills it, with everything that was committed', async () => {
     const troubles: string[] = []
-    const server = await startEmbedded({ folder, onTrouble: trouble => { troubles.push(trouble) } })
+    const server = await startEmbedded({
+      folder,
+      onTrouble: trouble => {
+        troubles.push(trouble)
+      },
+    })
     const db = createDb(server)
     try {
       await db.query('create table kept as select 42 as answer')
       const before = server.pid
       process.kill(before, 'SIGKILL')
       await gone(before)
-      await expect.poll(() => server.pid, { timeout: 60_000 }).not.toBe(before) // a session of the old one may hold the folder for a while
+      // a session of the old one may hold the folder for a while
+      await expect.poll(() => server.pid, { timeout: 60_000 }).not.toBe(before)
       // connections that the pool keeps from before fail once
-      await expect.poll(() => db.query('select answer from kept').catch(() => undefined), { timeout: 60_000 }).toEqual([{ answer: 42 }])
+      await expect
+        .poll(() => db.query('select answer from kept').catch(() => undefined), { timeout: 60_000 })
+        .toEqual([{ answer: 42 }])
       expect(troubles[0]).toMatch(/PostgreSQL ended with SIGKILL; it is started again/)
     } finally {
       await db.close()
@@ -103,7 +120,9 @@ describe('the embedded PostgreSQL', () => {
   test('two on one folder: the second is told who has it, at once', async () => {
     const { kill, serverPid } = await startElsewhere()
     try {
-      await expect(startEmbedded({ folder, durable: false })).rejects.toThrow(/is in use by pid \d+\. Stop the other Gatehouse/)
+      await expect(startEmbedded({ folder, durable: false })).rejects.toThrow(
+        /is in use by pid \d+\. Stop the other Gatehouse/,
+      )
     } finally {
       kill()
       await gone(serverPid)
@@ -139,21 +158,26 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(`${folder}.part`)).toBe(false)
   })
 
-  test.skipIf(process.getuid?.() !== 0)('as root where user namespaces are refused it runs as another user', async () => {
-    const bin = join(root, 'bin')
-    await mkdir(bin)
-    await writeFile(join(bin, 'unshare'), '#!/bin/sh\necho "unshare failed: Operation not permitted" >&2\nexit 1\n', { mode: 0o755 })
-    await withServer(server => ask(server, 'create table kept as select 42 as answer'))
-    const path = process.env.PATH
-    process.env.PATH = `${bin}${delimiter}${path}`
-    try {
-      await withServer(async server => {
-        expect(await readFile(`/proc/${server.pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s/m)
-        expect(await ask(server, 'select answer from kept')).toEqual([{ answer: 42 }])
+  test.skipIf(process.getuid?.() !== 0)(
+    'as root where user namespaces are refused it runs as another user',
+    async () => {
+      const bin = join(root, 'bin')
+      await mkdir(bin)
+      await writeFile(join(bin, 'unshare'), '#!/bin/sh\necho "unshare failed: Operation not permitted" >&2\nexit 1\n', {
+        mode: 0o755,
       })
-    } finally {
-      process.env.PATH = path
-    }
-    await withServer(server => ask(server, 'select 1')) // and back again
-  })
+      await withServer(server => ask(server, 'create table kept as select 42 as answer'))
+      const path = process.env.PATH
+      process.env.PATH = `${bin}${delimiter}${path}`
+      try {
+        await withServer(async server => {
+          expect(await readFile(`/proc/${server.pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s/m)
+          expect(await ask(server, 'select answer from kept')).toEqual([{ answer: 42 }])
+        })
+      } finally {
+        process.env.PATH = path
+      }
+      await withServer(server => ask(server, 'select 1')) // and back again
+    },
+  )
 })

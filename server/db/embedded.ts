@@ -35,17 +35,24 @@ function findBinaries(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
   } catch {
-    throw new Error(`No embedded PostgreSQL for ${process.platform}-${process.arch} (${name}). Set DATABASE_URL to a PostgreSQL server.`)
+    throw new Error(
+      `No embedded PostgreSQL for ${process.platform}-${process.arch} (${name}). Set DATABASE_URL to a PostgreSQL server.`,
+    )
   }
 }
 
 /** The package's install script makes these links; where scripts are blocked, the libraries would not be found. */
 async function healLinks(native: string): Promise<void> {
-  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
   for (const { source, target } of links) {
     const path = join(native, '..', target)
     if (existsSync(path)) continue
-    await symlink(basename(source), path).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+    await symlink(basename(source), path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   }
 }
 
@@ -70,22 +77,35 @@ async function copyBinaries(native: string): Promise<string> {
   const part = await mkdtemp(`${place}-`)
   await cp(native, part, { recursive: true, verbatimSymlinks: true })
   await chmod(part, 0o755)
-  return rename(part, place).then(() => place, () => part) // somebody else's folder is in the way: ours goes by its own name
+  return rename(part, place).then(
+    () => place,
+    () => part,
+  ) // somebody else's folder is in the way: ours goes by its own name
 }
 
 async function chooseRunner(native: string): Promise<Runner> {
   const canSetpriv = spawnSync('setpriv', ['--version']).status === 0
   // SIGINT is PostgreSQL's fast shutdown: transactions are rolled back, the rest is written
   const dieWithParent = (binary: string, args: readonly string[]): [string, ...string[]] =>
-    canSetpriv ? ['setpriv', '--pdeathsig', 'INT', join(native, 'bin', binary), ...args] : [join(native, 'bin', binary), ...args]
+    canSetpriv
+      ? ['setpriv', '--pdeathsig', 'INT', join(native, 'bin', binary), ...args]
+      : [join(native, 'bin', binary), ...args]
   if (process.getuid?.() !== 0) {
-    return { command: (binary, args) => { const [first, ...rest] = dieWithParent(binary, args); return [first, rest] } }
+    return {
+      command: (binary, args) => {
+        const [first, ...rest] = dieWithParent(binary, args)
+        return [first, rest]
+      },
+    }
   }
   const namespace = ['--user', '--map-user=1000', '--map-group=1000']
   if (spawnSync('unshare', [...namespace, 'true']).status === 0) {
     return { command: (binary, args) => ['unshare', [...namespace, ...dieWithParent(binary, args)]] }
   }
-  if (!canSetpriv) throw new Error('The embedded PostgreSQL does not run as root here (no user namespaces, no setpriv). Start Gatehouse as another user, or set DATABASE_URL.')
+  if (!canSetpriv)
+    throw new Error(
+      'The embedded PostgreSQL does not run as root here (no user namespaces, no setpriv). Start Gatehouse as another user, or set DATABASE_URL.',
+    )
   const readable = await copyBinaries(native)
   const asNobody = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--pdeathsig', 'INT']
   return { uid: NOBODY, command: (binary, args) => ['setpriv', [...asNobody, join(readable, 'bin', binary), ...args]] }
@@ -96,28 +116,57 @@ function own(runner: Runner, folder: string): void {
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${runner.uid ?? 0}:${runner.uid ?? 0}`, folder])
 }
 
-/** Makes the cluster beside its place and moves it there whole: PG_VERSION is the first file of an initdb that may be killed. */
+/**
+ * Makes the cluster beside its place and moves it there whole: PG_VERSION is the first file of an initdb that may be
+ * killed.
+ */
 async function initialise(runner: Runner, folder: string, durable: boolean): Promise<void> {
   const part = `${folder}.part`
   await rm(part, { recursive: true, force: true })
   await mkdir(part, { recursive: true, mode: 0o700 })
   own(runner, part)
-  const [command, args] = runner.command('initdb', ['-D', part, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-instructions',
-    ...durable ? [] : ['--no-sync']])
+  const [command, args] = runner.command('initdb', [
+    '-D',
+    part,
+    '-U',
+    'postgres',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C.UTF-8',
+    '--no-instructions',
+    ...(durable ? [] : ['--no-sync']),
+  ])
   const done = spawnSync(command, args, { encoding: 'utf8' })
-  if (done.status !== 0) throw new Error(`initdb failed: ${(done.stderr || done.error?.message || '').trim().slice(-500)}`)
+  if (done.status !== 0)
+    throw new Error(`initdb failed: ${(done.stderr || done.error?.message || '').trim().slice(-500)}`)
   await rm(folder, { recursive: true, force: true })
   await rename(part, folder)
 }
 
 function launch(runner: Runner, folder: string, socket: string, durable: boolean): Promise<ChildProcess> {
-  const settings = ['listen_addresses=', 'shared_buffers=128MB', 'max_connections=60', 'max_wal_size=512MB', 'wal_compression=on', 'jit=off',
-    ...durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']]
-  const [command, args] = runner.command('postgres', ['-D', folder, '-k', socket, ...settings.flatMap(setting => ['-c', setting])])
+  const settings = [
+    'listen_addresses=',
+    'shared_buffers=128MB',
+    'max_connections=60',
+    'max_wal_size=512MB',
+    'wal_compression=on',
+    'jit=off',
+    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+  ]
+  const [command, args] = runner.command('postgres', [
+    '-D',
+    folder,
+    '-k',
+    socket,
+    ...settings.flatMap(setting => ['-c', setting]),
+  ])
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   return new Promise((resolve, reject) => {
     let said = ''
-    const deadline = setTimeout(() => { child.kill('SIGKILL'); reject(new Error(`PostgreSQL did not start within ${START_MS / 1000} s: ${said.slice(-500)}`)) }, START_MS)
+    const deadline = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`PostgreSQL did not start within ${START_MS / 1000} s: ${said.slice(-500)}`))
+    }, START_MS)
     child.stderr?.on('data', (chunk: Buffer) => {
       if (said.length < 100_000) said += chunk.toString()
       if (!said.includes('ready to accept connections')) return
@@ -125,14 +174,18 @@ function launch(runner: Runner, folder: string, socket: string, durable: boolean
       resolve(child)
     })
     child.once('error', reject)
-    child.once('exit', code => { clearTimeout(deadline); reject(new Error(`PostgreSQL ended with ${code}: ${said.trim().slice(-500)}`)) })
+    child.once('exit', code => {
+      clearTimeout(deadline)
+      reject(new Error(`PostgreSQL ended with ${code}: ${said.trim().slice(-500)}`))
+    })
   })
 }
 
 async function ensureDatabase(socket: string): Promise<void> {
   const db = createDb({ socket, database: 'postgres' }, { poolSize: 1 })
   try {
-    if (await db.first('select 1 from pg_database where datname = $1', [DATABASE]) === undefined) await db.query(`create database ${DATABASE}`)
+    if ((await db.first('select 1 from pg_database where datname = $1', [DATABASE])) === undefined)
+      await db.query(`create database ${DATABASE}`)
   } finally {
     await db.close()
   }
@@ -142,13 +195,18 @@ async function ensureDatabase(socket: string): Promise<void> {
 const REVIVE_MS = 100
 const REVIVE_MAX_MS = 5_000
 
-const endOf = (child: ChildProcess): Promise<number | string> => new Promise(resolve => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing said')))
+const endOf = (child: ChildProcess): Promise<number | string> =>
+  new Promise(resolve => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing said')))
 
 /**
  * Starts PostgreSQL on `folder`, making the cluster on first use. Also works as root.
  * @throws with one sentence when the platform has no binaries or another server runs on the folder
  */
-export async function startEmbedded({ folder, durable = true, onTrouble = () => undefined }: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded({
+  folder,
+  durable = true,
+  onTrouble = () => undefined,
+}: EmbeddedOptions): Promise<Embedded> {
   const native = findBinaries()
   await healLinks(native)
   const runner = await chooseRunner(native)
@@ -184,7 +242,8 @@ export async function startEmbedded({ folder, durable = true, onTrouble = () => 
         return keepAlive()
       } catch (error) {
         onTrouble(error instanceof Error ? error.message : String(error))
-        await new Promise(resolve => setTimeout(resolve, wait)) // what is left of the old server holds the folder for a moment
+        // what is left of the old server holds the folder for a moment
+        await new Promise(resolve => setTimeout(resolve, wait))
       }
     }
   }
@@ -200,5 +259,12 @@ export async function startEmbedded({ folder, durable = true, onTrouble = () => 
     await stop()
     throw error
   })
-  return { socket, database: DATABASE, get pid() { return child.pid ?? 0 }, stop }
+  return {
+    socket,
+    database: DATABASE,
+    get pid() {
+      return child.pid ?? 0
+    },
+    stop,
+  }
 }

@@ -5,7 +5,9 @@ import { DatabaseGone } from './gone.ts'
 
 let db: Db
 let close: () => Promise<void>
-beforeAll(async () => { ({ db, close } = await createTestDb()) })
+beforeAll(async () => {
+  ;({ db, close } = await createTestDb())
+})
 afterAll(() => close())
 const END = 'select pg_terminate_backend(pg_backend_pid())'
 

@@ -14,18 +14,37 @@ import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
 
 /** In order. A new step goes to the end. */
-const MIGRATIONS: readonly Migration[] = [accounts, packages, publication, sessions, mfaSessions, review, notifications, rollback, directory, retention, access]
+const MIGRATIONS: readonly Migration[] = [
+  accounts,
+  packages,
+  publication,
+  sessions,
+  mfaSessions,
+  review,
+  notifications,
+  rollback,
+  directory,
+  retention,
+  access,
+]
 
 const source: Knex.MigrationSource<Migration> = {
   getMigrations: async () => [...MIGRATIONS],
   getMigrationName: migration => migration.name,
   getMigration: async migration => ({
-    up: async trx => { await trx.raw(migration.up) },
-    down: async () => { throw new Error('Migrations go forward only. Restore a backup to go back.') },
+    up: async trx => {
+      await trx.raw(migration.up)
+    },
+    down: async () => {
+      throw new Error('Migrations go forward only. Restore a backup to go back.')
+    },
   }),
 }
 
-/** Brings the schema up to date; concurrent starts wait for one another on knex's lock row. @throws when a step fails: nothing may be served then */
+/**
+ * Brings the schema up to date; concurrent starts wait for one another on knex's lock row. @throws when a step fails:
+ * nothing may be served then
+ */
 export async function migrate(db: Db): Promise<void> {
   await db.knex.migrate.latest({ migrationSource: source, tableName: 'schema_migration' })
 }

@@ -5,11 +5,14 @@ import { createOutbox, type Outbox } from './outbox.ts'
 
 let db: Db
 let close: () => Promise<void>
-beforeAll(async () => { ({ db, close } = await createTestDb()) })
+beforeAll(async () => {
+  ;({ db, close } = await createTestDb())
+})
 afterAll(() => close())
 beforeEach(() => db.query('truncate outbox'))
 
-const owed = async (): Promise<string[]> => (await db.query<{ key: string }>('select key from outbox order by id')).map(row => row.key)
+const owed = async (): Promise<string[]> =>
+  (await db.query<{ key: string }>('select key from outbox order by id')).map(row => row.key)
 
 async function withOutbox(work: (outbox: Outbox, errors: string[]) => Promise<void>): Promise<void> {
   const errors: string[] = []
@@ -22,31 +25,39 @@ async function withOutbox(work: (outbox: Outbox, errors: string[]) => Promise<vo
 }
 
 describe('the outbox', () => {
-  test('asks under one key share one delivery, and all who asked are told', () => withOutbox(async outbox => {
-    const delivered: string[] = []
-    outbox.handle('publish', async rests => { delivered.push(...rests) })
-    const asks = await Promise.all([1, 2, 3].map(() => db.tx(tx => outbox.owe(tx, 'publish:jammy'))))
-    const told = Promise.all(asks.map(ask => outbox.settled('publish:jammy', ask, 5_000)))
-    outbox.start()
-    expect(await told).toEqual([true, true, true])
-    expect(delivered).toEqual(['jammy'])
-    expect(await owed()).toEqual([])
-  }))
+  test('asks under one key share one delivery, and all who asked are told', () =>
+    withOutbox(async outbox => {
+      const delivered: string[] = []
+      outbox.handle('publish', async rests => {
+        delivered.push(...rests)
+      })
+      const asks = await Promise.all([1, 2, 3].map(() => db.tx(tx => outbox.owe(tx, 'publish:jammy'))))
+      const told = Promise.all(asks.map(ask => outbox.settled('publish:jammy', ask, 5_000)))
+      outbox.start()
+      expect(await told).toEqual([true, true, true])
+      expect(delivered).toEqual(['jammy'])
+      expect(await owed()).toEqual([])
+    }))
 
-  test('an ask that comes while its key is being delivered is delivered again', () => withOutbox(async outbox => {
-    const started = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    let runs = 0
-    outbox.handle('publish', async () => { runs++; started.resolve(); await gate.promise })
-    await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-    outbox.start()
-    await started.promise
-    const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-    const settled = outbox.settled('publish:jammy', late, 5_000)
-    gate.resolve()
-    expect(await settled).toBe(true)
-    expect(runs).toBe(2)
-  }))
+  test('an ask that comes while its key is being delivered is delivered again', () =>
+    withOutbox(async outbox => {
+      const started = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
+      let runs = 0
+      outbox.handle('publish', async () => {
+        runs++
+        started.resolve()
+        await gate.promise
+      })
+      await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      outbox.start()
+      await started.promise
+      const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      const settled = outbox.settled('publish:jammy', late, 5_000)
+      gate.resolve()
+      expect(await settled).toBe(true)
+      expect(runs).toBe(2)
+    }))
 
   test('what was delivered while the loop was reading what is owed is not delivered once more', async () => {
     const read = Promise.withResolvers<void>()
@@ -65,7 +76,11 @@ describe('the outbox', () => {
     const started = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     let runs = 0
-    outbox.handle('publish', async () => { runs++; started.resolve(); await gate.promise })
+    outbox.handle('publish', async () => {
+      runs++
+      started.resolve()
+      await gate.promise
+    })
     const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
     const settled = outbox.settled('publish:jammy', ask, 5_000)
     outbox.start()
@@ -80,87 +95,134 @@ describe('the outbox', () => {
     expect(runs).toBe(1)
   })
 
-  test('what a rolled-back transaction owed is never delivered', () => withOutbox(async outbox => {
-    outbox.handle('publish', async () => { throw new Error('must not run') })
-    await expect(db.tx(async tx => { await outbox.owe(tx, 'publish:jammy'); throw new Error('rolled back') })).rejects.toThrow('rolled back')
-    await outbox.drain()
-    expect(await owed()).toEqual([])
-  }))
+  test('what a rolled-back transaction owed is never delivered', () =>
+    withOutbox(async outbox => {
+      outbox.handle('publish', async () => {
+        throw new Error('must not run')
+      })
+      await expect(
+        db.tx(async tx => {
+          await outbox.owe(tx, 'publish:jammy')
+          throw new Error('rolled back')
+        }),
+      ).rejects.toThrow('rolled back')
+      await outbox.drain()
+      expect(await owed()).toEqual([])
+    }))
 
-  test('a failed delivery stays owed, is told, is listed, and is tried again', () => withOutbox(async (outbox, errors) => {
-    let broken = true
-    outbox.handle('publish', async () => { if (broken) throw new Error('disk is full') })
-    const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-    const first = outbox.settled('publish:jammy', ask, 5_000)
-    outbox.start()
-    expect(await first).toBe(false)
-    expect(errors).toEqual(['publish:jammy'])
-    await expect.poll(() => outbox.stuck()).toEqual([{ key: 'publish:jammy', tries: 1, last_error: 'disk is full' }])
-    broken = false
-    await expect.poll(owed, { timeout: 5_000 }).toEqual([])
-  }))
-
-  test('kinds that take batches get several keys at once, and no more than said', () => withOutbox(async outbox => {
-    const batches: number[] = []
-    outbox.handle('manifest', async rests => { batches.push(rests.length) }, { batch: 4, parallel: 2 })
-    await db.tx(async tx => { for (let n = 0; n < 10; n++) await outbox.owe(tx, `manifest:${n}`) })
-    await outbox.drain()
-    expect(batches.reduce((sum, n) => sum + n)).toBe(10)
-    expect(Math.max(...batches)).toBe(4)
-  }))
-
-  test('draining tries what is not due yet, and ends although a key keeps failing', () => withOutbox(async (outbox, errors) => {
-    const delivered: string[] = []
-    outbox.handle('contents', async rests => { delivered.push(...rests) })
-    outbox.handle('publish', async () => { throw new Error('no key') })
-    await db.tx(async tx => { await outbox.owe(tx, 'contents:jammy', { delayMs: 60_000 }); await outbox.owe(tx, 'publish:jammy') })
-    await outbox.drain()
-    expect(delivered).toEqual(['jammy'])
-    expect(errors).toEqual(['publish:jammy'])
-    expect(await owed()).toEqual(['publish:jammy'])
-  }))
-
-  test('a debt that seems to be put off for longer than its kind ever is comes at once: the clock was set back', () => withOutbox(async outbox => {
-    const delivered: string[] = []
-    outbox.handle('publish', async ([rest = '']) => { delivered.push(rest) }, { longestMs: 60_000 })
-    outbox.handle('webhook', async ([rest = '']) => { delivered.push(rest) })
-    await outbox.owe(db, 'webhook:in-two-hours', { delayMs: 7_200_000 })
-    const soon = await outbox.owe(db, 'publish:soon', { delayMs: 50_000 })
-    const ask = await outbox.owe(db, 'publish:jammy', { delayMs: 25 })
-    await db.query(`update outbox set not_before = not_before + interval '1 hour' where id = $1`, [ask])
-    outbox.start()
-    expect(await outbox.settled('publish:jammy', ask, 20_000)).toBe(true)
-    expect(delivered).toEqual(['jammy'])
-    expect(await owed()).toEqual(['webhook:in-two-hours', 'publish:soon'])
-    expect(soon).toBeLessThan(ask)
-  }))
-
-  test('a failed delivery is tried again also when the clock is set back meanwhile', () => withOutbox(async outbox => {
-    let tries = 0
-    const failed = Promise.withResolvers<void>()
-    outbox.handle('publish', async () => { if (tries++ === 0) { failed.resolve(); throw new Error('once') } })
-    await outbox.owe(db, 'publish:jammy')
-    try {
+  test('a failed delivery stays owed, is told, is listed, and is tried again', () =>
+    withOutbox(async (outbox, errors) => {
+      let broken = true
+      outbox.handle('publish', async () => {
+        if (broken) throw new Error('disk is full')
+      })
+      const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      const first = outbox.settled('publish:jammy', ask, 5_000)
       outbox.start()
-      await failed.promise
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
-      await vi.waitUntil(() => tries === 2, { timeout: 20_000 })
-    } finally {
-      vi.useRealTimers()
-    }
-  }))
+      expect(await first).toBe(false)
+      expect(errors).toEqual(['publish:jammy'])
+      await expect.poll(() => outbox.stuck()).toEqual([{ key: 'publish:jammy', tries: 1, last_error: 'disk is full' }])
+      broken = false
+      await expect.poll(owed, { timeout: 5_000 }).toEqual([])
+    }))
 
-  test('waiting ends with false after its time', () => withOutbox(async outbox => {
-    const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-    expect(await outbox.settled('publish:jammy', ask, 10)).toBe(false)
-  }))
+  test('kinds that take batches get several keys at once, and no more than said', () =>
+    withOutbox(async outbox => {
+      const batches: number[] = []
+      outbox.handle(
+        'manifest',
+        async rests => {
+          batches.push(rests.length)
+        },
+        { batch: 4, parallel: 2 },
+      )
+      await db.tx(async tx => {
+        for (let n = 0; n < 10; n++) await outbox.owe(tx, `manifest:${n}`)
+      })
+      await outbox.drain()
+      expect(batches.reduce((sum, n) => sum + n)).toBe(10)
+      expect(Math.max(...batches)).toBe(4)
+    }))
 
-  test('a key with a colon, a slash and a quote in it arrives as it was owed', () => withOutbox(async outbox => {
-    const seen: string[] = []
-    outbox.handle('manifest', async rests => { seen.push(...rests) })
-    const ref = JSON.stringify({ name: 'a"b', version: '1:2.0~rc1+b1/x' })
-    await db.tx(tx => outbox.owe(tx, `manifest:${ref}`))
-    await outbox.drain()
-    expect(seen).toEqual([ref])
-  }))
+  test('draining tries what is not due yet, and ends although a key keeps failing', () =>
+    withOutbox(async (outbox, errors) => {
+      const delivered: string[] = []
+      outbox.handle('contents', async rests => {
+        delivered.push(...rests)
+      })
+      outbox.handle('publish', async () => {
+        throw new Error('no key')
+      })
+      await db.tx(async tx => {
+        await outbox.owe(tx, 'contents:jammy', { delayMs: 60_000 })
+        await outbox.owe(tx, 'publish:jammy')
+      })
+      await outbox.drain()
+      expect(delivered).toEqual(['jammy'])
+      expect(errors).toEqual(['publish:jammy'])
+      expect(await owed()).toEqual(['publish:jammy'])
+    }))
+
+  test('a debt that seems to be put off for longer than its kind ever is comes at once: the clock was set back', () =>
+    withOutbox(async outbox => {
+      const delivered: string[] = []
+      outbox.handle(
+        'publish',
+        async ([rest = '']) => {
+          delivered.push(rest)
+        },
+        { longestMs: 60_000 },
+      )
+      outbox.handle('webhook', async ([rest = '']) => {
+        delivered.push(rest)
+      })
+      await outbox.owe(db, 'webhook:in-two-hours', { delayMs: 7_200_000 })
+      const soon = await outbox.owe(db, 'publish:soon', { delayMs: 50_000 })
+      const ask = await outbox.owe(db, 'publish:jammy', { delayMs: 25 })
+      await db.query(`update outbox set not_before = not_before + interval '1 hour' where id = $1`, [ask])
+      outbox.start()
+      expect(await outbox.settled('publish:jammy', ask, 20_000)).toBe(true)
+      expect(delivered).toEqual(['jammy'])
+      expect(await owed()).toEqual(['webhook:in-two-hours', 'publish:soon'])
+      expect(soon).toBeLessThan(ask)
+    }))
+
+  test('a failed delivery is tried again also when the clock is set back meanwhile', () =>
+    withOutbox(async outbox => {
+      let tries = 0
+      const failed = Promise.withResolvers<void>()
+      outbox.handle('publish', async () => {
+        if (tries++ === 0) {
+          failed.resolve()
+          throw new Error('once')
+        }
+      })
+      await outbox.owe(db, 'publish:jammy')
+      try {
+        outbox.start()
+        await failed.promise
+        vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+        await vi.waitUntil(() => tries === 2, { timeout: 20_000 })
+      } finally {
+        vi.useRealTimers()
+      }
+    }))
+
+  test('waiting ends with false after its time', () =>
+    withOutbox(async outbox => {
+      const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      expect(await outbox.settled('publish:jammy', ask, 10)).toBe(false)
+    }))
+
+  test('a key with a colon, a slash and a quote in it arrives as it was owed', () =>
+    withOutbox(async outbox => {
+      const seen: string[] = []
+      outbox.handle('manifest', async rests => {
+        seen.push(...rests)
+      })
+      const ref = JSON.stringify({ name: 'a"b', version: '1:2.0~rc1+b1/x' })
+      await db.tx(tx => outbox.owe(tx, `manifest:${ref}`))
+      await outbox.drain()
+      expect(seen).toEqual([ref])
+    }))
 })

@@ -11,7 +11,9 @@ export interface HandleOptions {
   readonly parallel?: number
   /** How many keys one delivery takes; 1 unless said. */
   readonly batch?: number
-  /** Debts of this kind are never put off for longer: what seems to be owes it to a clock that was set back, and is due. */
+  /**
+   * Debts of this kind are never put off for longer: what seems to be owes it to a clock that was set back, and is due.
+   */
   readonly longestMs?: number
 }
 
@@ -44,8 +46,16 @@ export interface OutboxDeps {
   readonly tickMs?: number
 }
 
-interface Owed { readonly key: string; readonly ids: number[]; readonly tries: number; readonly due_in_ms: number }
-interface Waiter { readonly ask: number; readonly tell: (delivered: boolean) => void }
+interface Owed {
+  readonly key: string
+  readonly ids: number[]
+  readonly tries: number
+  readonly due_in_ms: number
+}
+interface Waiter {
+  readonly ask: number
+  readonly tell: (delivered: boolean) => void
+}
 
 const LONGEST_BACKOFF_MS = 60_000
 const KEYS_AT_ONCE = 500
@@ -62,7 +72,10 @@ async function readOwed(db: Db): Promise<Owed[]> {
 
 /** The loop that pays debts. One instance per database: the leader's. */
 export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbox {
-  const kinds = new Map<string, { deliver: Deliver; parallel: number; batch: number; longestMs: number; running: number }>()
+  const kinds = new Map<
+    string,
+    { deliver: Deliver; parallel: number; batch: number; longestMs: number; running: number }
+  >()
   const inFlight = new Set<string>()
   const retryAt = new Map<string, number>() // by performance.now(): the time of day may be set back
   const waiters = new Map<string, Set<Waiter>>()
@@ -110,12 +123,16 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       tell(owed, false)
     }
     const ids = batch.flatMap(owed => owed.ids)
-    await db.query('update outbox set tries = tries + 1, last_error = $2 where id = any($1)', [ids, said.slice(0, 500)])
-      .catch((again: unknown) => onError('outbox', again)) // the database is gone: the rows stay as they are, and stay owed
+    await db
+      .query('update outbox set tries = tries + 1, last_error = $2 where id = any($1)', [ids, said.slice(0, 500)])
+      // the database is gone: the rows stay as they are, and stay owed
+      .catch((again: unknown) => onError('outbox', again))
   }
 
   function dispatch(rows: readonly Owed[], patient: boolean): void {
-    const ready = rows.filter(({ key }) => !inFlight.has(key) && (!patient || (retryAt.get(key) ?? 0) <= performance.now()))
+    const ready = rows.filter(
+      ({ key }) => !inFlight.has(key) && (!patient || (retryAt.get(key) ?? 0) <= performance.now()),
+    )
     for (const [name, kind] of kinds) {
       const mine = ready.filter(({ key }) => kindOf(key) === name)
       while (mine.length > 0 && kind.running < kind.parallel) {
@@ -131,14 +148,17 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     readers++
     try {
       const rows = await readOwed(db)
-      return take(rows.map(row => ({ ...row, ids: row.ids.filter(id => !finished.has(id)) })).filter(({ ids }) => ids.length > 0))
+      return take(
+        rows.map(row => ({ ...row, ids: row.ids.filter(id => !finished.has(id)) })).filter(({ ids }) => ids.length > 0),
+      )
     } finally {
       readers--
       if (readers === 0) finished.clear()
     }
   }
 
-  const isDue = ({ key, due_in_ms }: Owed): boolean => due_in_ms <= 0 || due_in_ms > (kinds.get(kindOf(key))?.longestMs ?? Infinity)
+  const isDue = ({ key, due_in_ms }: Owed): boolean =>
+    due_in_ms <= 0 || due_in_ms > (kinds.get(kindOf(key))?.longestMs ?? Infinity)
 
   /** The tick is for what others wrote; what was owed here with a delay is looked at when it is due. */
   function lookWhenDue(dueInMs: readonly number[]): void {
@@ -173,10 +193,13 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     const tried = new Map<string, number>()
     for (;;) {
       const isDone = await withOwed(rows => {
-        const fresh = rows.filter(({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids))
+        const fresh = rows.filter(
+          ({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids),
+        )
         for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
         dispatch(fresh, false)
-        for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key) // no room yet: its turn comes in the next round
+        // no room yet: its turn comes in the next round
+        for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key)
         return fresh.length === 0 && deliveries.size === 0
       })
       if (isDone) return
@@ -187,28 +210,39 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   return {
     owe: async (tx, key, options = {}) => {
       const row = await tx.first<{ id: number }>(
-        `insert into outbox (key, not_before) values ($1, clock_timestamp() + $2 * interval '1 millisecond') returning id`, [key, options.delayMs ?? 0])
+        `insert into outbox (key, not_before) values ($1, clock_timestamp() + $2 * interval '1 millisecond') returning id`,
+        [key, options.delayMs ?? 0],
+      )
       return row?.id ?? 0
     },
     handle: (kind, deliver, options = {}) => {
-      kinds.set(kind, { deliver, parallel: options.parallel ?? 1, batch: options.batch ?? 1, longestMs: options.longestMs ?? Infinity, running: 0 })
+      kinds.set(kind, {
+        deliver,
+        parallel: options.parallel ?? 1,
+        batch: options.batch ?? 1,
+        longestMs: options.longestMs ?? Infinity,
+        running: 0,
+      })
     },
     nudge,
-    settled: (key, ask, timeoutMs) => new Promise((resolve, reject) => {
-      const set = waiters.get(key) ?? new Set()
-      waiters.set(key, set)
-      const finish = (delivered: boolean): void => {
-        clearTimeout(deadline)
-        set.delete(waiter)
-        if (set.size === 0 && waiters.get(key) === set) waiters.delete(key)
-        resolve(delivered)
-      }
-      const waiter: Waiter = { ask, tell: finish }
-      const deadline = setTimeout(() => finish(false), timeoutMs)
-      set.add(waiter)
-      // it may have been delivered between the commit and this call
-      db.first('select 1 from outbox where id = $1', [ask]).then(row => { if (row === undefined) finish(true) }, reject)
-    }),
+    settled: (key, ask, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const set = waiters.get(key) ?? new Set()
+        waiters.set(key, set)
+        const finish = (delivered: boolean): void => {
+          clearTimeout(deadline)
+          set.delete(waiter)
+          if (set.size === 0 && waiters.get(key) === set) waiters.delete(key)
+          resolve(delivered)
+        }
+        const waiter: Waiter = { ask, tell: finish }
+        const deadline = setTimeout(() => finish(false), timeoutMs)
+        set.add(waiter)
+        // it may have been delivered between the commit and this call
+        db.first('select 1 from outbox where id = $1', [ask]).then(row => {
+          if (row === undefined) finish(true)
+        }, reject)
+      }),
     drain,
     start: () => {
       stopped = false
@@ -222,6 +256,9 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       await looking
       await Promise.all(deliveries)
     },
-    stuck: () => db.query('select key, max(tries) as tries, max(last_error) as last_error from outbox where tries > 0 group by key order by key limit 100'),
+    stuck: () =>
+      db.query(
+        'select key, max(tries) as tries, max(last_error) as last_error from outbox where tries > 0 group by key order by key limit 100',
+      ),
   }
 }

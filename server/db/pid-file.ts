@@ -4,19 +4,31 @@ import { isAlive, processFacts } from '../lib/process.ts'
 
 const FILE = 'postmaster.pid'
 
-/** A PostgreSQL at work: its process, and the folder of its socket, which is empty until it listens. Source: PostgreSQL, "Database File Layout". */
-export interface Running { readonly pid: number; readonly socket: string }
+/**
+ * A PostgreSQL at work: its process, and the folder of its socket, which is empty until it listens. Source: PostgreSQL,
+ * "Database File Layout".
+ */
+export interface Running {
+  readonly pid: number
+  readonly socket: string
+}
 
-/** The server that runs on `folder`; undefined when it is gone and its number belongs to nobody, or to somebody else. */
+/**
+ * The server that runs on `folder`; undefined when it is gone and its number belongs to nobody, or to somebody else.
+ */
 export async function findRunning(folder: string): Promise<Running | undefined> {
   const [number, , , , socket = ''] = (await readFile(join(folder, FILE), 'utf8').catch(() => '')).split('\n')
   const pid = Number(number)
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
   const running = { pid, socket }
   const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
-  if (exe === undefined) return (await processFacts(pid))?.defunct === true ? undefined : running // not readable for us: believe it
+  // not readable for us: believe it
+  if (exe === undefined) return (await processFacts(pid))?.defunct === true ? undefined : running
   // a server works in its data folder; a number that came to another PostgreSQL meanwhile shows another one
-  return basename(exe).startsWith('postgres') && await readlink(`/proc/${pid}/cwd`).catch(() => undefined) === await realpath(folder) ? running : undefined
+  return basename(exe).startsWith('postgres') &&
+    (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === (await realpath(folder))
+    ? running
+    : undefined
 }
 
 /** The live Gatehouse that keeps this PostgreSQL; undefined when its parent died and it is on its way out. */
@@ -29,7 +41,10 @@ async function findDaemon(pid: number): Promise<number | undefined> {
 
 const GOING_MS = 15_000
 
-/** Removes the pid file of a server that is no more; waits for one that is going. @throws when another one stays on the folder */
+/**
+ * Removes the pid file of a server that is no more; waits for one that is going. @throws when another one stays on the
+ * folder
+ */
 export async function healPidFile(folder: string): Promise<void> {
   const deadline = Date.now() + GOING_MS
   for (;;) {
@@ -37,7 +52,9 @@ export async function healPidFile(folder: string): Promise<void> {
     if (running === undefined) return rm(join(folder, FILE), { force: true })
     const parent = await findDaemon(running.pid)
     if (parent !== undefined || Date.now() > deadline) {
-      throw new Error(`${folder} is in use by pid ${parent ?? running.pid}. Stop the other Gatehouse that runs on this REPOS_ROOT first, or give this one its own.`)
+      throw new Error(
+        `${folder} is in use by pid ${parent ?? running.pid}. Stop the other Gatehouse that runs on this REPOS_ROOT first, or give this one its own.`,
+      )
     }
     await new Promise(resolve => setTimeout(resolve, 50))
   }

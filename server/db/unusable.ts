@@ -23,9 +23,13 @@ function placeOf(url: string): string {
  */
 export function databaseUnusable(url: string, error: unknown): unknown {
   const fault = error as Fault
-  const { code = '', message } = fault.errors?.[0] ?? fault // a name with several addresses fails with one error for each
+  // a name with several addresses fails with one error for each
+  const { code = '', message } = fault.errors?.[0] ?? fault
   const isLate = /timeout acquiring a connection|connection timeout/i.test(message)
-  const isReach = isLate || /^E[A-Z_]+$/.test(code) || /terminated unexpectedly|does not support SSL|self-signed|certificate/i.test(message)
+  const isReach =
+    isLate ||
+    /^E[A-Z_]+$/.test(code) ||
+    /terminated unexpectedly|does not support SSL|self-signed|certificate/i.test(message)
   const wayOut = WAYS_OUT[code] ?? (isReach ? UNREACHED : undefined)
   if (wayOut === undefined) return error
   // knex puts the statement and a dash before what PostgreSQL says

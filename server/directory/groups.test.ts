@@ -20,7 +20,9 @@ describe('a group is the one the settings name', () => {
     ['cn=admins,dc=x', '', false],
     ['', '', false],
     ['', ' ', false],
-  ])('%j and %j: %j', (member, named, is) => { expect(isGroup(member, named)).toBe(is) })
+  ])('%j and %j: %j', (member, named, is) => {
+    expect(isGroup(member, named)).toBe(is)
+  })
 })
 
 test('the highest role wins, and nobody is in a group that is not named', () => {

@@ -14,11 +14,20 @@ export interface LdapAddress {
 }
 
 /** One entry: its DN and the values of the attributes that were asked for, as text. */
-export interface LdapEntry { readonly dn: string; values(attribute: string): readonly string[] }
+export interface LdapEntry {
+  readonly dn: string
+  values(attribute: string): readonly string[]
+}
 
-/** An open, where so configured encrypted connection. Every call throws DirectoryFault when the directory does not do its part. */
+/**
+ * An open, where so configured encrypted connection. Every call throws DirectoryFault when the directory does not do
+ * its part.
+ */
 export interface LdapConnection {
-  /** @returns false when the directory knows no such name or password. An empty password is never sent: it would mean nobody (RFC 4513, 5.1.2) */
+  /**
+   * @returns false when the directory knows no such name or password. An empty password is never sent: it would mean
+   * nobody (RFC 4513, 5.1.2)
+   */
   bind(dn: string, password: string): Promise<boolean>
   /** At most two entries: whoever asks wants exactly one. */
   findTwo(base: string, filter: string, attributes: readonly string[]): Promise<readonly LdapEntry[]>
@@ -39,21 +48,46 @@ export class DirectoryFault extends Error {
 const REFUSALS = new Set([19, 32, 34, 48, 49, 50, 53])
 const MOST_GROUPS = 1_000
 
-async function tlsOptions({ host, verify_cert: verify, ca_bundle_path: path }: LdapAddress): Promise<ConnectionOptions> {
-  const ca = path === '' ? undefined : await readFile(path).catch((cause: NodeJS.ErrnoException) => { throw new DirectoryFault(`ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause) })
+async function tlsOptions({
+  host,
+  verify_cert: verify,
+  ca_bundle_path: path,
+}: LdapAddress): Promise<ConnectionOptions> {
+  const ca =
+    path === ''
+      ? undefined
+      : await readFile(path).catch((cause: NodeJS.ErrnoException) => {
+          throw new DirectoryFault(`ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause)
+        })
   // without host the certificate would be compared with "localhost" on a connection that is upgraded
-  return { host, minVersion: 'TLSv1.2', rejectUnauthorized: verify, ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) }
+  return {
+    host,
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: verify,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+  }
 }
 
 /** What the commoner result codes of a search or StartTLS come from (RFC 4511, appendix A). */
 const CAUSES: Readonly<Record<number, string>> = {
-  1: 'it wants a bind first: set ldap.bind_dn', 2: 'it knows no StartTLS, or does not understand the request', 8: 'it wants an encrypted connection', 13: 'it wants an encrypted connection',
-  32: 'it has no entry that ldap.base_dn names, or hides it from this account', 34: 'ldap.base_dn is no DN', 50: 'ldap.bind_dn may not search there', 51: 'it is busy', 52: 'it is shutting down',
+  1: 'it wants a bind first: set ldap.bind_dn',
+  2: 'it knows no StartTLS, or does not understand the request',
+  8: 'it wants an encrypted connection',
+  13: 'it wants an encrypted connection',
+  32: 'it has no entry that ldap.base_dn names, or hides it from this account',
+  34: 'ldap.base_dn is no DN',
+  50: 'ldap.bind_dn may not search there',
+  51: 'it is busy',
+  52: 'it is shutting down',
 }
 
 function explain(error: unknown): string {
   if (error instanceof ResultCodeError) {
-    const said = error.message.replace(/\s*Code: 0x[\da-f]+$/i, '').trim().slice(0, 200)
+    const said = error.message
+      .replace(/\s*Code: 0x[\da-f]+$/i, '')
+      .trim()
+      .slice(0, 200)
     return `${CAUSES[error.code] ?? 'it refused'} (code ${error.code}${said === '' ? '' : `: ${said}`})`
   }
   const { code, message } = error as NodeJS.ErrnoException
@@ -64,22 +98,40 @@ function entryOf(found: Record<string, unknown> & { readonly dn: string }): Ldap
   const byName = new Map(Object.entries(found).map(([name, value]) => [name.toLowerCase(), value]))
   return {
     dn: found.dn,
-    values: attribute => [byName.get(attribute.toLowerCase()) ?? []].flat().map(value => Buffer.isBuffer(value) ? value.toString('utf8') : String(value)).filter(value => value !== ''),
+    values: attribute =>
+      [byName.get(attribute.toLowerCase()) ?? []]
+        .flat()
+        .map(value => (Buffer.isBuffer(value) ? value.toString('utf8') : String(value)))
+        .filter(value => value !== ''),
   }
 }
 
-/** Connects, upgrades where StartTLS is asked for, lets `work` talk, and closes, all within `timeoutMs`. @throws DirectoryFault */
-export async function withLdap<T>(address: LdapAddress, timeoutMs: number, work: (connection: LdapConnection) => Promise<T>): Promise<T> {
+/**
+ * Connects, upgrades where StartTLS is asked for, lets `work` talk, and closes, all within `timeoutMs`. @throws
+ * DirectoryFault
+ */
+export async function withLdap<T>(
+  address: LdapAddress,
+  timeoutMs: number,
+  work: (connection: LdapConnection) => Promise<T>,
+): Promise<T> {
   const { host, port, use_ssl: ssl, use_starttls: startTls } = address
   if (host === '') throw new DirectoryFault('ldap.host is empty')
   const tls = ssl || startTls ? await tlsOptions(address) : undefined
   const authority = isIP(host) === 6 ? `[${host}]` : host
   const client = new Client({
-    url: `${ssl ? 'ldaps' : 'ldap'}://${authority}:${port}`, timeout: timeoutMs, connectTimeout: timeoutMs, strictDN: false, ...(ssl && tls !== undefined ? { tlsOptions: tls } : {}),
+    url: `${ssl ? 'ldaps' : 'ldap'}://${authority}:${port}`,
+    timeout: timeoutMs,
+    connectTimeout: timeoutMs,
+    strictDN: false,
+    ...(ssl && tls !== undefined ? { tlsOptions: tls } : {}),
   })
   let upgraded = false
 
-  /** The library connects anew where it notices that a connection was cut; after StartTLS that would be in the clear, with the password to follow. */
+  /**
+   * The library connects anew where it notices that a connection was cut; after StartTLS that would be in the clear,
+   * with the password to follow.
+   */
   async function say<R>(call: () => Promise<R>): Promise<R> {
     if (upgraded && !client.isConnected) throw new DirectoryFault('the encrypted connection was cut')
     return call()
@@ -96,9 +148,15 @@ export async function withLdap<T>(address: LdapAddress, timeoutMs: number, work:
       }
     },
     findTwo: async (base, filter, attributes) =>
-      (await say(() => client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: 2 }))).searchEntries.map(entryOf),
+      (
+        await say(() => client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: 2 }))
+      ).searchEntries.map(entryOf),
     search: async (base, filter, attributes) =>
-      (await say(() => client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: MOST_GROUPS }))).searchEntries.map(entryOf),
+      (
+        await say(() =>
+          client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: MOST_GROUPS }),
+        )
+      ).searchEntries.map(entryOf),
   }
 
   async function talk(): Promise<T> {
@@ -109,7 +167,9 @@ export async function withLdap<T>(address: LdapAddress, timeoutMs: number, work:
     return work(connection)
   }
   let timer: NodeJS.Timeout | undefined
-  const overdue = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new DirectoryFault(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs) })
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DirectoryFault(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs)
+  })
   try {
     return await Promise.race([talk(), overdue])
   } catch (error) {

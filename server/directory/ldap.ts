@@ -26,14 +26,24 @@ export interface LdapTrial {
   readonly connection: string
   readonly bound_as: string
   /** Entries below base_dn that fit the user filter with the name that was given; absent without one. */
-  readonly person?: { readonly dn: string; readonly username: string; readonly full_name: string; readonly email: string; readonly groups: readonly string[]; readonly role: Role }
+  readonly person?: {
+    readonly dn: string
+    readonly username: string
+    readonly full_name: string
+    readonly email: string
+    readonly groups: readonly string[]
+    readonly role: Role
+  }
 }
 
 export interface LdapDirectory {
   isEnabled(): boolean
   /** Never throws for what the directory says or fails to say. An empty password is refused without asking. */
   authenticate(username: string, password: string): Promise<LdapAnswer>
-  /** Connects and binds with other settings than the saved ones, and looks somebody up without a password. @throws DirectoryFault */
+  /**
+   * Connects and binds with other settings than the saved ones, and looks somebody up without a password. @throws
+   * DirectoryFault
+   */
   tryOut(settings: LdapSettings, username?: string): Promise<LdapTrial>
 }
 
@@ -58,14 +68,22 @@ function fillFilter(template: string, username: string): string {
   return template.replaceAll('{username}', () => Filter.escape(username))
 }
 
-async function bindService(connection: LdapConnection, { bind_dn: dn, bind_password: password }: LdapSettings): Promise<void> {
+async function bindService(
+  connection: LdapConnection,
+  { bind_dn: dn, bind_password: password }: LdapSettings,
+): Promise<void> {
   if (dn === '') return // the directory lets everybody search
   if (password === '') throw new DirectoryFault('ldap.bind_password is empty')
-  if (!await connection.bind(dn, password)) throw new DirectoryFault('it refused the service account: ldap.bind_dn or ldap.bind_password is wrong')
+  if (!(await connection.bind(dn, password)))
+    throw new DirectoryFault('it refused the service account: ldap.bind_dn or ldap.bind_password is wrong')
 }
 
 /** The one entry that is meant, or undefined for nobody and for more than one. */
-async function findPerson(connection: LdapConnection, settings: LdapSettings, username: string): Promise<LdapEntry | undefined> {
+async function findPerson(
+  connection: LdapConnection,
+  settings: LdapSettings,
+  username: string,
+): Promise<LdapEntry | undefined> {
   const { base_dn: base, user_filter, attr_username, attr_email, attr_fullname, attr_groups } = settings
   const attributes = [attr_username, attr_email, attr_fullname, attr_groups].filter(name => name !== '')
   const found = await connection.findTwo(base, fillFilter(user_filter, username), attributes)
@@ -73,17 +91,28 @@ async function findPerson(connection: LdapConnection, settings: LdapSettings, us
 }
 
 /** The groups in the person's own entry; where the directory keeps none there, those that list the person. */
-async function groupsOf(connection: LdapConnection, settings: LdapSettings, person: LdapEntry): Promise<readonly string[]> {
+async function groupsOf(
+  connection: LdapConnection,
+  settings: LdapSettings,
+  person: LdapEntry,
+): Promise<readonly string[]> {
   const own = settings.attr_groups === '' ? [] : person.values(settings.attr_groups)
   if (own.length > 0 || !namesGroups(settings)) return own
   const [name = ''] = person.values(settings.attr_username)
   const lists = (attribute: string, value: string): Filter => new EqualityFilter({ attribute, value })
-  const filter = new OrFilter({ filters: [lists('member', person.dn), lists('uniqueMember', person.dn), ...name === '' ? [] : [lists('memberUid', name)]] })
+  const filter = new OrFilter({
+    filters: [
+      lists('member', person.dn),
+      lists('uniqueMember', person.dn),
+      ...(name === '' ? [] : [lists('memberUid', name)]),
+    ],
+  })
   return (await connection.search(settings.base_dn, filter, ['cn'])).map(({ dn }) => dn)
 }
 
 /** Of several names always the same one: a directory keeps them in no order. */
-const nameOf = (settings: LdapSettings, person: LdapEntry): string => [...person.values(settings.attr_username)].sort()[0] ?? ''
+const nameOf = (settings: LdapSettings, person: LdapEntry): string =>
+  [...person.values(settings.attr_username)].sort()[0] ?? ''
 
 function profileOf(settings: LdapSettings, person: LdapEntry, groups: readonly string[]): LdapProfile | undefined {
   const username = nameOf(settings, person)
@@ -91,8 +120,11 @@ function profileOf(settings: LdapSettings, person: LdapEntry, groups: readonly s
   const [fullName] = settings.attr_fullname === '' ? [] : person.values(settings.attr_fullname)
   if (!USERNAME.test(username)) return undefined
   return {
-    username, role: roleOfGroups(groups, settings) ?? settings.default_role, provision: settings.auto_provision,
-    ...(fullName === undefined ? {} : { fullName: fullName.slice(0, 200) }), ...(email === undefined || !/^[^\s@]+@[^\s@]+$/.test(email) ? {} : { email: email.slice(0, 320) }),
+    username,
+    role: roleOfGroups(groups, settings) ?? settings.default_role,
+    provision: settings.auto_provision,
+    ...(fullName === undefined ? {} : { fullName: fullName.slice(0, 200) }),
+    ...(email === undefined || !/^[^\s@]+@[^\s@]+$/.test(email) ? {} : { email: email.slice(0, 320) }),
   }
 }
 
@@ -112,12 +144,15 @@ export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_00
         await connection.bind(`cn=nobody of this name,${settings.base_dn}`, password)
         return { kind: 'refused' }
       }
-      if (!await connection.bind(person.dn, password)) return { kind: 'refused', username: nameOf(settings, person) }
+      if (!(await connection.bind(person.dn, password))) return { kind: 'refused', username: nameOf(settings, person) }
       // what a person may read of themselves is another matter than what the service account may
       if (settings.bind_dn !== '') await bindService(connection, settings)
       const profile = profileOf(settings, person, await groupsOf(connection, settings, person))
       if (profile !== undefined) return { kind: 'ok', profile }
-      warn({ dn: person.dn.slice(0, 300), attribute: settings.attr_username }, 'the directory gives somebody a user name that no account can have')
+      warn(
+        { dn: person.dn.slice(0, 300), attribute: settings.attr_username },
+        'the directory gives somebody a user name that no account can have',
+      )
       return { kind: 'refused' }
     })
   }
@@ -125,7 +160,8 @@ export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_00
   return {
     isEnabled: () => current().enabled && current().host !== '',
     authenticate: async (username, password) => {
-      if (password === '' || username === '' || username.length > LONGEST_NAME || /[\0\r\n]/.test(username)) return { kind: 'refused' }
+      if (password === '' || username === '' || username.length > LONGEST_NAME || /[\0\r\n]/.test(username))
+        return { kind: 'refused' }
       try {
         return await check(current(), username, password)
       } catch (error) {
@@ -134,20 +170,40 @@ export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_00
         return { kind: 'unavailable', why: error.why }
       }
     },
-    tryOut: (settings, username) => withLdap(settings, timeoutMs, async connection => {
-      await bindService(connection, settings)
-      const connected = { connection: describeConnection(settings), bound_as: settings.bind_dn === '' ? 'anonymous' : settings.bind_dn }
-      if (username === undefined) {
-        // a bind alone does not show whether base_dn and filter are right
-        await findPerson(connection, settings, 'nobody of this name')
-        return connected
-      }
-      const person = await findPerson(connection, settings, username)
-      if (person === undefined) throw new DirectoryFault(`ldap.user_filter finds nobody, or more than one, for ${JSON.stringify(username.slice(0, 80))}`)
-      const groups = await groupsOf(connection, settings, person)
-      const profile = profileOf(settings, person, groups)
-      if (profile === undefined) throw new DirectoryFault(`${person.dn.slice(0, 200)} has no ${settings.attr_username} that can be a user name`)
-      return { ...connected, person: { dn: person.dn, username: profile.username, full_name: profile.fullName ?? '', email: profile.email ?? '', groups: groups.slice(0, 100), role: profile.role } }
-    }),
+    tryOut: (settings, username) =>
+      withLdap(settings, timeoutMs, async connection => {
+        await bindService(connection, settings)
+        const connected = {
+          connection: describeConnection(settings),
+          bound_as: settings.bind_dn === '' ? 'anonymous' : settings.bind_dn,
+        }
+        if (username === undefined) {
+          // a bind alone does not show whether base_dn and filter are right
+          await findPerson(connection, settings, 'nobody of this name')
+          return connected
+        }
+        const person = await findPerson(connection, settings, username)
+        if (person === undefined)
+          throw new DirectoryFault(
+            `ldap.user_filter finds nobody, or more than one, for ${JSON.stringify(username.slice(0, 80))}`,
+          )
+        const groups = await groupsOf(connection, settings, person)
+        const profile = profileOf(settings, person, groups)
+        if (profile === undefined)
+          throw new DirectoryFault(
+            `${person.dn.slice(0, 200)} has no ${settings.attr_username} that can be a user name`,
+          )
+        return {
+          ...connected,
+          person: {
+            dn: person.dn,
+            username: profile.username,
+            full_name: profile.fullName ?? '',
+            email: profile.email ?? '',
+            groups: groups.slice(0, 100),
+            role: profile.role,
+          },
+        }
+      }),
   }
 }

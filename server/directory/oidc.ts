@@ -20,7 +20,12 @@ export interface OidcIdentity {
 }
 
 /** What has to be remembered between leaving for the provider and coming back. */
-export interface OidcTrip { readonly state: string; readonly nonce: string; readonly verifier: string; readonly redirectUri: string }
+export interface OidcTrip {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly redirectUri: string
+}
 
 export interface OidcCard {
   readonly issuer: string
@@ -64,25 +69,45 @@ const USERNAME = /^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$/
 const FRESH_MS = 60 * 60_000
 const LIMIT_BYTES = 1024 * 1024
 
-/** Every request of the library goes through the guard. The issuer an admin named may lie in a private network; what it points at may not. */
+/**
+ * Every request of the library goes through the guard. The issuer an admin named may lie in a private network; what it
+ * points at may not.
+ */
 function guarded(fetch: GuardedFetch, issuer: string): client.CustomFetch {
   const { hostname } = new URL(issuer)
   return async (url, { method, headers, body, signal }) => {
     const text = body === undefined || body === null ? undefined : body instanceof Uint8Array ? body : String(body)
     const answer = await fetch(url, {
-      method: method as 'GET' | 'POST', headers, redirects: 0, limitBytes: LIMIT_BYTES, timeoutMs: 10_000, allow: isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : '',
-      ...(text === undefined ? {} : { body: text }), ...(signal === undefined ? {} : { signal }),
+      method: method as 'GET' | 'POST',
+      headers,
+      redirects: 0,
+      limitBytes: LIMIT_BYTES,
+      timeoutMs: 10_000,
+      allow: isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : '',
+      ...(text === undefined ? {} : { body: text }),
+      ...(signal === undefined ? {} : { signal }),
     })
-    const flat = Object.entries(answer.headers).flatMap(([name, value]) => value === undefined ? [] : [[name, [value].flat().join(', ')] as [string, string]])
-    return new Response([204, 205, 304].includes(answer.status) ? null : new Uint8Array(answer.body), { status: answer.status, headers: flat })
+    const flat = Object.entries(answer.headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, [value].flat().join(', ')] as [string, string]],
+    )
+    return new Response([204, 205, 304].includes(answer.status) ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: flat,
+    })
   }
 }
 
-/** The secret in the way that the provider says it takes; without one, this is a public client and PKCE stands for it. */
+/**
+ * The secret in the way that the provider says it takes; without one, this is a public client and PKCE stands for it.
+ */
 function authentication(secret: string): client.ClientAuth {
   if (secret === '') return client.None()
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)]
-  return (server, ...rest) => (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true ? basic : post)(server, ...rest)
+  return (server, ...rest) =>
+    ((server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true) ? basic : post)(
+      server,
+      ...rest,
+    )
 }
 
 function causeOf(error: unknown): string {
@@ -95,36 +120,60 @@ function causeOf(error: unknown): string {
 /** `realm_access.roles` and the like: a path through the claims; a claim whose own name has the dots comes first. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (path === '' || Object.hasOwn(claims, path)) return claims[path]
-  return path.split('.').reduce<unknown>((at, key) => typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined, claims)
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (at, key) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+          ? (at as Record<string, unknown>)[key]
+          : undefined,
+      claims,
+    )
 }
 
 const textsOf = (value: unknown): string[] => [value].flat().filter(one => typeof one === 'string')
 
-function identityOf(settings: OidcSettings, claims: Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }): OidcIdentity {
+function identityOf(
+  settings: OidcSettings,
+  claims: Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string },
+): OidcIdentity {
   const [username = ''] = textsOf(claimAt(claims, settings.username_claim))
-  if (!USERNAME.test(username)) throw new OidcFault('no_username', `the claim ${settings.username_claim} is missing or cannot be a user name`)
-  const role = roleOfGroups(textsOf(claimAt(claims, settings.role_claim)), settings, (has, wants) => has === wants)
-    ?? (settings.default_role === 'none' ? undefined : settings.default_role)
-  if (role === undefined) throw new OidcFault('no_role', `the claim ${settings.role_claim} names no group that has a role here`)
+  if (!USERNAME.test(username))
+    throw new OidcFault('no_username', `the claim ${settings.username_claim} is missing or cannot be a user name`)
+  const role =
+    roleOfGroups(textsOf(claimAt(claims, settings.role_claim)), settings, (has, wants) => has === wants) ??
+    (settings.default_role === 'none' ? undefined : settings.default_role)
+  if (role === undefined)
+    throw new OidcFault('no_role', `the claim ${settings.role_claim} names no group that has a role here`)
   const [fullName] = textsOf(claims.name)
   const [email] = claims.email_verified === false ? [] : textsOf(claims.email)
   return {
-    issuer: claims.iss, subject: claims.sub, username, role, ...(fullName === undefined ? {} : { fullName: fullName.slice(0, 200) }),
+    issuer: claims.iss,
+    subject: claims.sub,
+    username,
+    role,
+    ...(fullName === undefined ? {} : { fullName: fullName.slice(0, 200) }),
     ...(email === undefined || !/^[^\s@]+@[^\s@]{1,300}$/.test(email) ? {} : { email }),
   }
 }
 
-/** The provider that the settings name; what it says of itself is asked once an hour, and again when the settings change. */
+/**
+ * The provider that the settings name; what it says of itself is asked once an hour, and again when the settings
+ * change.
+ */
 export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcProvider {
   const known = new Map<string, { readonly at: number; readonly configuration: Promise<client.Configuration> }>()
 
   async function ask({ issuer, client_id: id, client_secret: secret }: OidcSettings): Promise<client.Configuration> {
     const url = URL.canParse(issuer) ? new URL(issuer) : undefined
-    if (url === undefined || id === '') throw new OidcFault('unavailable', url === undefined ? 'oidc.issuer is no URL' : 'oidc.client_id is empty')
-    if (url.protocol === 'http:' && production) throw new OidcFault('unavailable', 'oidc.issuer has to begin with https://')
+    if (url === undefined || id === '')
+      throw new OidcFault('unavailable', url === undefined ? 'oidc.issuer is no URL' : 'oidc.client_id is empty')
+    if (url.protocol === 'http:' && production)
+      throw new OidcFault('unavailable', 'oidc.issuer has to begin with https://')
     try {
       return await client.discovery(url, id, {}, authentication(secret), {
-        [client.customFetch]: guarded(fetch, issuer), execute: [client.enableNonRepudiationChecks, ...production ? [] : [client.allowInsecureRequests]],
+        [client.customFetch]: guarded(fetch, issuer),
+        execute: [client.enableNonRepudiationChecks, ...(production ? [] : [client.allowInsecureRequests])],
       })
     } catch (error) {
       throw new OidcFault('unavailable', causeOf(error), error)
@@ -143,32 +192,53 @@ export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcPr
     return configuration
   }
 
-  async function claimsOf(configuration: client.Configuration, settings: OidcSettings, tokens: Awaited<ReturnType<typeof client.authorizationCodeGrant>>) {
+  async function claimsOf(
+    configuration: client.Configuration,
+    settings: OidcSettings,
+    tokens: Awaited<ReturnType<typeof client.authorizationCodeGrant>>,
+  ) {
     const claims = tokens.claims()
     if (claims === undefined) throw new OidcFault('refused', 'there is no ID token')
-    const isWhole = [settings.username_claim, settings.role_claim].every(path => path === '' || claimAt(claims, path) !== undefined)
+    const isWhole = [settings.username_claim, settings.role_claim].every(
+      path => path === '' || claimAt(claims, path) !== undefined,
+    )
     if (isWhole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
     // the ID token wins: it is what was signed for this login
-    return { ...await client.fetchUserInfo(configuration, tokens.access_token, claims.sub), ...claims }
+    return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
   }
 
   return {
     begin: async (settings, redirectUri) => {
       const configuration = await configurationOf(settings)
-      const trip = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier(), redirectUri }
+      const trip = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+        redirectUri,
+      }
       const url = client.buildAuthorizationUrl(configuration, {
-        redirect_uri: redirectUri, scope: settings.scopes, state: trip.state, nonce: trip.nonce,
-        code_challenge: await client.calculatePKCECodeChallenge(trip.verifier), code_challenge_method: 'S256',
+        redirect_uri: redirectUri,
+        scope: settings.scopes,
+        state: trip.state,
+        nonce: trip.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(trip.verifier),
+        code_challenge_method: 'S256',
       })
       return { url: url.href, trip }
     },
     finish: async (settings, { state, nonce, verifier, redirectUri }, answer) => {
-      if (answer.error !== undefined) throw new OidcFault('denied', `the provider says ${answer.error.replace(/[^\w.-]/g, '?').slice(0, 80)}`)
+      if (answer.error !== undefined)
+        throw new OidcFault('denied', `the provider says ${answer.error.replace(/[^\w.-]/g, '?').slice(0, 80)}`)
       const configuration = await configurationOf(settings)
       const url = new URL(redirectUri)
       url.search = new URLSearchParams(answer).toString()
       try {
-        const tokens = await client.authorizationCodeGrant(configuration, url, { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true })
+        const tokens = await client.authorizationCodeGrant(configuration, url, {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        })
         return identityOf(settings, await claimsOf(configuration, settings, tokens))
       } catch (error) {
         if (error instanceof OidcFault) throw error
@@ -178,8 +248,15 @@ export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcPr
     discover: async settings => {
       const metadata = (await ask(settings)).serverMetadata()
       const { issuer, authorization_endpoint: authorization = '', token_endpoint: token = '' } = metadata
-      if (authorization === '' || token === '') throw new OidcFault('unavailable', 'the provider names no authorization or token endpoint')
-      return { issuer, authorization_endpoint: authorization, token_endpoint: token, pkce: metadata.supportsPKCE(), scopes_supported: metadata.scopes_supported ?? [] }
+      if (authorization === '' || token === '')
+        throw new OidcFault('unavailable', 'the provider names no authorization or token endpoint')
+      return {
+        issuer,
+        authorization_endpoint: authorization,
+        token_endpoint: token,
+        pkce: metadata.supportsPKCE(),
+        scopes_supported: metadata.scopes_supported ?? [],
+      }
     },
   }
 }

@@ -25,7 +25,13 @@ beforeAll(async () => {
   const spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()
   server = createServer((req, res) => {
-    const raw = { stream: req, headers: req.headers, clientIp: '192.0.2.1', requestId: 'r', signal: new AbortController().signal }
+    const raw = {
+      stream: req,
+      headers: req.headers,
+      clientIp: '192.0.2.1',
+      requestId: 'r',
+      signal: new AbortController().signal,
+    }
     readBody(raw, { spool, limitBytes: LIMIT, filename: '/srv/data/all.zip' }).then(
       async ({ file, fields }) => {
         const bytes = await readFile(file.path)
@@ -46,10 +52,17 @@ afterAll(async () => {
 })
 
 async function send(body: FormData | Buffer, headers: Record<string, string> = {}): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { method: 'POST', body: body instanceof FormData ? body : new Uint8Array(body), headers })
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, {
+    method: 'POST',
+    body: body instanceof FormData ? body : new Uint8Array(body),
+    headers,
+  })
   return response.text()
 }
-function formOf(files: readonly (readonly [string, string])[], fields: Readonly<Record<string, string>> = {}): FormData {
+function formOf(
+  files: readonly (readonly [string, string])[],
+  fields: Readonly<Record<string, string>> = {},
+): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   for (const [name, filename] of files) form.append(name, new Blob(['data']), filename)
@@ -58,10 +71,14 @@ function formOf(files: readonly (readonly [string, string])[], fields: Readonly<
 
 describe('a file arrives', () => {
   test('as the body itself, under the name it was given beside', async () => {
-    expect(await send(Buffer.alloc(LIMIT), { 'content-type': 'application/octet-stream' })).toBe(JSON.stringify(['all.zip', LIMIT, {}]))
+    expect(await send(Buffer.alloc(LIMIT), { 'content-type': 'application/octet-stream' })).toBe(
+      JSON.stringify(['all.zip', LIMIT, {}]),
+    )
   })
   test('as a form with its fields, without the folders of whoever sent it', async () => {
-    expect(await send(formOf([['file', 'C:\\data\\kev.json']], { force: 'true' }))).toBe(JSON.stringify(['kev.json', 4, { force: 'true' }]))
+    expect(await send(formOf([['file', 'C:\\data\\kev.json']], { force: 'true' }))).toBe(
+      JSON.stringify(['kev.json', 4, { force: 'true' }]),
+    )
   })
 })
 
@@ -70,9 +87,20 @@ describe('a refusal leaves nothing behind', () => {
     ['an empty body', Buffer.alloc(0), 'missing_field'],
     ['a body over the limit', Buffer.alloc(LIMIT + 200_000), 'upload_too_large'],
     ['a form without a file', formOf([], { force: 'true' }), 'missing_field'],
-    ['a form with two files', formOf([['file', 'a'], ['file', 'b']]), 'bad_request'],
+    [
+      'a form with two files',
+      formOf([
+        ['file', 'a'],
+        ['file', 'b'],
+      ]),
+      'bad_request',
+    ],
     ['a file under another name', formOf([['data', 'a']]), 'bad_request'],
-    ['more fields than anybody needs', formOf([['file', 'a']], Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x']))), 'bad_request'],
+    [
+      'more fields than anybody needs',
+      formOf([['file', 'a']], Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x']))),
+      'bad_request',
+    ],
   ])('%s', async (_, body, code) => {
     expect(await send(body)).toBe(code)
   })
@@ -83,7 +111,7 @@ describe('a refusal leaves nothing behind', () => {
     const chunk = Buffer.concat([Buffer.from('40000\r\n'), Buffer.alloc(0x40000), Buffer.from('\r\n')])
     for (let i = 0; i < 40; i++) if (!socket.write(chunk)) await once(socket, 'drain')
     socket.write('0\r\n\r\n')
-    const [first] = await once(socket, 'data') as [Buffer]
+    const [first] = (await once(socket, 'data')) as [Buffer]
     socket.destroy()
     expect(first.toString()).toContain('upload_too_large')
   })

@@ -4,7 +4,9 @@ import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail } from '../core/errors.ts'
 import type { Spool, SpooledFile } from './spool.ts'
 
-/** A form that has arrived whole: its one file on disk, and its fields as text. Whoever holds it must discard the file. */
+/**
+ * A form that has arrived whole: its one file on disk, and its fields as text. Whoever holds it must discard the file.
+ */
 export interface Form {
   readonly file: SpooledFile
   readonly fields: ReadonlyMap<string, string>
@@ -13,11 +15,26 @@ export interface Form {
 export interface FormOptions {
   readonly spool: Pick<Spool, 'receive'>
   readonly limitBytes: number
-  /** Called when the first 512 bytes of the file are here, with the fields that came before it; throws to refuse the rest. */
-  readonly check?: (start: { readonly head: Uint8Array; readonly filename: string; readonly fields: ReadonlyMap<string, string> }) => void
+  /**
+   * Called when the first 512 bytes of the file are here, with the fields that came before it; throws to refuse the
+   * rest.
+   */
+  readonly check?: (start: {
+    readonly head: Uint8Array
+    readonly filename: string
+    readonly fields: ReadonlyMap<string, string>
+  }) => void
 }
 
-const LIMITS = { files: 1, fields: 10, parts: 12, fieldSize: 1024, fieldNameSize: 100, headerPairs: 50, headerSize: 8 * 1024 }
+const LIMITS = {
+  files: 1,
+  fields: 10,
+  parts: 12,
+  fieldSize: 1024,
+  fieldNameSize: 100,
+  headerPairs: 50,
+  headerSize: 8 * 1024,
+}
 /** What a form may weigh beside its file. */
 const AROUND_BYTES = 128 * 1024
 const LINGER_MS = 60_000
@@ -25,7 +42,8 @@ const LINGER_MS = 60_000
 const LINGER_BYTES = 64 * 1024 * 1024
 const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
-const tooLarge = (limitBytes: number): AppError => new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
+const tooLarge = (limitBytes: number): AppError =>
+  new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
 
 /** Refuses by what the client announces. @throws upload_too_large */
 function needRoom({ headers }: RawRequest, limitBytes: number): void {
@@ -34,7 +52,8 @@ function needRoom({ headers }: RawRequest, limitBytes: number): void {
 
 function makeParser({ headers }: RawRequest): BusboyInstance {
   const type = headers['content-type']
-  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw refusal('Send the file as multipart/form-data, in the field file, with the other fields beside it.')
+  if (type === undefined || !/^multipart\/form-data\b/i.test(type))
+    throw refusal('Send the file as multipart/form-data, in the field file, with the other fields beside it.')
   try {
     return new Busboy({ headers: { ...headers, 'content-type': type }, limits: LIMITS, fileHwm: 256 * 1024 })
   } catch (error) {
@@ -42,22 +61,29 @@ function makeParser({ headers }: RawRequest): BusboyInstance {
   }
 }
 
-/** A file's name without folders, control characters and excess. Shown, and a hint of what the file is; never a path. */
+/**
+ * A file's name without folders, control characters and excess. Shown, and a hint of what the file is; never a path.
+ */
 function plainName(filename: string | undefined): string {
   // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
-  return (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '').replace(/^.*[\\/]/, '').slice(0, 255) || 'the file'
+  const printable = (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '')
+  return printable.replace(/^.*[\\/]/, '').slice(0, 255) || 'the file'
 }
 
 /**
- * Reads on after a refusal and throws the bytes away: a client that is still sending does not see an answer before it is
- * done, and a connection that is closed on it is all it sees then. Bounded in bytes and time.
+ * Reads on after a refusal and throws the bytes away: a client that is still sending does not see an answer before it
+ * is done, and a connection that is closed on it is all it sees then. Bounded in bytes and time.
  */
 function linger(stream: RawRequest['stream'], limitBytes: number): void {
   if (stream.complete || stream.destroyed) return
   let left = Math.max(2 * limitBytes, LINGER_BYTES)
-  const stop = (): void => { stream.destroy() }
+  const stop = (): void => {
+    stream.destroy()
+  }
   const timer = setTimeout(stop, LINGER_MS).unref()
-  stream.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) stop() })
+  stream.on('data', (chunk: Buffer) => {
+    if ((left -= chunk.length) < 0) stop()
+  })
   stream.once('close', () => clearTimeout(timer))
   stream.resume()
 }
@@ -79,7 +105,8 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     parser.on('field', (name, value, nameCut, valueCut) => {
       if (nameCut || valueCut) reject(refusal(`The form field ${name.slice(0, 40)} is too long.`))
       // whoever looks at the form before us may take the other one
-      else if ((on.fields.get(name) ?? value) !== value) reject(refusal(`The form has the field ${name.slice(0, 40)} twice, with two values. Send it once.`))
+      else if ((on.fields.get(name) ?? value) !== value)
+        reject(refusal(`The form has the field ${name.slice(0, 40)} twice, with two values. Send it once.`))
       else on.fields.set(name, value)
     })
     parser.on('file', (name, body, filename) => {
@@ -93,9 +120,13 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     parser.on('partsLimit', () => reject(refusal('The form has too many parts.')))
     parser.on('error', error => reject(incomplete(error)))
     parser.on('finish', () => resolve())
-    stream.on('data', (chunk: Buffer) => { if ((size += chunk.length) > on.most + AROUND_BYTES) reject(tooLarge(on.most)) })
+    stream.on('data', (chunk: Buffer) => {
+      if ((size += chunk.length) > on.most + AROUND_BYTES) reject(tooLarge(on.most))
+    })
     stream.on('error', error => reject(incomplete(error)))
-    stream.on('close', () => { if (!stream.complete) reject(incomplete()) })
+    stream.on('close', () => {
+      if (!stream.complete) reject(incomplete())
+    })
     signal.addEventListener('abort', () => reject(incomplete(signal.reason)), { once: true })
   })
 }
@@ -119,7 +150,12 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
       fields,
       file: (stream, filename) => {
         body = stream
-        return receiving = spool.receive(stream, { filename, limitBytes, signal: raw.signal, ...check === undefined ? {} : { check: head => check({ head, filename, fields }) } })
+        return (receiving = spool.receive(stream, {
+          filename,
+          limitBytes,
+          signal: raw.signal,
+          ...(check === undefined ? {} : { check: head => check({ head, filename, fields }) }),
+        }))
       },
     })
     raw.stream.pipe(parser)
@@ -128,7 +164,10 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
   } catch (error) {
     if (parser !== undefined) raw.stream.unpipe(parser)
     body?.destroy(incomplete())
-    await receiving?.then(file => file.discard(), () => undefined)
+    await receiving?.then(
+      file => file.discard(),
+      () => undefined,
+    )
     linger(raw.stream, limitBytes)
     throw error
   }
@@ -138,12 +177,19 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
  * Takes a file in as the body itself, or as a form. @param options.filename  what the body is called
  * @throws as `readForm`
  */
-export async function readBody(raw: RawRequest, options: FormOptions & { readonly filename: string | undefined }): Promise<Form> {
+export async function readBody(
+  raw: RawRequest,
+  options: FormOptions & { readonly filename: string | undefined },
+): Promise<Form> {
   if (/^multipart\/form-data\b/i.test(raw.headers['content-type'] ?? '')) return readForm(raw, options)
   const { spool, limitBytes, filename } = options
   try {
     needRoom(raw, limitBytes)
-    const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), { filename: plainName(filename), limitBytes, signal: raw.signal })
+    const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), {
+      filename: plainName(filename),
+      limitBytes,
+      signal: raw.signal,
+    })
     if (file.blob.size > 0) return { file, fields: new Map() }
     await file.discard()
     return fail('missing_field', { field: 'file' })

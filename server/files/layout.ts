@@ -13,17 +13,18 @@ import { relPath } from '../core/identity.ts'
  *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
- *     ├── trees/<codename>/by-hash/…               indexes by their digest, shared by the generations, kept for an hour more
+ *     ├── trees/<codename>/by-hash/…               indexes by digest, shared by the generations, kept an hour
  *     ├── apt/dists/<codename> ─▶ ../../trees/<codename>/<n>     the commit point: one rename of a link
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
- *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro: its own pool; its database in trees/.reprepro
+ *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro, database in trees/.reprepro
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
  *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
  *
- * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and `gpg.key`; nothing else.
+ * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
+ * `gpg.key`; nothing else.
  */
 export interface Layout {
   readonly root: string
@@ -67,7 +68,9 @@ export interface Layout {
  * segment and two names never share one. What would be longer than 120 bytes ends in its SHA-256 instead.
  */
 function fileSegment(text: string): string {
-  const plain = text.replace(/[^A-Za-z0-9+.~_-]/g, char => [...Buffer.from(char)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join(''))
+  const plain = text.replace(/[^A-Za-z0-9+.~_-]/g, char =>
+    [...Buffer.from(char)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join(''),
+  )
   if (plain.length > 120) return `${plain.slice(0, 50)}%${createHash('sha256').update(text).digest('hex')}`
   return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain
 }
@@ -101,7 +104,14 @@ export function createLayout(root: string): Layout {
     apkKeys: at('apk', 'keys'),
     blob: digest => at('pool', digest.slice(0, 2), digest.slice(2, 4), digest),
     quarantined: digest => at('quarantine', digest),
-    manifest: ref => at('manifests', ref.format, ref.codename, fileSegment(ref.name), `${fileSegment(ref.version)}_${fileSegment(ref.arch)}.json`),
+    manifest: ref =>
+      at(
+        'manifests',
+        ref.format,
+        ref.codename,
+        fileSegment(ref.name),
+        `${fileSegment(ref.version)}_${fileSegment(ref.arch)}.json`,
+      ),
     manifestFolder: (format, codename) => at('manifests', format, codename),
     generation: (codename, n) => at('trees', codename, String(n)),
     live: codename => at(getDistribution(codename).family, 'dists', codename),

@@ -7,7 +7,9 @@ import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import type { Layout } from './layout.ts'
 
-/** The manifests on disk: one JSON file per package and distribution. They are the truth; the database is their index. */
+/**
+ * The manifests on disk: one JSON file per package and distribution. They are the truth; the database is their index.
+ */
 export interface Manifests {
   write(manifest: Manifest): Promise<void>
   /** Harmless when it is not there. */
@@ -20,8 +22,14 @@ export interface Manifests {
 /** @throws with the reason when the text is not a manifest of this schema */
 function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as Partial<Manifest> | null
-  const whole = value?.schema === 1 && typeof value.ref?.name === 'string' && typeof value.blob?.sha256 === 'string'
-    && typeof value.state === 'string' && Array.isArray(value.reports) && Array.isArray(value.files) && value.about !== undefined
+  const whole =
+    value?.schema === 1 &&
+    typeof value.ref?.name === 'string' &&
+    typeof value.blob?.sha256 === 'string' &&
+    typeof value.state === 'string' &&
+    Array.isArray(value.reports) &&
+    Array.isArray(value.files) &&
+    value.about !== undefined
   if (!whole) throw new Error('it is not a manifest of schema 1')
   return value as Manifest
 }
@@ -60,12 +68,15 @@ export function createManifests(layout: Layout): Manifests {
         throw error
       }
     },
-    async* walk() {
+    async *walk() {
       for await (const path of files(layout.manifests)) {
         try {
           yield { manifest: parseManifest(await readFile(path, 'utf8')) }
         } catch (error) {
-          yield { path: path.slice(layout.manifests.length + 1), broken: error instanceof Error ? error.message : String(error) }
+          yield {
+            path: path.slice(layout.manifests.length + 1),
+            broken: error instanceof Error ? error.message : String(error),
+          }
         }
       }
     },

@@ -9,7 +9,9 @@ import { createPool } from './pool.ts'
 import type { SpooledFile } from './spool.ts'
 
 let root: string
-beforeEach(async () => { root = await mkdtemp(join(tmpdir(), 'pool-')) })
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'pool-'))
+})
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 const digestOf = (text: string): Sha256 => sha256(createHash('sha256').update(text).digest('hex'))
@@ -22,11 +24,18 @@ async function makePool(now = new Date()) {
     const path = join(layout.incoming, String(n++))
     await writeFile(path, text)
     return {
-      path, filename: 'a.deb', head: new Uint8Array(), blob: { sha256: digestOf(text), size: text.length, md5: '', sha1: '', sha512: '' },
+      path,
+      filename: 'a.deb',
+      head: new Uint8Array(),
+      blob: { sha256: digestOf(text), size: text.length, md5: '', sha1: '', sha512: '' },
       discard: () => rm(path, { force: true }),
     }
   }
-  const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
+  const exists = (path: string): Promise<boolean> =>
+    stat(path).then(
+      () => true,
+      () => false,
+    )
   return { pool: createPool({ layout, clock: { now: () => now } }), layout, spooled, exists }
 }
 
@@ -99,7 +108,10 @@ describe('quarantine', () => {
     const { pool, layout, spooled, exists } = await makePool()
     await pool.quarantine(await spooled('twice'))
     await pool.add(await spooled('twice'))
-    expect([await pool.has(digestOf('twice')), await exists(layout.quarantined(digestOf('twice')))]).toEqual(['pool', false])
+    expect([await pool.has(digestOf('twice')), await exists(layout.quarantined(digestOf('twice')))]).toEqual([
+      'pool',
+      false,
+    ])
   })
 })
 
@@ -117,7 +129,12 @@ describe('a sweep', () => {
   test('deletes what nobody needs and is older than an hour, in both areas', async () => {
     const { pool } = await filled()
     expect(await pool.sweep(async digest => digest === digestOf('needed'))).toEqual({ removed: 2 })
-    expect(await Promise.all(['needed', 'old', 'young', 'confined'].map(text => pool.has(digestOf(text))))).toEqual(['pool', 'nowhere', 'pool', 'nowhere'])
+    expect(await Promise.all(['needed', 'old', 'young', 'confined'].map(text => pool.has(digestOf(text))))).toEqual([
+      'pool',
+      'nowhere',
+      'pool',
+      'nowhere',
+    ])
   })
 
   test('spares old bytes that an upload has just brought again', async () => {

@@ -61,7 +61,8 @@ async function move(from: string, to: string): Promise<void> {
   await rename(from, to)
   await fsyncFolder(folder)
   // a new folder is itself an entry of its parent
-  for (let above = dirname(folder); made !== undefined && above.length >= dirname(made).length; above = dirname(above)) await fsyncFolder(above)
+  for (let above = dirname(folder); made !== undefined && above.length >= dirname(made).length; above = dirname(above))
+    await fsyncFolder(above)
 }
 
 /** Makes the pool. Bytes are made durable (file, then folder) before any call returns. */
@@ -71,7 +72,8 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
 
   /** True when the blob lies there whole; then it also counts as new for `sweep`. */
   async function refresh(path: string, size: number): Promise<boolean> {
-    if (await sizeOf(path) !== size) return false // absent, or torn by a disk that lied about its fsync: the whole file replaces it
+    // absent, or torn by a disk that lied about its fsync: the whole file replaces it
+    if ((await sizeOf(path)) !== size) return false
     const now = clock.now()
     await utimes(path, now, now)
     return true
@@ -102,26 +104,29 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
   }
 
   return {
-    add: file => lock.run(file.blob.sha256, async () => {
-      await place(file, layout.blob(file.blob.sha256))
-      await rm(layout.quarantined(file.blob.sha256), { force: true })
-    }),
-    quarantine: file => lock.run(file.blob.sha256, async () => {
-      if (await refresh(layout.blob(file.blob.sha256), file.blob.size)) return file.discard()
-      await place(file, layout.quarantined(file.blob.sha256))
-    }),
+    add: file =>
+      lock.run(file.blob.sha256, async () => {
+        await place(file, layout.blob(file.blob.sha256))
+        await rm(layout.quarantined(file.blob.sha256), { force: true })
+      }),
+    quarantine: file =>
+      lock.run(file.blob.sha256, async () => {
+        if (await refresh(layout.blob(file.blob.sha256), file.blob.size)) return file.discard()
+        await place(file, layout.quarantined(file.blob.sha256))
+      }),
     release: digest => lock.run(digest, () => shift(layout.quarantined(digest), layout.blob(digest))),
     confine: digest => lock.run(digest, () => shift(layout.blob(digest), layout.quarantined(digest))),
-    remove: digest => lock.run(digest, async () => {
-      await rm(layout.blob(digest), { force: true })
-      await rm(layout.quarantined(digest), { force: true })
-    }),
+    remove: digest =>
+      lock.run(digest, async () => {
+        await rm(layout.blob(digest), { force: true })
+        await rm(layout.quarantined(digest), { force: true })
+      }),
     async has(digest) {
-      if (await sizeOf(layout.blob(digest)) !== undefined) return 'pool'
-      return await sizeOf(layout.quarantined(digest)) === undefined ? 'nowhere' : 'quarantine'
+      if ((await sizeOf(layout.blob(digest))) !== undefined) return 'pool'
+      return (await sizeOf(layout.quarantined(digest))) === undefined ? 'nowhere' : 'quarantine'
     },
     async locate(digest) {
-      if (await sizeOf(layout.blob(digest)) !== undefined) return layout.blob(digest)
+      if ((await sizeOf(layout.blob(digest))) !== undefined) return layout.blob(digest)
       await access(layout.quarantined(digest))
       return layout.quarantined(digest)
     },
@@ -130,7 +135,7 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
       for await (const { path, digest } of blobs()) {
         removed += await lock.run(digest, async () => {
           const age = clock.now().getTime() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity)
-          if (age < SPARED_MS || await isNeeded(digest)) return 0
+          if (age < SPARED_MS || (await isNeeded(digest))) return 0
           await rm(path, { force: true })
           return 1
         })

@@ -8,10 +8,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lockRoot } from './root-lock.ts'
 
 let root: string
-beforeAll(async () => { root = await mkdtemp(join(tmpdir(), 'gh-lock-')) })
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'gh-lock-'))
+})
 afterAll(() => rm(root, { recursive: true, force: true }))
 beforeEach(() => rm(join(root, '.running'), { force: true }))
-const leave = (text: unknown): Promise<void> => writeFile(join(root, '.running'), typeof text === 'string' ? text : JSON.stringify(text))
+const leave = (text: unknown): Promise<void> =>
+  writeFile(join(root, '.running'), typeof text === 'string' ? text : JSON.stringify(text))
 const holder = async (): Promise<unknown> => JSON.parse(await readFile(join(root, '.running'), 'utf8'))
 
 test('a root that another process runs on is refused by the number of that process, and given back by it', async () => {
@@ -19,11 +22,15 @@ test('a root that another process runs on is refused by the number of that proce
   const script = `const { lockRoot } = await import(${module}); const free = await lockRoot(${JSON.stringify(root)}); process.stdout.write('has it'); process.stdin.once('data', async () => { await free(); process.exit() })`
   const other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(other.stdout, 'data')
-  await expect(lockRoot(root)).rejects.toThrow(`REPOS_ROOT=${root} is in use by pid ${other.pid}. Stop the other Gatehouse`)
+  await expect(lockRoot(root)).rejects.toThrow(
+    `REPOS_ROOT=${root} is in use by pid ${other.pid}. Stop the other Gatehouse`,
+  )
   other.stdin.write('go')
   await once(other, 'exit')
   expect(await readdir(root)).toEqual([])
-  await (await lockRoot(root))()
+  await (
+    await lockRoot(root)
+  )()
 })
 
 test.each([
@@ -45,7 +52,8 @@ test('what somebody left who was killed while taking over is taken over, too, an
   const gone = JSON.stringify({ pid: 2 ** 22 + 5, host: hostname(), begun: '1' })
   const after = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
   await leave(gone)
-  for (const name of [after(gone), `${after(gone)}.${after('half')}`, after('older')]) await writeFile(join(root, `.running.${name}`), gone)
+  for (const name of [after(gone), `${after(gone)}.${after('half')}`, after('older')])
+    await writeFile(join(root, `.running.${name}`), gone)
   const free = await lockRoot(root)
   expect(await holder()).toMatchObject({ pid: process.pid })
   expect(await readdir(root)).toEqual(['.running'])
@@ -60,8 +68,11 @@ test('of several that start at once over what a killed one left, one has it and 
       free = await lockRoot(${JSON.stringify(root)}).catch(error => { console.log(error.message) })
       if (free !== undefined) console.log('has it')
     })`
-  const others = Array.from({ length: 5 }, () => spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }))
-  const said = (all: typeof others): Promise<string[]> => Promise.all(all.map(async other => String((await once(other.stdout, 'data'))[0])))
+  const others = Array.from({ length: 5 }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  )
+  const said = (all: typeof others): Promise<string[]> =>
+    Promise.all(all.map(async other => String((await once(other.stdout, 'data'))[0])))
   try {
     await said(others)
     for (let round = 0; round < 20; round++) {
@@ -71,7 +82,10 @@ test('of several that start at once over what a killed one left, one has it and 
       const all = await answers
       const holders = others.filter((_, n) => all[n] === 'has it\n')
       expect(holders, all.join('')).toHaveLength(1)
-      expect(all.filter(one => one.includes(`is in use by pid ${holders[0]?.pid}.`)), all.join('')).toHaveLength(4)
+      expect(
+        all.filter(one => one.includes(`is in use by pid ${holders[0]?.pid}.`)),
+        all.join(''),
+      ).toHaveLength(4)
       const freed = said(holders)
       holders[0]?.stdin.write('go')
       await freed

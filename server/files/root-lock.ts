@@ -5,20 +5,32 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { isAlive, processFacts } from '../lib/process.ts'
 
-/** Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no /proc. */
-interface Holder { readonly pid: number; readonly host: string; readonly begun: string }
+/**
+ * Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no
+ * /proc.
+ */
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  readonly begun: string
+}
 
-/** A process of another machine cannot be asked, and a container is another machine after each start: it is believed to be gone. */
+/**
+ * A process of another machine cannot be asked, and a container is another machine after each start: it is believed to
+ * be gone.
+ */
 async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
   if (host !== hostname() || pid === process.pid || !isAlive(pid)) return false
   const now = await processFacts(pid)
-  return begun === '' || now?.begun === begun && !now.defunct
+  return begun === '' || (now?.begun === begun && !now.defunct)
 }
 
 function parseHolder(text: string): Holder | undefined {
   try {
     const { pid, host, begun } = JSON.parse(text) as Partial<Holder>
-    return typeof pid === 'number' && typeof host === 'string' && typeof begun === 'string' ? { pid, host, begun } : undefined
+    return typeof pid === 'number' && typeof host === 'string' && typeof begun === 'string'
+      ? { pid, host, begun }
+      : undefined
   } catch {
     return undefined // half written by who was killed then
   }
@@ -27,29 +39,42 @@ function parseHolder(text: string): Holder | undefined {
 const TAKING_MS = 5
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
-/** @returns false when there is one already; whoever reads it finds it whole, which a file that is written in place is not at once */
+/**
+ * @returns false when there is one already; whoever reads it finds it whole, which a file that is written in place is
+ * not at once
+ */
 async function linked(mine: string, path: string): Promise<boolean> {
-  return link(mine, path).then(() => true, (error: unknown) => { if (codeOf(error) === 'EEXIST') return false; throw error })
+  return link(mine, path).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error) === 'EEXIST') return false
+      throw error
+    },
+  )
 }
 
 /**
- * Makes `path` a link to `mine`. In place of what somebody left who is gone, by one rename: the right to do that is a lock
- * of its own, named after what is replaced, so that of several only one does, and none after it.
+ * Makes `path` a link to `mine`. In place of what somebody left who is gone, by one rename: the right to do that is a
+ * lock of its own, named after what is replaced, so that of several only one does, and none after it.
  * @param whenRunning  what to do about a process that has it; then it is tried again
  */
 async function take(path: string, mine: string, whenRunning: (pid: number) => Promise<void>): Promise<void> {
-  while (!await linked(mine, path)) {
-    const read = (): Promise<string | undefined> => readFile(path, 'utf8').catch((error: unknown) => { if (codeOf(error) === 'ENOENT') return undefined; throw error })
+  while (!(await linked(mine, path))) {
+    const read = (): Promise<string | undefined> =>
+      readFile(path, 'utf8').catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return undefined
+        throw error
+      })
     const text = await read()
     if (text === undefined) continue
     const holder = parseHolder(text)
-    if (holder !== undefined && await isRunning(holder)) {
+    if (holder !== undefined && (await isRunning(holder))) {
       await whenRunning(holder.pid)
       continue
     }
     const right = `${path}.${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
     await take(right, mine, () => setTimeout(TAKING_MS)) // who has it is done in a moment
-    if (await read() === text) {
+    if ((await read()) === text) {
       const part = `${mine}.part`
       await link(mine, part)
       await rename(part, path)
@@ -60,8 +85,8 @@ async function take(path: string, mine: string, whenRunning: (pid: number) => Pr
 }
 
 /**
- * Takes a REPOS_ROOT for this process: two daemons on one would empty each other's `incoming/` and repair each other's trees.
- * What a killed process left is taken over.
+ * Takes a REPOS_ROOT for this process: two daemons on one would empty each other's `incoming/` and repair each other's
+ * trees. What a killed process left is taken over.
  * @returns gives it back
  * @throws naming the process that has it
  */
@@ -69,14 +94,27 @@ export async function lockRoot(root: string): Promise<() => Promise<void>> {
   const path = join(root, '.running')
   const mine = join(root, `.start-${randomBytes(6).toString('hex')}`)
   const refuse = (pid: number): Promise<never> =>
-    Promise.reject(new Error(`REPOS_ROOT=${root} is in use by pid ${pid}. Stop the other Gatehouse that runs on it first, or give this one its own.`))
-  await writeFile(mine, JSON.stringify({ pid: process.pid, host: hostname(), begun: (await processFacts(process.pid))?.begun ?? '' } satisfies Holder), { flag: 'wx', mode: 0o640 })
+    Promise.reject(
+      new Error(
+        `REPOS_ROOT=${root} is in use by pid ${pid}. Stop the other Gatehouse that runs on it first, or give this one its own.`,
+      ),
+    )
+  await writeFile(
+    mine,
+    JSON.stringify({
+      pid: process.pid,
+      host: hostname(),
+      begun: (await processFacts(process.pid))?.begun ?? '',
+    } satisfies Holder),
+    { flag: 'wx', mode: 0o640 },
+  )
   try {
     await take(path, mine, refuse)
   } finally {
     await rm(mine, { force: true })
   }
   // rights that somebody left who was killed over them: nothing of that name is there any more to be replaced
-  for (const name of await readdir(root)) if (/^\.running(\.[0-9a-f]{12})+$/.test(name)) await rm(join(root, name), { force: true })
+  for (const name of await readdir(root))
+    if (/^\.running(\.[0-9a-f]{12})+$/.test(name)) await rm(join(root, name), { force: true })
   return () => rm(path, { force: true })
 }

@@ -3,26 +3,37 @@ import { dirname, join } from 'node:path'
 
 type Fault = Error & { readonly code?: string }
 
-const WHO = (): string => process.getuid === undefined ? 'this user' : `the user with uid ${process.getuid()}`
+const WHO = (): string => (process.getuid === undefined ? 'this user' : `the user with uid ${process.getuid()}`)
 
 function saying(root: string, path: string, error: Fault): Error {
   const { code = error.message } = error
-  const why = code === 'ENOTDIR' || code === 'EEXIST' ? `${path} is no folder. Remove what is there, or set REPOS_ROOT to a folder.`
-    : code === 'ENOSPC' || code === 'EDQUOT' ? `there is no room left at ${path}. Free some, or set REPOS_ROOT to another disk.`
-      : code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? `${WHO()} may not write to ${path} (${code}). Give the folder to that user, or set REPOS_ROOT to one that can be written to.`
-        : `${path} cannot be made (${code}). Set REPOS_ROOT to a folder on a disk of this machine.`
+  const why =
+    code === 'ENOTDIR' || code === 'EEXIST'
+      ? `${path} is no folder. Remove what is there, or set REPOS_ROOT to a folder.`
+      : code === 'ENOSPC' || code === 'EDQUOT'
+        ? `there is no room left at ${path}. Free some, or set REPOS_ROOT to another disk.`
+        : code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+          ? `${WHO()} may not write to ${path} (${code}). Give the folder to that user, or set REPOS_ROOT to one that can be written to.`
+          : `${path} cannot be made (${code}). Set REPOS_ROOT to a folder on a disk of this machine.`
   return new Error(`REPOS_ROOT=${root}: ${why}`, { cause: error })
 }
 
-const isFolder = (path: string): Promise<boolean> => stat(path).then(found => found.isDirectory(), () => false)
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
 
-/** One level after another: the recursive `mkdir` of Node never ends where a parent is there and refuses with ENOENT, as `/proc` does. */
+/**
+ * One level after another: the recursive `mkdir` of Node never ends where a parent is there and refuses with ENOENT, as
+ * `/proc` does.
+ */
 async function makeFolder(root: string, path: string): Promise<void> {
   if (await isFolder(path)) return
   const parent = dirname(path)
   if (parent !== path) await makeFolder(root, parent)
   await mkdir(path).catch(async (error: Fault) => {
-    if (!await isFolder(path)) throw saying(root, path, error) // another start may have made it
+    if (!(await isFolder(path))) throw saying(root, path, error) // another start may have made it
   })
 }
 

@@ -21,6 +21,9 @@ export async function keepSecret(layout: Pick<Layout, 'secrets'>, name: string):
     await rm(part, { force: true })
   }
   const kept = (await readFile(path, 'utf8')).trim()
-  if (kept.length < 32) throw new Error(`The secret ${name} under .secrets/ is damaged. Restore it from a backup; what was encrypted with it cannot be read without.`)
+  if (kept.length < 32)
+    throw new Error(
+      `The secret ${name} under .secrets/ is damaged. Restore it from a backup; what was encrypted with it cannot be read without.`,
+    )
   return kept
 }

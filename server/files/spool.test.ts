@@ -13,7 +13,9 @@ const threads = createDigestThreads({ threads: 1 })
 afterAll(() => threads.close())
 
 let root: string
-beforeEach(async () => { root = await mkdtemp(join(tmpdir(), 'spool-')) })
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'spool-'))
+})
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 async function makeSpool() {
@@ -34,12 +36,28 @@ const hex = (algorithm: string, bytes: Buffer): string => createHash(algorithm).
 
 describe('a body that arrives whole', () => {
   test.each([
-    [0, 100], [1, 1], [511, 7], [512, 512], [513, 100], [100_000, 65_536], [256 * 1024, 65_536], [256 * 1024 + 1, 65_536], [700_000, 1 << 20], [5_000_001, 65_536], [5_000_001, 3_000_000],
+    [0, 100],
+    [1, 1],
+    [511, 7],
+    [512, 512],
+    [513, 100],
+    [100_000, 65_536],
+    [256 * 1024, 65_536],
+    [256 * 1024 + 1, 65_536],
+    [700_000, 1 << 20],
+    [5_000_001, 65_536],
+    [5_000_001, 3_000_000],
   ])('of %i bytes in chunks of %i has its bytes, its head and its four digests', async (size, chunk) => {
     const { spool, options, left } = await makeSpool()
     const bytes = randomBytes(size)
     const file = await spool.receive(chunked(bytes, chunk), options)
-    expect(file.blob).toEqual({ size, md5: hex('md5', bytes), sha1: hex('sha1', bytes), sha256: hex('sha256', bytes), sha512: hex('sha512', bytes) })
+    expect(file.blob).toEqual({
+      size,
+      md5: hex('md5', bytes),
+      sha1: hex('sha1', bytes),
+      sha256: hex('sha256', bytes),
+      sha512: hex('sha512', bytes),
+    })
     expect(Buffer.from(file.head)).toEqual(bytes.subarray(0, 512))
     expect((await readFile(file.path)).equals(bytes)).toBe(true)
     expect(await left()).toHaveLength(1)
@@ -50,7 +68,9 @@ describe('a body that arrives whole', () => {
 
   test('of exactly the limit is taken', async () => {
     const { spool, options } = await makeSpool()
-    expect((await spool.receive(chunked(Buffer.alloc(1000), 10), { ...options, limitBytes: 1000 })).blob.size).toBe(1000)
+    expect((await spool.receive(chunked(Buffer.alloc(1000), 10), { ...options, limitBytes: 1000 })).blob.size).toBe(
+      1000,
+    )
   })
 
   test('many at once do not mix', async () => {
@@ -62,9 +82,14 @@ describe('a body that arrives whole', () => {
 })
 
 describe('a body that is refused leaves nothing', () => {
-  test.each([[1001, 1000], [3_000_000, 2_999_999]])('%i bytes over a limit of %i', async (size, limitBytes) => {
+  test.each([
+    [1001, 1000],
+    [3_000_000, 2_999_999],
+  ])('%i bytes over a limit of %i', async (size, limitBytes) => {
     const { spool, options, left } = await makeSpool()
-    await expect(spool.receive(chunked(randomBytes(size), 50_000), { ...options, limitBytes })).rejects.toMatchObject({ code: 'upload_too_large' })
+    await expect(spool.receive(chunked(randomBytes(size), 50_000), { ...options, limitBytes })).rejects.toMatchObject({
+      code: 'upload_too_large',
+    })
     expect(await left()).toEqual([])
   })
 
@@ -76,7 +101,9 @@ describe('a body that is refused leaves nothing', () => {
       gone.abort()
       yield Buffer.alloc(1)
     })()
-    await expect(spool.receive(body, { ...options, signal: gone.signal })).rejects.toMatchObject({ code: 'upload_incomplete' })
+    await expect(spool.receive(body, { ...options, signal: gone.signal })).rejects.toMatchObject({
+      code: 'upload_incomplete',
+    })
     expect(await left()).toEqual([])
   })
 
@@ -93,7 +120,9 @@ describe('a body that is refused leaves nothing', () => {
   test('first bytes that are refused stop the rest', async () => {
     const { spool, options, left } = await makeSpool()
     let sent = 0
-    const endless = (async function* () { for (;;) yield Buffer.alloc(sent += 100) })()
+    const endless = (async function* () {
+      for (;;) yield Buffer.alloc((sent += 100))
+    })()
     const check = (): void => fail('unknown_format', { filename: 'a', formats: 'b' })
     await expect(spool.receive(endless, { ...options, check })).rejects.toMatchObject({ code: 'unknown_format' })
     expect(sent).toBeLessThan(2000)
@@ -103,7 +132,12 @@ describe('a body that is refused leaves nothing', () => {
   test('what a check sees of a body shorter than 512 bytes is the whole body', async () => {
     const { spool, options } = await makeSpool()
     const seen: number[] = []
-    await spool.receive(chunked(Buffer.alloc(30), 7), { ...options, check: head => { seen.push(head.length) } })
+    await spool.receive(chunked(Buffer.alloc(30), 7), {
+      ...options,
+      check: head => {
+        seen.push(head.length)
+      },
+    })
     expect(seen).toEqual([30])
   })
 })

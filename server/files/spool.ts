@@ -8,7 +8,10 @@ import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Layout } from './layout.ts'
 
-/** A body that has arrived whole and lies under `incoming/`, with its digests. Whoever holds it must `discard` or move it. */
+/**
+ * A body that has arrived whole and lies under `incoming/`, with its digests. Whoever holds it must `discard` or move
+ * it.
+ */
 export interface SpooledFile {
   readonly path: string
   /** As the sender named it: for messages only. */
@@ -72,14 +75,23 @@ function refusal(refuse: () => never): unknown {
 
 function headOf(chunks: readonly Buffer[]): Uint8Array {
   const first = chunks[0]
-  return Uint8Array.from(first !== undefined && first.length >= HEAD ? first.subarray(0, HEAD) : Buffer.concat(chunks).subarray(0, HEAD))
+  return Uint8Array.from(
+    first !== undefined && first.length >= HEAD ? first.subarray(0, HEAD) : Buffer.concat(chunks).subarray(0, HEAD),
+  )
 }
 
 /** `size` counts everything up to and with these chunks. */
-interface Batch { readonly chunks: Buffer[]; readonly head: Uint8Array; readonly size: number }
+interface Batch {
+  readonly chunks: Buffer[]
+  readonly head: Uint8Array
+  readonly size: number
+}
 
 /** Counts, cuts into batches, and asks `check` once. */
-async function* batches(stream: AsyncIterable<Buffer>, { limitBytes, signal, check }: ReceiveOptions): AsyncGenerator<Batch> {
+async function* batches(
+  stream: AsyncIterable<Buffer>,
+  { limitBytes, signal, check }: ReceiveOptions,
+): AsyncGenerator<Batch> {
   let chunks: Buffer[] = []
   let size = 0
   let waiting = 0
@@ -117,7 +129,11 @@ async function writeAll(handle: FileHandle, chunks: Buffer[], position: number):
   await writeAll(handle, [rest], position + bytesWritten)
 }
 
-interface Written { readonly digests: Digests; readonly head: Uint8Array; readonly size: number }
+interface Written {
+  readonly digests: Digests
+  readonly head: Uint8Array
+  readonly size: number
+}
 
 /** Makes the spool over `incoming/`. */
 export function createSpool({ layout, random, threads }: SpoolDeps): Spool {

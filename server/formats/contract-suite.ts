@@ -36,7 +36,8 @@ async function drain(streams: AsyncIterable<Buffer>): Promise<Buffer> {
 function testVersions({ format, ascending }: ContractSamples): void {
   test('versions have one order, whichever way it is asked', () => {
     for (const [i, a] of ascending.entries()) {
-      for (const [j, b] of ascending.entries()) expect(Math.sign(format.compareVersions(a, b)), `${a} to ${b}`).toBe(Math.sign(i - j))
+      for (const [j, b] of ascending.entries())
+        expect(Math.sign(format.compareVersions(a, b)), `${a} to ${b}`).toBe(Math.sign(i - j))
     }
   })
 
@@ -52,9 +53,17 @@ function testVersions({ format, ascending }: ContractSamples): void {
     const have = { name: 'some-package', version: middle }
     expect(format.satisfies(have, { name: 'some-package' })).toBe(true)
     expect(format.satisfies(have, { name: 'other-package' })).toBe(false)
-    for (const [op, expected] of [['<', [false, false, true]], ['<=', [false, true, true]], ['=', [false, true, false]], ['>=',
-      [true, true, false]], ['>', [true, false, false]]] as const) {
-      expect([low, middle, high].map(version => format.satisfies(have, { name: 'some-package', op, version })), op).toEqual(expected)
+    for (const [op, expected] of [
+      ['<', [false, false, true]],
+      ['<=', [false, true, true]],
+      ['=', [false, true, false]],
+      ['>=', [true, true, false]],
+      ['>', [true, false, false]],
+    ] as const) {
+      expect(
+        [low, middle, high].map(version => format.satisfies(have, { name: 'some-package', op, version })),
+        op,
+      ).toEqual(expected)
     }
   })
 }
@@ -62,17 +71,23 @@ function testVersions({ format, ascending }: ContractSamples): void {
 function testNames({ format, distribution, identities, refused }: ContractSamples): void {
   test('identities of real packages are not complained about, others are', () => {
     expect(identities.map(identity => format.complain(identity))).toEqual(identities.map(() => undefined))
-    for (const identity of refused) expect(format.complain(identity), JSON.stringify(identity)).toEqual(expect.stringMatching(/.{10}/))
+    for (const identity of refused)
+      expect(format.complain(identity), JSON.stringify(identity)).toEqual(expect.stringMatching(/.{10}/))
   })
 
   test('every identity has a pool path and a purl of its own', () => {
     const paths = identities.map(identity => format.poolName(identity, identity.name))
     // those that cannot be there at once share one: what takes the place of the other is then served under it at once
-    const addresses = identities.map(({ name, version, arch }) => JSON.stringify([name, version, format.addressIgnoresArch === true ? '' : arch]))
+    const addresses = identities.map(({ name, version, arch }) =>
+      JSON.stringify([name, version, format.addressIgnoresArch === true ? '' : arch]),
+    )
     expect(paths.map(path => paths.indexOf(path))).toEqual(addresses.map(address => addresses.indexOf(address)))
     for (const path of paths) {
       expect(relPath(path)).toBe(path)
-      expect(format.endings.some(ending => path.endsWith(ending)), path).toBe(true)
+      expect(
+        format.endings.some(ending => path.endsWith(ending)),
+        path,
+      ).toBe(true)
     }
     const purls = identities.map(identity => format.purl(identity, distribution))
     expect(new Set(purls).size).toBe(identities.length)
@@ -129,11 +144,19 @@ function testBytes(samples: ContractSamples): void {
   test('its first bytes are recognised, by it alone; other files are by none', () => {
     expect(FORMATS.filter(one => one.recognises(bytes.subarray(0, 512)))).toEqual([format])
     expect(recognise(bytes.subarray(0, 512), 'x')).toBe(format)
-    for (const other of [Buffer.alloc(0), Buffer.alloc(512), Buffer.from('PK\u0003\u0004'), Buffer.from('#!/bin/sh\n'), bytes.subarray(1, 513),
-      bytes.subarray(0, 2)]) {
+    for (const other of [
+      Buffer.alloc(0),
+      Buffer.alloc(512),
+      Buffer.from('PK\u0003\u0004'),
+      Buffer.from('#!/bin/sh\n'),
+      bytes.subarray(1, 513),
+      bytes.subarray(0, 2),
+    ]) {
       expect(format.recognises(other)).toBe(false)
     }
-    expect(() => recognise(Buffer.from('#!/bin/sh'), 'x.sh')).toThrow(expect.objectContaining({ code: 'unknown_format' }))
+    expect(() => recognise(Buffer.from('#!/bin/sh'), 'x.sh')).toThrow(
+      expect.objectContaining({ code: 'unknown_format' }),
+    )
   })
 
   test('cut off anywhere, it is refused', async () => {
@@ -146,8 +169,8 @@ function testBytes(samples: ContractSamples): void {
     let refusals = 0
     for (let at = 0; at < bytes.length; at += 3) {
       const changed = Buffer.from(bytes)
-      changed[at] = (changed[at] ?? 0) ^ (1 + at % 255)
-      if (await look(changed) !== undefined) refusals += 1
+      changed[at] = (changed[at] ?? 0) ^ (1 + (at % 255))
+      if ((await look(changed)) !== undefined) refusals += 1
     }
     expect(refusals).toBeGreaterThan(0)
   })
@@ -167,13 +190,17 @@ function testBytes(samples: ContractSamples): void {
 
   test('a cut-off package is refused to the antivirus engine too, not shown in part as if whole', async () => {
     const file = await samples.spool(folder, 'inner-cut', bytes.subarray(0, bytes.length - 20))
-    const all = async (): Promise<void> => { for await (const { open } of format.inner(file)) await drain(open()) }
+    const all = async (): Promise<void> => {
+      for await (const { open } of format.inner(file)) await drain(open())
+    }
     await expect(all()).rejects.toMatchObject({ code: 'bad_package' })
   })
 
   test('an aborted look ends with the reason given', async () => {
     const file = await samples.spool(folder, 'abort', bytes)
-    await expect(format.inspect(file, AbortSignal.abort(new Error('the client has gone')))).rejects.toThrow('the client has gone')
+    await expect(format.inspect(file, AbortSignal.abort(new Error('the client has gone')))).rejects.toThrow(
+      'the client has gone',
+    )
   })
 
   test('nothing stays open, whatever came of it', async () => {
@@ -183,7 +210,9 @@ function testBytes(samples: ContractSamples): void {
   })
 }
 
-/** Tests what the rest of the server relies on in any format. Test-only: called from each format's `contract.test.ts`. */
+/**
+ * Tests what the rest of the server relies on in any format. Test-only: called from each format's `contract.test.ts`.
+ */
 export function testFormatContract(samples: ContractSamples): void {
   describe(`the contract of a format: ${samples.format.label}`, () => {
     testNames(samples)

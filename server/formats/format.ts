@@ -27,7 +27,9 @@ interface SignedBytes {
 }
 
 /** Armoured or binary OpenPGP signature packet(s). */
-export interface OpenpgpSignature extends SignedBytes { readonly kind: 'openpgp' }
+export interface OpenpgpSignature extends SignedBytes {
+  readonly kind: 'openpgp'
+}
 
 /** RSA, PKCS #1 v1.5. */
 export interface RsaSignature extends SignedBytes {
@@ -61,7 +63,9 @@ export interface Format<Facts = unknown> {
    * @throws bad_package
    */
   inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<Facts>>
-  /** Every inner archive, for the antivirus step; the engine does not open the outer one. @throws bad_package while read */
+  /**
+   * Every inner archive, for the antivirus step; the engine does not open the outer one. @throws bad_package while read
+   */
   inner(file: SpooledFile): AsyncIterable<InnerStream>
   /** <0, 0, >0 in the ecosystem's own order. */
   compareVersions(a: string, b: string): number
@@ -70,25 +74,37 @@ export interface Format<Facts = unknown> {
   /** True when what `have` offers satisfies `need`. */
   satisfies(have: Provided, need: Relation): boolean
   /**
-   * The path, as in `Inspection.files`, of a need that any package satisfies which brings this file, without its saying so
-   * among what it provides. Undefined for other needs; absent where a file is no need.
+   * The path, as in `Inspection.files`, of a need that any package satisfies which brings this file, without its saying
+   * so among what it provides. Undefined for other needs; absent where a file is no need.
    */
   fileOf?(name: string): string | undefined
   /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
   poolName(identity: PackageIdentity, source: string): RelPath
-  /** Set where clients make a package's address from its name and version alone: then one version is one package, whatever its architecture. */
+  /**
+   * Set where clients make a package's address from its name and version alone: then one version is one package,
+   * whatever its architecture.
+   */
   readonly addressIgnoresArch?: true
   /** @param about  names the source package, which belongs into the address where advisories are about sources */
-  purl(identity: PackageIdentity, distribution: Distribution, about?: Pick<Description, 'source' | 'source_version'>): string
+  purl(
+    identity: PackageIdentity,
+    distribution: Distribution,
+    about?: Pick<Description, 'source' | 'source_version'>,
+  ): string
   /** @param manager which of the format's package managers is asked; its usual one when absent */
   installCommand(identity: PackageIdentity, manager?: string): string
   /**
    * The package with this repository's signature in it, in place of any other, and what becomes of its facts by that;
    * absent where the format signs only its index. @throws bad_package
    */
-  sign?(file: SpooledFile, made: { readonly facts: Facts; readonly signer: Signer }): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
+  sign?(
+    file: SpooledFile,
+    made: { readonly facts: Facts; readonly signer: Signer },
+  ): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
   /** How its signed tree is laid out; absent while this build cannot publish it. */
   readonly tree?: TreeWriter
-  /** A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined. */
+  /**
+   * A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined.
+   */
   complain(identity: PackageIdentity): string | undefined
 }

@@ -25,11 +25,13 @@ export function activeFormats(repoFormat: string | undefined): readonly Format[]
 
 /** The words for REPO_FORMAT that switch a format on: `rpm, both or all`. */
 export function switchesFor(id: FormatId): string {
-  const words = [...SWITCHED_ON].flatMap(([word, ids]) => ids.includes(id) ? [word] : [])
+  const words = [...SWITCHED_ON].flatMap(([word, ids]) => (ids.includes(id) ? [word] : []))
   return words.join(', ').replace(/, ([^,]*)$/, ' or $1')
 }
 
-/** The format of a manifest or a distribution. @throws Error when this build does not have it: a fault, not a refusal */
+/**
+ * The format of a manifest or a distribution. @throws Error when this build does not have it: a fault, not a refusal
+ */
 export function getFormat(id: FormatId): Format {
   const format = FORMATS.find(one => one.id === id)
   if (format === undefined) throw new Error(`there is no package format ${id} in this build`)
@@ -41,6 +43,11 @@ export function getFormat(id: FormatId): Format {
  * @throws unknown_format
  */
 export function recognise(head: Uint8Array, filename: string, formats: readonly Format[] = FORMATS): Format {
-  return formats.find(format => format.recognises(head))
-    ?? fail('unknown_format', { filename: filename.slice(0, 200), formats: formats.map(format => format.label).join(' nor ') })
+  return (
+    formats.find(format => format.recognises(head)) ??
+    fail('unknown_format', {
+      filename: filename.slice(0, 200),
+      formats: formats.map(format => format.label).join(' nor '),
+    })
+  )
 }

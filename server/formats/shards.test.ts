@@ -5,14 +5,18 @@ import { cut, isBoundary, plan, splice, type Rendered, type Shard } from './shar
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
-    state = Math.imul(state ^ state >>> 15, state | 1)
-    state ^= state + Math.imul(state ^ state >>> 7, state | 61)
-    return ((state ^ state >>> 14) >>> 0) / 4294967296
+    state = Math.imul(state ^ (state >>> 15), state | 1)
+    state ^= state + Math.imul(state ^ (state >>> 7), state | 61)
+    return ((state ^ (state >>> 14)) >>> 0) / 4294967296
   }
 }
 
-const textOf = (name: string, version: number): Rendered => ({ name, text: `Package: ${name}\nVersion: ${version}\n\n` })
-const sorted = (packages: ReadonlyMap<string, number>): Rendered[] => [...packages].sort(([a], [b]) => a < b ? -1 : 1).map(([name, version]) => textOf(name, version))
+const textOf = (name: string, version: number): Rendered => ({
+  name,
+  text: `Package: ${name}\nVersion: ${version}\n\n`,
+})
+const sorted = (packages: ReadonlyMap<string, number>): Rendered[] =>
+  [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, version]) => textOf(name, version))
 const shardsOf = (packages: ReadonlyMap<string, number>): Shard[] => cut(sorted(packages)).map(one => one.shard)
 
 describe('cutting an index', () => {
@@ -29,7 +33,7 @@ describe('cutting an index', () => {
 
   test('gives the same pieces whatever the way there: rewriting the planned ranges equals cutting everything again', () => {
     const random = seeded(20_261_121)
-    const pool = Array.from({ length: 6_000 }, (_, n) => `p${(n * 7919 % 6_000).toString(36)}`)
+    const pool = Array.from({ length: 6_000 }, (_, n) => `p${((n * 7919) % 6_000).toString(36)}`)
     const boundaries = pool.filter(isBoundary)
     const packages = new Map<string, number>(pool.slice(0, 3_000).map(name => [name, 1]))
     let shards = shardsOf(packages)
@@ -43,7 +47,10 @@ describe('cutting an index', () => {
         else packages.set(name, round)
       }
       const changes = plan(shards, dirty).map(range => ({
-        range, shards: cut(sorted(packages).filter(({ name }) => name >= range.from && (range.to === undefined || name < range.to))).map(one => one.shard),
+        range,
+        shards: cut(
+          sorted(packages).filter(({ name }) => name >= range.from && (range.to === undefined || name < range.to)),
+        ).map(one => one.shard),
       }))
       shards = splice(shards, changes)
       expect(shards).toEqual(shardsOf(packages))
@@ -54,6 +61,11 @@ describe('cutting an index', () => {
     expect(cut([])).toEqual([])
     const [range] = plan([], ['hello'])
     expect(range).toEqual({ from: '', to: undefined, shards: [0, 0] })
-    expect(splice([], [{ range: range ?? { from: '', to: undefined, shards: [0, 0] }, shards: shardsOf(new Map([['hello', 1]])) }])).toHaveLength(1)
+    expect(
+      splice(
+        [],
+        [{ range: range ?? { from: '', to: undefined, shards: [0, 0] }, shards: shardsOf(new Map([['hello', 1]])) }],
+      ),
+    ).toHaveLength(1)
   })
 })

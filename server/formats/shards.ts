@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A piece of an index: everything from the name `from` to the next piece. Cut by content, so that the same entries give the
- * same pieces whatever the way there.
+ * A piece of an index: everything from the name `from` to the next piece. Cut by content, so that the same entries give
+ * the same pieces whatever the way there.
  */
 export interface Shard {
   /** The first name in it. */
@@ -13,9 +13,17 @@ export interface Shard {
   readonly entries: number
 }
 
-export interface Rendered { readonly name: string; readonly text: string }
+export interface Rendered {
+  readonly name: string
+  readonly text: string
+}
 /** A piece with its text. `lengths` are the bytes of each entry in it. */
-export interface Cut { readonly shard: Shard; readonly text: string; readonly names: readonly string[]; readonly lengths: readonly number[] }
+export interface Cut {
+  readonly shard: Shard
+  readonly text: string
+  readonly names: readonly string[]
+  readonly lengths: readonly number[]
+}
 
 /** About this many names a piece. */
 const SPREAD = 256
@@ -25,7 +33,7 @@ export function isBoundary(name: string): boolean {
   // FNV-1a, 32 bits: any hash that spreads will do, as long as it never changes
   let hash = 0x811c9dc5
   for (let n = 0; n < name.length; n++) hash = Math.imul(hash ^ name.charCodeAt(n), 0x01000193) >>> 0
-  return (hash ^ hash >>> 15) % SPREAD === 0
+  return (hash ^ (hash >>> 15)) % SPREAD === 0
 }
 
 /** Cuts entries, given in the order of their names, into pieces. Versions of one name stay together. */
@@ -35,7 +43,17 @@ export function cut(entries: Iterable<Rendered>): Cut[] {
   const close = (): void => {
     if (names === undefined) return
     const text = names.texts.join('')
-    cuts.push({ text, names: names.all, lengths: names.texts.map(one => Buffer.byteLength(one)), shard: { from: names.from, digest: createHash('sha256').update(text).digest('hex'), size: Buffer.byteLength(text), entries: names.texts.length } })
+    cuts.push({
+      text,
+      names: names.all,
+      lengths: names.texts.map(one => Buffer.byteLength(one)),
+      shard: {
+        from: names.from,
+        digest: createHash('sha256').update(text).digest('hex'),
+        size: Buffer.byteLength(text),
+        entries: names.texts.length,
+      },
+    })
   }
   for (const { name, text } of entries) {
     if (names === undefined || (name !== names.last && isBoundary(name))) {
@@ -50,8 +68,15 @@ export function cut(entries: Iterable<Rendered>): Cut[] {
   return cuts
 }
 
-/** Names from `from` up to, not including, `to`; undefined is the end. `shards` says which pieces lie in it: first and one past the last. */
-export interface Range { readonly from: string; readonly to: string | undefined; readonly shards: readonly [number, number] }
+/**
+ * Names from `from` up to, not including, `to`; undefined is the end. `shards` says which pieces lie in it: first and
+ * one past the last.
+ */
+export interface Range {
+  readonly from: string
+  readonly to: string | undefined
+  readonly shards: readonly [number, number]
+}
 
 // code point order, as PostgreSQL's collate "C" over UTF-8; package names are ASCII, where UTF-16 order is the same
 function find(shards: readonly Shard[], name: string): number {
@@ -65,7 +90,9 @@ function find(shards: readonly Shard[], name: string): number {
   return Math.max(0, low - 1)
 }
 
-/** Which pieces must be written again because these names changed. An empty list of pieces is one range over everything. */
+/**
+ * Which pieces must be written again because these names changed. An empty list of pieces is one range over everything.
+ */
 export function plan(shards: readonly Shard[], names: Iterable<string>): Range[] {
   if (shards.length === 0) return [{ from: '', to: undefined, shards: [0, 0] }]
   const touched = new Set<number>()
@@ -79,14 +106,18 @@ export function plan(shards: readonly Shard[], names: Iterable<string>): Range[]
   for (const at of [...touched].sort((a, b) => a - b)) {
     const last = ranges.at(-1)
     const to = shards[at + 1]?.from
-    if (last !== undefined && last.shards[1] === at) ranges[ranges.length - 1] = { from: last.from, to, shards: [last.shards[0], at + 1] }
-    else ranges.push({ from: at === 0 ? '' : shards[at]?.from ?? '', to, shards: [at, at + 1] })
+    if (last !== undefined && last.shards[1] === at)
+      ranges[ranges.length - 1] = { from: last.from, to, shards: [last.shards[0], at + 1] }
+    else ranges.push({ from: at === 0 ? '' : (shards[at]?.from ?? ''), to, shards: [at, at + 1] })
   }
   return ranges
 }
 
 /** Puts newly cut pieces in the place of those that the ranges covered. */
-export function splice(shards: readonly Shard[], changes: readonly { readonly range: Range; readonly shards: readonly Shard[] }[]): Shard[] {
+export function splice(
+  shards: readonly Shard[],
+  changes: readonly { readonly range: Range; readonly shards: readonly Shard[] }[],
+): Shard[] {
   const result: Shard[] = []
   let at = 0
   for (const { range, shards: fresh } of changes) {

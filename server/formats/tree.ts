@@ -39,8 +39,8 @@ export interface IndexPlan {
   readonly path: RelPath
   readonly kinds: readonly Kind[]
   /**
-   * How a client that holds an older root still finds the file: `by-hash` in a folder beside it (APT), `name` because its
-   * digest is in its name (`<sha256>-primary.xml.gz`); `path` where it cannot.
+   * How a client that holds an older root still finds the file: `by-hash` in a folder beside it (APT), `name` because
+   * its digest is in its name (`<sha256>-primary.xml.gz`); `path` where it cannot.
    */
   readonly addressed: 'by-hash' | 'name' | 'path'
   /** One entry's text. @param file  where clients fetch the package, as `fileName` gave it */
@@ -50,13 +50,22 @@ export interface IndexPlan {
 }
 
 /** A file of file lists that follows at its own pace. */
-export interface ContentsPlan { readonly arch: string; readonly path: RelPath }
+export interface ContentsPlan {
+  readonly arch: string
+  readonly path: RelPath
+}
 
 /** What clients are told about packages that mend something. It follows at its own pace, as file lists do. */
 export interface AdvisoryPlan {
-  /** `x86_64/repodata/updateinfo.xml`: the plain form, which is not published; the one that is ends in `.gz` and has its digest in its name. */
+  /**
+   * `x86_64/repodata/updateinfo.xml`: the plain form, which is not published; the one that is ends in `.gz` and has its
+   * digest in its name.
+   */
   readonly path: RelPath
-  /** @param advisories  with nothing in them but what the distribution offers. @returns undefined where there is nothing to say: then there is no file */
+  /**
+   * @param advisories  with nothing in them but what the distribution offers. @returns undefined where there is nothing
+   * to say: then there is no file
+   */
   render(advisories: readonly FixAdvisory[]): string | undefined
 }
 
@@ -74,7 +83,8 @@ export interface TreeWriter {
    * @returns path → bytes
    */
   root(
-    files: readonly ListedFile[], distribution: Distribution,
+    files: readonly ListedFile[],
+    distribution: Distribution,
     made: { readonly signer: Signer; readonly at: Date; readonly read: (path: RelPath) => Promise<Buffer> },
   ): Promise<ReadonlyMap<RelPath, string | Buffer>>
   /** Proves what `root` made: signatures by the active keys, over exactly what lists the files. */

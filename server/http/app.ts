@@ -43,9 +43,14 @@ const requestId: Middleware = async (ctx, next) => {
 function hardening(production: boolean): Middleware {
   return async (ctx, next) => {
     ctx.set({
-      'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Referrer-Policy': 'no-referrer', 'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin', 'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
-      'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`, 'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+      'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`,
+      'Cache-Control': 'no-store',
     })
     if (production && ctx.state.isSecure === true) ctx.set('Strict-Transport-Security', 'max-age=31536000')
     await next()
@@ -57,9 +62,18 @@ function cors(origins: readonly string[]): Middleware {
     const origin = ctx.get('origin')
     ctx.vary('Origin')
     if (!origins.includes(origin)) return next()
-    ctx.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': 'X-Request-ID, Retry-After', 'Cross-Origin-Resource-Policy': 'cross-origin' })
+    ctx.set({
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Expose-Headers': 'X-Request-ID, Retry-After',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+    })
     if (ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return next()
-    ctx.set({ 'Access-Control-Allow-Methods': 'GET, POST, PATCH, PUT, DELETE', 'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-ID, X-Setup-Token, X-Checksum-Sha256, Last-Event-ID', 'Access-Control-Max-Age': '600' })
+    ctx.set({
+      'Access-Control-Allow-Methods': 'GET, POST, PATCH, PUT, DELETE',
+      'Access-Control-Allow-Headers':
+        'Authorization, Content-Type, X-Request-ID, X-Setup-Token, X-Checksum-Sha256, Last-Event-ID',
+      'Access-Control-Max-Age': '600',
+    })
     ctx.status = 204
   }
 }
@@ -74,7 +88,18 @@ function record(log: Log, metrics: Pick<Metrics, 'request'>): Middleware {
       const status = ctx.res.writableFinished ? ctx.status : 499
       metrics.request(ctx.method, route, status, seconds)
       const who = (ctx.state.who as { name?: string } | undefined)?.name
-      log.info({ request_id: ctx.state.requestId as string, method: ctx.method, path: ctx.path, status, ms: Math.round(seconds * 1000), ip: ctx.state.clientIp as string, user: who }, 'request')
+      log.info(
+        {
+          request_id: ctx.state.requestId as string,
+          method: ctx.method,
+          path: ctx.path,
+          status,
+          ms: Math.round(seconds * 1000),
+          ip: ctx.state.clientIp as string,
+          user: who,
+        },
+        'request',
+      )
     })
     await next()
   }
@@ -96,8 +121,16 @@ function documentation({ routes, production, version }: AppDeps): Middleware {
   const page = createDocsPage(routes)
   return async (ctx, next) => {
     if (production || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
-    if (ctx.path === '/openapi.json') { ctx.type = 'application/json'; ctx.body = document; return }
-    if (/^\/(docs|redoc)\/?$/.test(ctx.path)) { ctx.type = 'text/html; charset=utf-8'; ctx.body = page; return }
+    if (ctx.path === '/openapi.json') {
+      ctx.type = 'application/json'
+      ctx.body = document
+      return
+    }
+    if (/^\/(docs|redoc)\/?$/.test(ctx.path)) {
+      ctx.type = 'text/html; charset=utf-8'
+      ctx.body = page
+      return
+    }
     await next()
   }
 }
@@ -139,8 +172,8 @@ export function createApp(deps: AppDeps): Koa {
   for (const middleware of order) app.use(middleware)
   app.silent = true // faults are logged by catchProblems; what is left are connections that broke
   app.on('error', (error: NodeJS.ErrnoException) => {
-    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'].includes(error.code ?? '')) log.warn({ err: error }, 'connection')
+    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'].includes(error.code ?? ''))
+      log.warn({ err: error }, 'connection')
   })
   return app
 }
-

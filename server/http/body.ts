@@ -14,7 +14,9 @@ const BODY_MS = 30_000
 function linger(request: IncomingMessage): void {
   let left = LINGER_BYTES
   const timer = setTimeout(() => request.destroy(), BODY_MS).unref()
-  request.on('data', (chunk: Buffer) => { if ((left -= chunk.length) < 0) request.destroy() })
+  request.on('data', (chunk: Buffer) => {
+    if ((left -= chunk.length) < 0) request.destroy()
+  })
   request.once('close', () => clearTimeout(timer))
   request.resume()
 }
@@ -63,7 +65,8 @@ function isTooDeep(text: string): boolean {
   for (let n = 0; n < text.length; n++) {
     const char = text.charCodeAt(n)
     if (char === 0x22) isText = !isText
-    else if (isText) n += Number(char === 0x5c) // a backslash takes the next one with it
+    else if (isText)
+      n += Number(char === 0x5c) // a backslash takes the next one with it
     else if (char === 0x5b || char === 0x7b) depth += 1
     else if (char === 0x5d || char === 0x7d) depth -= 1
     if (depth > DEEPEST) return true
@@ -84,7 +87,9 @@ function parse(bytes: Buffer): unknown {
   if (isTooDeep(text)) fail('bad_request', { said: `The body nests deeper than ${DEEPEST} levels. Send it flatter.` })
   try {
     // no value of ours is called __proto__, escaped or not, and a copy of it would change what the copy is
-    return /__proto__|\\u/.test(text) ? JSON.parse(text, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(text)
+    return /__proto__|\\u/.test(text)
+      ? JSON.parse(text, (key, value: unknown) => (key === '__proto__' ? undefined : value))
+      : JSON.parse(text)
   } catch {
     return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
   }
@@ -100,8 +105,10 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   if (bytes === 'too large') return fail('body_too_large', { limit_kb: JSON_LIMIT_BYTES / 1024 })
   if (bytes.length === 0) return undefined
   const type = (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (type !== 'application/json' && !type.endsWith('+json')) fail('bad_request', { said: `The body is ${type.slice(0, 100)}; this route takes application/json.` })
+  if (type !== 'application/json' && !type.endsWith('+json'))
+    fail('bad_request', { said: `The body is ${type.slice(0, 100)}; this route takes application/json.` })
   const encoding = request.headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') fail('bad_request', { said: `The body is encoded with ${encoding.slice(0, 100)}. Send it as it is.` })
+  if (encoding !== 'identity')
+    fail('bad_request', { said: `The body is encoded with ${encoding.slice(0, 100)}. Send it as it is.` })
   return parse(bytes)
 }

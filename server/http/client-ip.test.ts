@@ -31,7 +31,12 @@ describe('the address of the client', () => {
   })
 
   test('the other end of the connection is a proxy of ours, or not', () => {
-    expect([undefined, '::ffff:10.0.0.1', '127.9.9.9', '198.51.100.7'].map(peer => isProxy(peer, isTrusted))).toEqual([true, true, true, false])
+    expect([undefined, '::ffff:10.0.0.1', '127.9.9.9', '198.51.100.7'].map(peer => isProxy(peer, isTrusted))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ])
   })
 
   test.each(['localhost', '10.0.0.0/33', '10.0.0.0/x', '', 'fc00::/129'])('%s is no network', network => {

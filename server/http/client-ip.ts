@@ -5,7 +5,10 @@ const LOCAL = 'local'
 
 /** One spelling per address: `::ffff:10.0.0.1`, `::ffff:a00:1`, `10.0.0.1:80` and `10.0.0.1` are one. */
 function plain(text: string): string {
-  const address = /^\[([^\]]*)\](?::\d+)?$/.exec(text.trim())?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text.trim())?.[1] ?? text.trim()
+  const address =
+    /^\[([^\]]*)\](?::\d+)?$/.exec(text.trim())?.[1] ??
+    /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text.trim())?.[1] ??
+    text.trim()
   const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (dotted !== undefined) return dotted
   const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? []
@@ -20,7 +23,8 @@ export function createTrust(networks: readonly string[]): (address: string) => b
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
     const family = isIP(address)
-    if (family === 0 || (bits !== undefined && !(Number(bits) <= (family === 6 ? 128 : 32)))) throw new Error(`TRUSTED_PROXIES: ${network} is no address`)
+    if (family === 0 || (bits !== undefined && !(Number(bits) <= (family === 6 ? 128 : 32))))
+      throw new Error(`TRUSTED_PROXIES: ${network} is no address`)
     const kind = family === 6 ? 'ipv6' : 'ipv4'
     if (bits === undefined) list.addAddress(address, kind)
     else list.addSubnet(address, Number(bits), kind)
@@ -31,7 +35,10 @@ export function createTrust(networks: readonly string[]): (address: string) => b
   }
 }
 
-/** Whether the other end of the connection may speak for clients; `undefined` is a unix socket, which only this machine reaches. */
+/**
+ * Whether the other end of the connection may speak for clients; `undefined` is a unix socket, which only this machine
+ * reaches.
+ */
 export function isProxy(peer: string | undefined, isTrusted: (address: string) => boolean): boolean {
   return peer === undefined || peer === '' || isTrusted(plain(peer))
 }
@@ -40,8 +47,15 @@ export function isProxy(peer: string | undefined, isTrusted: (address: string) =
  * The address of the client: X-Forwarded-For walked from the right, as long as the hop that wrote it is trusted. What a
  * client puts there itself stands further left and is never reached.
  */
-export function clientIp(peer: string | undefined, forwardedFor: string | undefined, isTrusted: (address: string) => boolean): string {
-  const hops = (forwardedFor ?? '').split(',').map(plain).filter(hop => hop !== '')
+export function clientIp(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  isTrusted: (address: string) => boolean,
+): string {
+  const hops = (forwardedFor ?? '')
+    .split(',')
+    .map(plain)
+    .filter(hop => hop !== '')
   let address = peer === undefined || peer === '' ? LOCAL : plain(peer)
   while (address === LOCAL || isTrusted(address)) {
     const hop = hops.pop()

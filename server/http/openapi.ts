@@ -7,16 +7,25 @@ type Json = Record<string, unknown>
 
 /** A TypeBox schema is JSON Schema already; only its symbols and undefined members have to go. */
 function plain(schema: TSchema): Json {
-  return schema[Kind] === undefined ? schema as Json : JSON.parse(JSON.stringify(schema)) as Json
+  return schema[Kind] === undefined ? (schema as Json) : (JSON.parse(JSON.stringify(schema)) as Json)
 }
 
 function parameters(path: string, row: Row): Json[] {
-  const members = (schema: TSchema | undefined): Record<string, TSchema> => (schema?.properties ?? {}) as Record<string, TSchema>
+  const members = (schema: TSchema | undefined): Record<string, TSchema> =>
+    (schema?.properties ?? {}) as Record<string, TSchema>
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name, in: 'path', required: true, schema: members(row.params)[name] === undefined ? { type: 'string' } : plain(members(row.params)[name] as TSchema),
+    name,
+    in: 'path',
+    required: true,
+    schema: members(row.params)[name] === undefined ? { type: 'string' } : plain(members(row.params)[name] as TSchema),
   }))
   const required = new Set((row.query?.required ?? []) as string[])
-  const inQuery = Object.entries(members(row.query)).map(([name, schema]) => ({ name, in: 'query', required: required.has(name), schema: plain(schema) }))
+  const inQuery = Object.entries(members(row.query)).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema: plain(schema),
+  }))
   return [...inPath, ...inQuery]
 }
 
@@ -25,10 +34,19 @@ const OF_A_BODY: readonly ErrorCode[] = ['bad_request', 'body_too_large']
 
 const FORM: Json = {
   required: true,
-  content: { 'multipart/form-data': { schema: {
-    type: 'object', required: ['file', 'distribution'],
-    properties: { file: { type: 'string', format: 'binary' }, distribution: { type: 'string' }, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } },
-  } } },
+  content: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file', 'distribution'],
+        properties: {
+          file: { type: 'string', format: 'binary' },
+          distribution: { type: 'string' },
+          sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+        },
+      },
+    },
+  },
 }
 
 const FILE: Json = { type: 'string', format: 'binary' }
@@ -36,11 +54,22 @@ const FILE: Json = { type: 'string', format: 'binary' }
 /** A file that is not a package: as a form, or as the body itself. */
 const DATA: Json = {
   required: true,
-  content: { 'application/octet-stream': { schema: FILE }, 'multipart/form-data': { schema: { type: 'object', required: ['file'], properties: { file: FILE }, additionalProperties: { type: 'string' } } } },
+  content: {
+    'application/octet-stream': { schema: FILE },
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: { file: FILE },
+        additionalProperties: { type: 'string' },
+      },
+    },
+  },
 }
 
 /** A document whose shape another specification gives is any JSON here. */
-const fileSchema = (type: string): Json => type === 'application/json' ? {} : type.startsWith('text/') ? { type: 'string' } : FILE
+const fileSchema = (type: string): Json =>
+  type === 'application/json' ? {} : type.startsWith('text/') ? { type: 'string' } : FILE
 
 function success(row: Row): Json {
   const of = (type: string, schema: Json): Json => ({ description: 'Done.', content: { [type]: { schema } } })
@@ -48,7 +77,13 @@ function success(row: Row): Json {
   if (row.reply === 'none') return { description: 'Done.' }
   if (row.reply === 'events') return of('text/event-stream', { type: 'string' })
   if (row.reply === 'text') return of('text/plain', { type: 'string' })
-  if (row.reply === 'file') return { description: 'Done.', content: Object.fromEntries((row.types ?? ['application/octet-stream']).map(type => [type, { schema: fileSchema(type) }])) }
+  if (row.reply === 'file')
+    return {
+      description: 'Done.',
+      content: Object.fromEntries(
+        (row.types ?? ['application/octet-stream']).map(type => [type, { schema: fileSchema(type) }]),
+      ),
+    }
   return of('application/json', plain(row.reply))
 }
 
@@ -58,13 +93,16 @@ function problem(description: string): Json {
 
 function failures(row: Row): Json {
   const common: ErrorCode[] = [
-    ...row.access === 'public' ? [] : ['not_authenticated', 'forbidden'] as const,
-    ...row.limit === undefined ? [] : ['rate_limited'] as const, ...row.edition === undefined ? [] : ['enterprise_only'] as const,
-    ...row.body === undefined ? [] : OF_A_BODY,
+    ...(row.access === 'public' ? [] : (['not_authenticated', 'forbidden'] as const)),
+    ...(row.limit === undefined ? [] : (['rate_limited'] as const)),
+    ...(row.edition === undefined ? [] : (['enterprise_only'] as const)),
+    ...(row.body === undefined ? [] : OF_A_BODY),
   ]
   const byStatus = new Map<number, string[]>()
-  for (const code of [...common, ...row.fails ?? []]) byStatus.set(ERRORS[code][0], [...byStatus.get(ERRORS[code][0]) ?? [], code])
-  if (row.body !== undefined || row.query !== undefined || row.params !== undefined) byStatus.set(422, [...byStatus.get(422) ?? [], 'bad_shape'])
+  for (const code of [...common, ...(row.fails ?? [])])
+    byStatus.set(ERRORS[code][0], [...(byStatus.get(ERRORS[code][0]) ?? []), code])
+  if (row.body !== undefined || row.query !== undefined || row.params !== undefined)
+    byStatus.set(422, [...(byStatus.get(422) ?? []), 'bad_shape'])
   return Object.fromEntries([
     ...[...byStatus].map(([status, codes]) => [String(status), problem([...new Set(codes)].join(', '))] as const),
     ['default', problem('Anything else, such as a path that is not there or a fault of the service.')] as const,
@@ -73,14 +111,24 @@ function failures(row: Row): Json {
 
 function operation(key: string, row: Row): Json {
   const [method = '', path = ''] = key.split(' ')
-  const body = row.upload !== undefined ? { requestBody: row.upload === 'package' ? FORM : DATA }
-    : row.body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }
+  const body =
+    row.upload !== undefined
+      ? { requestBody: row.upload === 'package' ? FORM : DATA }
+      : row.body === undefined
+        ? {}
+        : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }
   return {
-    summary: row.summary, operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`, tags: [path.split('/')[1] ?? ''],
+    summary: row.summary,
+    operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`,
+    tags: [path.split('/')[1] ?? ''],
     description: `Access: ${row.access}.${row.limit === undefined ? '' : ` At most ${row.limit.perMinute} a minute per client address.`}`,
-    parameters: parameters(path, row), ...body,
+    parameters: parameters(path, row),
+    ...body,
     responses: Object.fromEntries([
-      ...[row.reply === 'none' ? 204 : row.reply === 'redirect' ? 302 : row.status ?? 200, ...row.otherwise ?? []].map(status => [String(status), success(row)]),
+      ...[
+        row.reply === 'none' ? 204 : row.reply === 'redirect' ? 302 : (row.status ?? 200),
+        ...(row.otherwise ?? []),
+      ].map(status => [String(status), success(row)]),
       ...Object.entries(failures(row)),
     ]) as Json,
     security: row.access === 'public' ? [] : [{ bearer: [] }],
@@ -88,7 +136,8 @@ function operation(key: string, row: Row): Json {
 }
 
 const PROBLEM: Json = {
-  type: 'object', required: ['detail', 'code', 'request_id'],
+  type: 'object',
+  required: ['detail', 'code', 'request_id'],
   properties: { detail: {}, code: { type: 'string' }, facts: { type: 'object' }, request_id: { type: 'string' } },
 }
 
@@ -101,20 +150,30 @@ export function createOpenApi(routes: readonly BoundRoute[], version: string): J
     paths[full] = { ...paths[full], [method.toLowerCase()]: operation(key, row) }
   }
   return {
-    openapi: '3.1.0', info: { title: 'Gatehouse', version, description: 'A private package repository behind a security gate.' },
-    servers: [{ url: '/' }], paths,
-    components: { schemas: { Problem: PROBLEM }, securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API token (svc_…).' } } },
+    openapi: '3.1.0',
+    info: { title: 'Gatehouse', version, description: 'A private package repository behind a security gate.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Problem: PROBLEM },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An access token, or an API token (svc_…).' },
+      },
+    },
   }
 }
 
-const escape = (text: string): string => text.replace(/[&<>"]/g, char => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char)
+const escape = (text: string): string =>
+  text.replace(/[&<>"]/g, char => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char)
 
 /** A page of all routes, without scripts, styles or foreign assets. */
 export function createDocsPage(routes: readonly BoundRoute[]): string {
-  const rows = [...routes].sort((a, b) => (a.key.split(' ')[1] ?? '') < (b.key.split(' ')[1] ?? '') ? -1 : 1).map(({ key, row }) => {
-    const [method = '', path = ''] = key.split(' ')
-    return `<tr><td><code>${method}</code></td><td><code>${escape(row.root === true ? path : API_PREFIX + path)}</code></td><td>${row.access}</td><td>${escape(row.summary)}</td></tr>`
-  })
+  const rows = [...routes]
+    .sort((a, b) => ((a.key.split(' ')[1] ?? '') < (b.key.split(' ')[1] ?? '') ? -1 : 1))
+    .map(({ key, row }) => {
+      const [method = '', path = ''] = key.split(' ')
+      return `<tr><td><code>${method}</code></td><td><code>${escape(row.root === true ? path : API_PREFIX + path)}</code></td><td>${row.access}</td><td>${escape(row.summary)}</td></tr>`
+    })
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Gatehouse API</title><h1>Gatehouse API</h1>
 <p>The same as <a href="/openapi.json">OpenAPI 3.1</a>.</p><table><thead><tr><th>Method</th><th>Path</th><th>Access</th><th>What it does</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></html>\n`
 }

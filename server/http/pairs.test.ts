@@ -50,7 +50,8 @@ describe('the two halves of a signed index', () => {
     await goLive(1)
     await ask('repomd.xml')
     await goLive(2)
-    for (const more of [{ client: '192.0.2.2' }, { agent: 'other' }, { arch: 'aarch64' }]) expect(await ask('repomd.xml.asc', more)).toBe(2)
+    for (const more of [{ client: '192.0.2.2' }, { agent: 'other' }, { arch: 'aarch64' }])
+      expect(await ask('repomd.xml.asc', more)).toBe(2)
     now = 10_000
     expect(await ask('repomd.xml.asc')).toBe(2)
   })

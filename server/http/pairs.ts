@@ -17,8 +17,8 @@ export interface Half {
 /** Keeps the two halves of a signed index together for a client that fetches them while a publication goes live. */
 export interface Pairs {
   /**
-   * Which generation answers: the live one for the half that this client fetches first, and that same one for the other half
-   * if it comes within ten seconds. @returns undefined where nothing is published
+   * Which generation answers: the live one for the half that this client fetches first, and that same one for the other
+   * half if it comes within ten seconds. @returns undefined where nothing is published
    */
   generation(half: Half): Promise<number | undefined>
 }
@@ -27,11 +27,23 @@ const TOGETHER_MS = 10_000
 /** About 1 MB. The oldest are forgotten first; they get the live generation, as everybody did before. */
 const REMEMBERED = 10_000
 
-/** libzypp fetches the signature before the index, and looks at the index alone to see whether anything is new; all others begin with it. */
+/**
+ * libzypp fetches the signature before the index, and looks at the index alone to see whether anything is new; all
+ * others begin with it.
+ */
 const beginsWithSignature = (agent: string): boolean => agent.startsWith('ZYpp')
 
-/** Makes the memory; it is this process's own, as the generations are named on this machine's disk. @param now in ms, never goes back */
-export function createPairs({ layout, now }: { readonly layout: Pick<Layout, 'live'>; readonly now: () => number }): Pairs {
+/**
+ * Makes the memory; it is this process's own, as the generations are named on this machine's disk. @param now in ms,
+ * never goes back
+ */
+export function createPairs({
+  layout,
+  now,
+}: {
+  readonly layout: Pick<Layout, 'live'>
+  readonly now: () => number
+}): Pairs {
   const begun = new Map<string, { readonly n: number; readonly at: number }>()
 
   async function live(codename: Codename): Promise<number | undefined> {

@@ -4,8 +4,14 @@ import { DatabaseGone } from '../db/gone.ts'
 import { lackOf } from '../lib/lack.ts'
 import type { Log } from '../lib/log.ts'
 
-/** One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`. */
-export interface Fault { readonly loc: readonly (string | number)[]; readonly msg: string; readonly type: string }
+/**
+ * One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`.
+ */
+export interface Fault {
+  readonly loc: readonly (string | number)[]
+  readonly msg: string
+  readonly type: string
+}
 
 /** The request does not have the shape its route says. */
 export class ShapeError extends Error {
@@ -22,11 +28,23 @@ type Detail = string | readonly Fault[] | Record<string, unknown>
 /** The codes whose `detail` is an object, because existing clients read it so. */
 const OBJECTS: Partial<Record<ErrorCode, (error: AppError) => Record<string, unknown>>> = {
   enterprise_only: ({ message }) => ({
-    edition: 'community', feature: 'enterprise', message, upgrade_url: 'https://gatehouse.example/enterprise', contact: 'sales@gatehouse.example',
+    edition: 'community',
+    feature: 'enterprise',
+    message,
+    upgrade_url: 'https://gatehouse.example/enterprise',
+    contact: 'sales@gatehouse.example',
   }),
-  rate_limited: ({ message, facts }) => ({ error: 'rate_limit_exceeded', message, limit: facts.limit, retry_after: facts.retry_after }),
+  rate_limited: ({ message, facts }) => ({
+    error: 'rate_limit_exceeded',
+    message,
+    limit: facts.limit,
+    retry_after: facts.retry_after,
+  }),
   duplicate_conflict: ({ message, facts }) => ({
-    error: 'duplicate_conflict', message, incoming_sha256: facts.incoming_sha256, existing_sha256: facts.existing_sha256,
+    error: 'duplicate_conflict',
+    message,
+    incoming_sha256: facts.incoming_sha256,
+    existing_sha256: facts.existing_sha256,
   }),
 }
 
@@ -47,20 +65,27 @@ export function problemOf(error: unknown): Problem {
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
   // who builds packages sends again what was answered with 503, and gives up on 500
-  if (error instanceof DatabaseGone) return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
+  if (error instanceof DatabaseGone)
+    return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
   const code = lackOf(error) ?? 'internal'
   return { status: ERRORS[code][0], code, detail: ERRORS[code][1] }
 }
 
 /** Where a refusal is about several things at once, its facts hold the others. */
 function othersOf({ facts }: AppError): Fault[] {
-  const others = Array.isArray(facts.others) ? facts.others as readonly { readonly code: string; readonly message: string; readonly key: unknown }[] : []
-  return others.map(({ code, message, key }) => ({ loc: ['body', ...typeof key === 'string' ? key.split('.') : []], msg: message, type: code }))
+  const others = Array.isArray(facts.others)
+    ? (facts.others as readonly { readonly code: string; readonly message: string; readonly key: unknown }[])
+    : []
+  return others.map(({ code, message, key }) => ({
+    loc: ['body', ...(typeof key === 'string' ? key.split('.') : [])],
+    msg: message,
+    type: code,
+  }))
 }
 
 function faultOf({ code, facts, message }: AppError): Fault {
   const field = typeof facts.field === 'string' ? facts.field : typeof facts.key === 'string' ? facts.key : undefined
-  return { loc: ['body', ...field === undefined ? [] : field.split('.')], msg: message, type: code }
+  return { loc: ['body', ...(field === undefined ? [] : field.split('.'))], msg: message, type: code }
 }
 
 /** The body of an answer that says no. */
@@ -80,7 +105,8 @@ export function catchProblems(log: Log) {
       const requestId = String(ctx.state.requestId)
       if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client went away: nobody to answer
       const problem = problemOf(error)
-      if (problem.status >= 500) log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
+      if (problem.status >= 500)
+        log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
       // package managers know only Basic: a tree has said so by now
       if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer')

@@ -4,7 +4,12 @@ import { createRateLimits, type RateLimits } from './rate-limit.ts'
 /** Whether a request from this address gets through. */
 function passes(limits: RateLimits, address: string): Promise<boolean> {
   const ctx = { state: { clientIp: address }, set: () => undefined, response: { get: () => '' } }
-  return limits.middleware({ bucket: 'b', perMinute: 2 })(ctx as never, async () => undefined).then(() => true, () => false)
+  return limits
+    .middleware({ bucket: 'b', perMinute: 2 })(ctx as never, async () => undefined)
+    .then(
+      () => true,
+      () => false,
+    )
 }
 
 test('exactly so many pass, and an address is forgotten after its minute', async () => {
@@ -20,7 +25,12 @@ test('exactly so many pass, and an address is forgotten after its minute', async
   expect(limits.size()).toBe(1)
 })
 
-test.each([[1, 1], [2, 2], [3, 2], [40, 2]])('of %i requests in one moment %i pass', async (asked, passed) => {
+test.each([
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [40, 2],
+])('of %i requests in one moment %i pass', async (asked, passed) => {
   const limits = createRateLimits()
   const answers = await Promise.all(Array.from({ length: asked }, () => passes(limits, 'a')))
   expect(answers.filter(Boolean)).toHaveLength(passed)

@@ -8,11 +8,13 @@ import { ALONE, type Shared } from '../lib/redis.ts'
 const MINUTE_MS = 60_000
 
 /** What koa-ratelimit keeps per address: `reset` is in seconds since 1970. */
-interface Kept { readonly reset?: number }
+interface Kept {
+  readonly reset?: number
+}
 
 /**
- * The library lowers the count in the object it was given and reads it again later, so that requests of one moment would all see
- * the count of the last of them, and none would pass. Here each gets a count of its own.
+ * The library lowers the count in the object it was given and reads it again later, so that requests of one moment
+ * would all see the count of the last of them, and none would pass. Here each gets a count of its own.
  */
 class Counts extends Map<string, Kept> {
   override get(id: string): Kept | undefined {
@@ -34,9 +36,9 @@ export interface RateLimits {
 }
 
 /**
- * Counts per client address and bucket, in the memory that replicas share, and in this one's own for when there is none. Routes that
- * name one bucket share its count. Addresses whose minute is over are forgotten within another one; the library itself would keep
- * them for ever.
+ * Counts per client address and bucket, in the memory that replicas share, and in this one's own for when there is
+ * none. Routes that name one bucket share its count. Addresses whose minute is over are forgotten within another one;
+ * the library itself would keep them for ever.
  */
 export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
   const buckets = new Map<string, Counts>()
@@ -51,15 +53,22 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
     middleware({ bucket, perMinute }) {
       const db = buckets.get(bucket) ?? new Counts()
       buckets.set(bucket, db)
-      const options = { duration: MINUTE_MS, max: perMinute, id: (ctx: { readonly state: { readonly clientIp?: unknown } }) => String(ctx.state.clientIp) }
+      const options = {
+        duration: MINUTE_MS,
+        max: perMinute,
+        id: (ctx: { readonly state: { readonly clientIp?: unknown } }) => String(ctx.state.clientIp),
+      }
       const alone = ratelimit({ ...options, driver: 'memory', db })
-      const together = (client: Redis): typeof alone => ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${bucket}` } as never)
+      const together = (client: Redis): typeof alone =>
+        ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${bucket}` } as never)
       async function count(ctx: Context, next: () => Promise<void>): Promise<void> {
         const client = shared.client()
         if (client === undefined) return alone(ctx as never, next)
         let passes = false
         try {
-          await together(client)(ctx as never, async () => { passes = true })
+          await together(client)(ctx as never, async () => {
+            passes = true
+          })
         } catch {
           return alone(ctx as never, next) // Redis went away in between: nobody is let off
         }
@@ -69,11 +78,14 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
       return async (ctx, next) => {
         if (now() - swept >= MINUTE_MS) sweep()
         let passed = false
-        await count(ctx, async () => { passed = true })
+        await count(ctx, async () => {
+          passed = true
+        })
         const limited = ctx.state.rateLimit as { readonly after: number } | undefined
         const reset = Number(ctx.response.get('X-RateLimit-Reset'))
         if (Number.isFinite(reset)) ctx.set('X-RateLimit-Reset', String(Math.ceil(reset)))
-        if (!passed) fail('rate_limited', { limit: perMinute, retry_after: Math.max(1, Math.ceil((limited?.after ?? 0) + 1)) })
+        if (!passed)
+          fail('rate_limited', { limit: perMinute, retry_after: Math.max(1, Math.ceil((limited?.after ?? 0) + 1)) })
         return next()
       }
     },

@@ -8,7 +8,11 @@ const HEARTBEAT_MS = 15_000
 
 /** One event as it goes over the wire (WHATWG HTML, 9.2 Server-sent events). */
 function printEvent({ id, event, data }: StreamEvent): string {
-  const lines = [...id === undefined ? [] : [`id: ${id}`], ...event === undefined ? [] : [`event: ${event}`], `data: ${JSON.stringify(data)}`]
+  const lines = [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    `data: ${JSON.stringify(data)}`,
+  ]
   return `${lines.join('\n')}\n\n`
 }
 
@@ -22,7 +26,11 @@ function drained(out: PassThrough): Promise<void> {
   })
 }
 
-async function pump(events: AsyncIterator<StreamEvent>, first: IteratorResult<StreamEvent>, out: PassThrough): Promise<void> {
+async function pump(
+  events: AsyncIterator<StreamEvent>,
+  first: IteratorResult<StreamEvent>,
+  out: PassThrough,
+): Promise<void> {
   for (let next = first; next.done !== true; next = await events.next()) {
     if (out.destroyed) break
     if (!out.write(printEvent(next.value))) await drained(out)
@@ -32,23 +40,37 @@ async function pump(events: AsyncIterator<StreamEvent>, first: IteratorResult<St
 /** What a stream needs beside its events. */
 export interface StreamDeps {
   readonly log: Log
-  /** Asked with every heartbeat: the stream ends when whoever reads it may no longer. Undefined where that never changes. */
+  /**
+   * Asked with every heartbeat: the stream ends when whoever reads it may no longer. Undefined where that never
+   * changes.
+   */
   readonly mayGoOn?: (() => Promise<boolean>) | undefined
 }
 
-/** Sends events until they end, the client leaves or may not read on. What fails before the first event is an ordinary problem. */
-async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, { log, mayGoOn }: StreamDeps): Promise<void> {
+/**
+ * Sends events until they end, the client leaves or may not read on. What fails before the first event is an ordinary
+ * problem.
+ */
+async function sendEvents(
+  ctx: Context,
+  events: AsyncIterable<StreamEvent>,
+  { log, mayGoOn }: StreamDeps,
+): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   const requestId = String(ctx.state.requestId)
   const out = new PassThrough()
   const heartbeat = setInterval(() => {
     out.write(': ping\n\n')
-    void mayGoOn?.().then(may => { if (!may) ctx.res.end() })
+    void mayGoOn?.().then(may => {
+      if (!may) ctx.res.end()
+    })
   }, HEARTBEAT_MS)
   const end = (): void => {
     clearInterval(heartbeat)
     out.destroy()
-    void Promise.resolve(iterator.return?.()).catch((error: unknown) => log.error({ err: error, request_id: requestId }, 'a stream did not end well'))
+    void Promise.resolve(iterator.return?.()).catch((error: unknown) =>
+      log.error({ err: error, request_id: requestId }, 'a stream did not end well'),
+    )
   }
   ctx.res.setMaxListeners(20) // a stream has eleven of its own without a leak
   ctx.res.once('close', end)
@@ -60,14 +82,24 @@ async function sendEvents(ctx: Context, events: AsyncIterable<StreamEvent>, { lo
     clearInterval(heartbeat)
     throw error
   }
-  ctx.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' })
+  ctx.set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
+  })
   ctx.status = 200
   ctx.body = out
-  pump(iterator, first, out).catch((error: unknown) => {
-    const problem = problemOf(error)
-    if (problem.status >= 500) log.error({ err: error, request_id: requestId }, 'a stream failed')
-    if (!out.destroyed) out.write(printEvent({ event: 'error', data: { status: problem.status, ...problemBody(problem, requestId) } }))
-  }).finally(() => { clearInterval(heartbeat); out.end() })
+  pump(iterator, first, out)
+    .catch((error: unknown) => {
+      const problem = problemOf(error)
+      if (problem.status >= 500) log.error({ err: error, request_id: requestId }, 'a stream failed')
+      if (!out.destroyed)
+        out.write(printEvent({ event: 'error', data: { status: problem.status, ...problemBody(problem, requestId) } }))
+    })
+    .finally(() => {
+      clearInterval(heartbeat)
+      out.end()
+    })
 }
 
 function sendFile(ctx: Context, { body, type, name, size, csp }: FileReply): void {
@@ -87,7 +119,7 @@ function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
 
 /** Turns what a handler returned into the answer its row promises. */
 export async function sendReply(ctx: Context, row: Row, answer: unknown, deps: StreamDeps): Promise<void> {
-  const status = answer instanceof WithStatus ? answer.status : row.status ?? 200
+  const status = answer instanceof WithStatus ? answer.status : (row.status ?? 200)
   const body: unknown = answer instanceof WithStatus ? answer.body : answer
   if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, deps)
   ctx.status = status

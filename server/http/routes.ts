@@ -11,7 +11,10 @@ import type { RateLimits } from './rate-limit.ts'
 import { sendReply } from './reply.ts'
 import { validate } from './validate.ts'
 
-/** Says who sends this header; a token for setting up the second factor is one only where `also` says so. @throws not_authenticated, bad_credential, account_inactive */
+/**
+ * Says who sends this header; a token for setting up the second factor is one only where `also` says so. @throws
+ * not_authenticated, bad_credential, account_inactive
+ */
 export type Authenticate = (authorization: string | undefined, also?: Row['also']) => Promise<Principal>
 
 export interface RouteDeps {
@@ -29,7 +32,10 @@ export const API_PREFIX = '/api/v1'
 
 /** `/artifacts/{name}` → `/artifacts/:name`, without the slash at its end: the router takes both. */
 function routerPath(key: string, row: Row): string {
-  const path = key.slice(key.indexOf(' ') + 1).replace(/\{(\w+)\}/g, ':$1').replace(/(.)\/$/, '$1')
+  const path = key
+    .slice(key.indexOf(' ') + 1)
+    .replace(/\{(\w+)\}/g, ':$1')
+    .replace(/(.)\/$/, '$1')
   return row.root === true ? path : `${API_PREFIX}${path}`
 }
 
@@ -44,26 +50,51 @@ function bySpecificity(a: BoundRoute, b: BoundRoute): number {
 }
 
 const NEEDS: Record<Exclude<Row['access'], 'public'>, string> = {
-  'any': 'a login', 'uploader+': 'uploader, maintainer or admin', 'auditor+': 'auditor, maintainer or admin', 'maintainer+': 'maintainer or admin', 'admin': 'admin',
+  'any': 'a login',
+  'uploader+': 'uploader, maintainer or admin',
+  'auditor+': 'auditor, maintainer or admin',
+  'maintainer+': 'maintainer or admin',
+  'admin': 'admin',
 }
 
-/** A path that names one distribution touches that one alone, so its rows need not say more. @throws outside_scope, outside_distribution */
-function limitToken(who: Principal, { key, row }: Pick<BoundRoute, 'key' | 'row'>, { codename }: { readonly codename?: string }): void {
+/**
+ * A path that names one distribution touches that one alone, so its rows need not say more. @throws outside_scope,
+ * outside_distribution
+ */
+function limitToken(
+  who: Principal,
+  { key, row }: Pick<BoundRoute, 'key' | 'row'>,
+  { codename }: { readonly codename?: string },
+): void {
   const isRead = key.startsWith('GET ') && row.access === 'any'
   needRoute(who, { scoped: row.scoped ?? (codename === undefined ? undefined : 'distribution'), isRead })
   if (codename !== undefined && !isRead) needDistribution(who, codename)
 }
 
 /** Where a request names distributions, beside the path. */
-const NAMED_IN_BODY = ['codename', 'distribution', 'from_dist', 'to_dist', 'from_distribution', 'to_distribution'] as const
+const NAMED_IN_BODY = [
+  'codename',
+  'distribution',
+  'from_dist',
+  'to_dist',
+  'from_distribution',
+  'to_distribution',
+] as const
 
 /** Whoever names what is hidden from them is told that it is not there. @throws distribution_not_found */
 function needAllSeen({ params, body }: Pick<Input<string, Row>, 'params' | 'body'>): void {
-  const named = [(params as { readonly codename?: unknown }).codename, ...NAMED_IN_BODY.map(key => (body as Record<string, unknown> | undefined)?.[key])]
+  const named = [
+    (params as { readonly codename?: unknown }).codename,
+    ...NAMED_IN_BODY.map(key => (body as Record<string, unknown> | undefined)?.[key]),
+  ]
   for (const codename of named) if (typeof codename === 'string') needSeen(codename)
 }
 
-async function identify(ctx: Context, { key, row }: BoundRoute, authenticate: Authenticate): Promise<Principal | undefined> {
+async function identify(
+  ctx: Context,
+  { key, row }: BoundRoute,
+  authenticate: Authenticate,
+): Promise<Principal | undefined> {
   if (row.access === 'public') return undefined
   const who = await authenticate(ctx.get('authorization') || undefined, row.also)
   ctx.state.who = who
@@ -75,27 +106,50 @@ async function identify(ctx: Context, { key, row }: BoundRoute, authenticate: Au
 
 function rawOf(ctx: Context): RawRequest {
   const gone = new AbortController()
-  ctx.res.once('close', () => { if (!ctx.res.writableFinished) gone.abort(new Error('the client went away')) })
-  return { stream: ctx.req, headers: ctx.req.headers, clientIp: String(ctx.state.clientIp), requestId: String(ctx.state.requestId), signal: gone.signal }
+  ctx.res.once('close', () => {
+    if (!ctx.res.writableFinished) gone.abort(new Error('the client went away'))
+  })
+  return {
+    stream: ctx.req,
+    headers: ctx.req.headers,
+    clientIp: String(ctx.state.clientIp),
+    requestId: String(ctx.state.requestId),
+    signal: gone.signal,
+  }
 }
 
-/** The query. A text that a form left empty narrows nothing, but only where reading: an empty `?distribution=` must not make a deletion wider. */
+/**
+ * The query. A text that a form left empty narrows nothing, but only where reading: an empty `?distribution=` must not
+ * make a deletion wider.
+ */
 function queryOf(ctx: Context, schema: TSchema): Record<string, unknown> {
   const members = (schema.properties ?? {}) as Readonly<Record<string, TSchema>>
   const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-  const isLeftEmpty = ([name, value]: readonly [string, unknown]): boolean => value === '' && (members[name]?.type ?? 'string') === 'string'
+  const isLeftEmpty = ([name, value]: readonly [string, unknown]): boolean =>
+    value === '' && (members[name]?.type ?? 'string') === 'string'
   return Object.fromEntries(Object.entries(ctx.query).filter(member => !isRead || !isLeftEmpty(member)))
 }
 
 async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Promise<Input<string, Row>> {
-  const params: unknown = row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
-  const query: unknown = row.query === undefined ? undefined : validate(row.query, queryOf(ctx, row.query), { place: 'query', isText: true })
-  const body: unknown = row.body === undefined ? undefined : validate(row.body, await readJson(ctx.req) ?? {}, { place: 'body' })
+  const params: unknown =
+    row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
+  const query: unknown =
+    row.query === undefined ? undefined : validate(row.query, queryOf(ctx, row.query), { place: 'query', isText: true })
+  const body: unknown =
+    row.body === undefined ? undefined : validate(row.body, (await readJson(ctx.req)) ?? {}, { place: 'body' })
   return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-/** Whether a stream that is being read may go on: the same credential, role and rules would still open it and show the same. */
-function goingOn(ctx: Context, route: BoundRoute, { authenticate, hiddenFrom }: RouteDeps, hidden: readonly string[]): (() => Promise<boolean>) | undefined {
+/**
+ * Whether a stream that is being read may go on: the same credential, role and rules would still open it and show the
+ * same.
+ */
+function goingOn(
+  ctx: Context,
+  route: BoundRoute,
+  { authenticate, hiddenFrom }: RouteDeps,
+  hidden: readonly string[],
+): (() => Promise<boolean>) | undefined {
   // what somebody began to send is not cut off in the middle
   if (route.row.access === 'public' || !route.key.startsWith('GET ')) return undefined
   return async () => {
@@ -121,7 +175,8 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     const allowed = row.edition === undefined ? 'all' : enterprise()
     // whoever logs in may want to read
     const isRead = key.startsWith('GET ') || row.access === 'public'
-    if (allowed === 'nothing' || (allowed === 'reads' && !isRead)) fail('enterprise_only', { feature: row.edition ?? '' })
+    if (allowed === 'nothing' || (allowed === 'reads' && !isRead))
+      fail('enterprise_only', { feature: row.edition ?? '' })
     const input = await inputOf(ctx, row, who)
     const hidden = who === undefined ? [] : await hiddenFrom(who)
     // the answer too: a stream is made while it is sent
@@ -130,7 +185,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
       await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, hidden) })
     })
   }
-  return [name, ...row.limit === undefined ? [] : [limits.middleware(row.limit)], answer] as Middleware[]
+  return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]
 }
 
 /** The rows as one middleware. What no row matches goes on to the next; a path that has other methods answers 405. */
@@ -139,13 +194,20 @@ export function createRoutes(deps: RouteDeps): Middleware {
   const router = new Router({ sensitive: true })
   for (const route of [...deps.routes].sort(bySpecificity)) {
     const method = route.key.slice(0, route.key.indexOf(' '))
-    router.register(routerPath(route.key, route.row), method === 'GET' ? ['GET', 'HEAD'] : [method], middlewareOf(route, deps) as never)
+    router.register(
+      routerPath(route.key, route.row),
+      method === 'GET' ? ['GET', 'HEAD'] : [method],
+      middlewareOf(route, deps) as never,
+    )
   }
   const dispatch = router.routes() as unknown as Middleware
   return async (ctx, next) => {
     const { path, pathAndMethod } = router.match(ctx.path, ctx.method)
     if (pathAndMethod.length === 0 && path.length > 0) {
-      fail('method_not_allowed', { method: ctx.method, allowed: [...new Set(path.flatMap(layer => layer.methods))].join(', ') })
+      fail('method_not_allowed', {
+        method: ctx.method,
+        allowed: [...new Set(path.flatMap(layer => layer.methods))].join(', '),
+      })
     }
     return dispatch(ctx, next)
   }

@@ -1,15 +1,21 @@
 import type { Context } from 'koa'
 import { close, constants, createReadStream, fstat, open, read, type Stats } from 'node:fs'
 
-export interface SendOptions { readonly type: string; readonly cacheControl: string }
+export interface SendOptions {
+  readonly type: string
+  readonly cacheControl: string
+}
 
-interface Range { readonly start: number; readonly end: number }
+interface Range {
+  readonly start: number
+  readonly end: number
+}
 
 /** Up to here a file is read in one piece: a stream costs three times as much, and indexes are small. */
 const SMALL = 128 * 1024
 /**
- * A date in seconds says which of two files a client has only once that second is over. Until then none is sent, so that
- * nobody keeps an index because the next publication carries the same date (RFC 9110, 8.8.2.2).
+ * A date in seconds says which of two files a client has only once that second is over. Until then none is sent, so
+ * that nobody keeps an index because the next publication carries the same date (RFC 9110, 8.8.2.2).
  */
 const SETTLED_MS = 2_000
 
@@ -25,12 +31,18 @@ function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfia
 }
 
 /** What tells one version of a file from another. `modified` in ms since 1970, undefined while it says too little. */
-interface Validators { readonly etag: string; readonly modified: number | undefined }
+interface Validators {
+  readonly etag: string
+  readonly modified: number | undefined
+}
 
 function validatorsOf({ ino, size, mtimeMs }: Stats): Validators {
   const modified = Math.floor(mtimeMs / 1000) * 1000
   const isSettled = Date.now() - modified >= SETTLED_MS
-  return { etag: `"${ino.toString(16)}-${size.toString(16)}-${Math.floor(mtimeMs * 1000).toString(16)}"`, modified: isSettled ? modified : undefined }
+  return {
+    etag: `"${ino.toString(16)}-${size.toString(16)}-${Math.floor(mtimeMs * 1000).toString(16)}"`,
+    modified: isSettled ? modified : undefined,
+  }
 }
 
 function notModified(ctx: Context, { etag, modified }: Validators): boolean {
@@ -62,7 +74,12 @@ function openFile(path: string): Promise<number | undefined> {
 }
 
 function statFile(fd: number): Promise<Stats> {
-  return new Promise((resolve, reject) => { fstat(fd, (error, stat) => { if (error === null) resolve(stat); else reject(error) }) })
+  return new Promise((resolve, reject) => {
+    fstat(fd, (error, stat) => {
+      if (error === null) resolve(stat)
+      else reject(error)
+    })
+  })
 }
 
 function readFile(fd: number, { start, end }: Range): Promise<Buffer> {
@@ -88,7 +105,8 @@ function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): 
   const range = rangeFor(ctx, validators, stat.size)
   if (range === 'unsatisfiable') {
     ctx.status = 416
-    // the file may be kept for ever, this answer may not: a cache between would give it to those who ask for the whole file
+    // the file may be kept for ever, this answer may not: a cache between would give it to those who ask for the whole
+    // file
     ctx.set({ 'Content-Range': `bytes */${stat.size}`, 'Cache-Control': 'no-store' })
     ctx.body = ''
     return undefined
@@ -102,8 +120,8 @@ function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): 
 }
 
 /**
- * Sends a file with ranges, conditional requests and HEAD. The path is followed once, by the one `open`: size, ETag and bytes
- * are of one file, also when a publication replaces it meanwhile.
+ * Sends a file with ranges, conditional requests and HEAD. The path is followed once, by the one `open`: size, ETag and
+ * bytes are of one file, also when a publication replaces it meanwhile.
  * @returns false when there is no such regular file
  */
 export async function sendFile(ctx: Context, path: string, options: SendOptions): Promise<boolean> {

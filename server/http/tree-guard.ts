@@ -14,14 +14,23 @@ export interface TreeGuardDeps {
 /** `open`: nobody is asked. `ask`: a credential is needed. `absent`: whoever asks may not see it. */
 export type Admission = 'open' | 'allowed' | 'ask' | 'absent'
 
-/** The distributions a path may belong to: the one it names, or every APT one for the pool that reprepro keeps for all of them. */
+/**
+ * The distributions a path may belong to: the one it names, or every APT one for the pool that reprepro keeps for all
+ * of them.
+ */
 function codenamesOf(segments: readonly string[]): readonly string[] {
-  const named = segments.slice(0, 2).map(segment => segment.replace(/@\d+$/, '')).filter(segment => findDistribution(segment) !== undefined)
+  const named = segments
+    .slice(0, 2)
+    .map(segment => segment.replace(/@\d+$/, ''))
+    .filter(segment => findDistribution(segment) !== undefined)
   if (named.length > 0) return named
   return segments[0] === 'pool' ? DISTRIBUTIONS.filter(one => one.family === 'apt').map(one => one.codename) : []
 }
 
-/** What apt's auth.conf, dnf and apk send: the token is the password, and the name is not looked at. Source: RFC 7617, 2. */
+/**
+ * What apt's auth.conf, dnf and apk send: the token is the password, and the name is not looked at. Source: RFC 7617,
+ * 2.
+ */
 function bearerOf(authorization: string): string | undefined {
   const [, scheme = '', value = ''] = /^(\S+)\s+(\S+)$/.exec(authorization) ?? []
   if (/^bearer$/i.test(scheme)) return authorization
@@ -31,7 +40,11 @@ function bearerOf(authorization: string): string | undefined {
 }
 
 /** Keeps private trees to those who may see them. */
-export function createTreeGuard({ privateTrees, authenticate, hiddenFrom }: TreeGuardDeps): (ctx: Context, segments: readonly string[]) => Promise<Admission> {
+export function createTreeGuard({
+  privateTrees,
+  authenticate,
+  hiddenFrom,
+}: TreeGuardDeps): (ctx: Context, segments: readonly string[]) => Promise<Admission> {
   return async (ctx, segments) => {
     const closed = await privateTrees()
     const asked = codenamesOf(segments).filter(codename => closed.has(codename))
@@ -47,7 +60,10 @@ export function createTreeGuard({ privateTrees, authenticate, hiddenFrom }: Tree
     }
     ctx.state.who = who
     const hidden = await hiddenFrom(who)
-    const mayRead = (codename: string): boolean => !hidden.includes(codename) && who.scope?.uploadOnly !== true && (who.scope?.distributions?.includes(codename) ?? true)
+    const mayRead = (codename: string): boolean =>
+      !hidden.includes(codename) &&
+      who.scope?.uploadOnly !== true &&
+      (who.scope?.distributions?.includes(codename) ?? true)
     return asked.every(mayRead) ? 'allowed' : 'absent'
   }
 }

@@ -44,7 +44,15 @@ beforeAll(async () => {
   await put(join(app.layout.root, 'apt', DEB), BYTES)
   await put(join(app.layout.root, 'apt', 'pool/jammy/main/empty.deb'), '')
   await put(app.layout.publicKey, 'ascii key')
-  for (const secret of [app.layout.settingsFile, join(app.layout.manifests, 'deb/x.json'), join(app.layout.quarantine, 'q'), join(app.layout.pool, 'aa/bb/c'), join(app.layout.secrets, 'jwt'), join(app.layout.keyring, 'k')]) await put(secret, 'secret')
+  for (const secret of [
+    app.layout.settingsFile,
+    join(app.layout.manifests, 'deb/x.json'),
+    join(app.layout.quarantine, 'q'),
+    join(app.layout.pool, 'aa/bb/c'),
+    join(app.layout.secrets, 'jwt'),
+    join(app.layout.keyring, 'k'),
+  ])
+    await put(secret, 'secret')
   await goLive(1)
 })
 afterAll(() => app.close())
@@ -60,11 +68,26 @@ describe('what is published', () => {
     ['/repos/gpg.key', 'ascii key', 'no-cache', 'application/pgp-keys'],
   ])('%s', async (path, text, cache, type) => {
     const answer = await get(path)
-    expect([answer.status, answer.text, answer.headers['cache-control'], answer.headers['content-type']]).toEqual([200, text, cache, type])
-    expect(answer.headers).toMatchObject({ 'last-modified': 'Fri, 02 Jan 2026 03:04:05 GMT', 'accept-ranges': 'bytes', 'content-length': String(text.length), 'x-content-type-options': 'nosniff' })
+    expect([answer.status, answer.text, answer.headers['cache-control'], answer.headers['content-type']]).toEqual([
+      200,
+      text,
+      cache,
+      type,
+    ])
+    expect(answer.headers).toMatchObject({
+      'last-modified': 'Fri, 02 Jan 2026 03:04:05 GMT',
+      'accept-ranges': 'bytes',
+      'content-length': String(text.length),
+      'x-content-type-options': 'nosniff',
+    })
     expect(answer.headers.etag).toMatch(/^"[0-9a-f-]+"$/)
     const head = await app.ask('HEAD', path)
-    expect([head.status, head.text, head.headers['content-length'], head.headers.etag]).toEqual([200, '', String(text.length), answer.headers.etag])
+    expect([head.status, head.text, head.headers['content-length'], head.headers.etag]).toEqual([
+      200,
+      '',
+      String(text.length),
+      answer.headers.etag,
+    ])
   })
 
   test('the binary key is there once there is a key', async () => {
@@ -75,11 +98,39 @@ describe('what is published', () => {
   })
 
   test.each([
-    '/repos', '/repos/', '/repos/dists', '/repos/dists/', '/repos/dists/jammy', '/repos/dists/jammy/', '/repos/dists/jammy/main', '/repos/pool/', '/repos/dists/noble/InRelease',
-    '/repos/settings.json', '/repos/manifests/deb/x.json', '/repos/quarantine/q', '/repos/pool/aa/bb/c', '/repos/.secrets/jwt', '/repos/keyring/k', '/repos/trees/jammy/1/InRelease',
-    '/repos/apt/pool/jammy/main/empty.deb', '/repos/dists/jammy/.state.json', '/repos/dists/../settings.json', '/repos/pool/../../settings.json', '/repos/pool/%2e%2e/%2e%2e/settings.json',
-    '/repos/pool/..%2f..%2fsettings.json', '/repos/dists/jammy/..%2f2/InRelease', '/repos/dists/jammy%2fInRelease', '/repos/dists//jammy/InRelease', '/repos//dists/jammy/InRelease',
-    '/repos/dists/jammy/InRelease/', '/repos/dists/jammy/InRelease/x', '/repos/pool/jammy\\empty.deb', '/repos/pool/jammy/./empty.deb', `/repos/pool/${'x'.repeat(300)}`, '/Repos/gpg.key', '/repos/pool/jammy/main/empty.deb%0a',
+    '/repos',
+    '/repos/',
+    '/repos/dists',
+    '/repos/dists/',
+    '/repos/dists/jammy',
+    '/repos/dists/jammy/',
+    '/repos/dists/jammy/main',
+    '/repos/pool/',
+    '/repos/dists/noble/InRelease',
+    '/repos/settings.json',
+    '/repos/manifests/deb/x.json',
+    '/repos/quarantine/q',
+    '/repos/pool/aa/bb/c',
+    '/repos/.secrets/jwt',
+    '/repos/keyring/k',
+    '/repos/trees/jammy/1/InRelease',
+    '/repos/apt/pool/jammy/main/empty.deb',
+    '/repos/dists/jammy/.state.json',
+    '/repos/dists/../settings.json',
+    '/repos/pool/../../settings.json',
+    '/repos/pool/%2e%2e/%2e%2e/settings.json',
+    '/repos/pool/..%2f..%2fsettings.json',
+    '/repos/dists/jammy/..%2f2/InRelease',
+    '/repos/dists/jammy%2fInRelease',
+    '/repos/dists//jammy/InRelease',
+    '/repos//dists/jammy/InRelease',
+    '/repos/dists/jammy/InRelease/',
+    '/repos/dists/jammy/InRelease/x',
+    '/repos/pool/jammy\\empty.deb',
+    '/repos/pool/jammy/./empty.deb',
+    `/repos/pool/${'x'.repeat(300)}`,
+    '/Repos/gpg.key',
+    '/repos/pool/jammy/main/empty.deb%0a',
   ])('nothing else: %s', async path => {
     const answer = await get(path)
     expect([answer.status, answer.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
@@ -88,7 +139,9 @@ describe('what is published', () => {
 
   test('the binary key is asked for by its ETag, as files are', async () => {
     key = Buffer.from([1, 2, 3])
-    const { headers: { etag } } = await get('/repos/dists/gatehouse.gpg')
+    const {
+      headers: { etag },
+    } = await get('/repos/dists/gatehouse.gpg')
     const same = await get('/repos/dists/gatehouse.gpg', { 'if-none-match': String(etag) })
     expect([same.status, same.text, same.headers.etag]).toEqual([304, '', etag])
     key = Buffer.from([1, 2, 4])
@@ -121,7 +174,12 @@ describe('ranges', () => {
     ['lines=0-3', 200, BYTES, undefined],
   ])('%s is %i', async (range, status, text, contentRange) => {
     const answer = await get(DEB_URL, { range })
-    expect([answer.status, answer.text, answer.headers['content-range'], answer.headers['content-length']]).toEqual([status, text, contentRange, String(text.length)])
+    expect([answer.status, answer.text, answer.headers['content-range'], answer.headers['content-length']]).toEqual([
+      status,
+      text,
+      contentRange,
+      String(text.length),
+    ])
   })
 
   test('no cache keeps that there is no such range, though the file may be kept for ever', async () => {
@@ -135,12 +193,17 @@ describe('ranges', () => {
 
   test('HEAD knows no ranges', async () => {
     const answer = await app.ask('HEAD', DEB_URL, { headers: { range: 'bytes=0-3' } })
-    expect([answer.status, answer.headers['content-length'], answer.headers['content-range']]).toEqual([200, '10', undefined])
+    expect([answer.status, answer.headers['content-length'], answer.headers['content-range']]).toEqual([
+      200,
+      '10',
+      undefined,
+    ])
   })
 
   test('a partial download goes on only while the file is the same', async () => {
     const { headers } = await get(DEB_URL)
-    const status = async (condition: string): Promise<number> => (await get(DEB_URL, { 'range': 'bytes=4-', 'if-range': condition })).status
+    const status = async (condition: string): Promise<number> =>
+      (await get(DEB_URL, { 'range': 'bytes=4-', 'if-range': condition })).status
     expect(await status(String(headers.etag))).toBe(206)
     expect(await status(String(headers['last-modified']))).toBe(206)
     expect(await status('"another"')).toBe(200)
@@ -164,9 +227,17 @@ describe('conditional requests', () => {
     const etag = String((await get(DEB_URL)).headers.etag)
     for (const sent of [etag, `"x", ${etag}`, `W/${etag}`]) {
       const answer = await get(DEB_URL, { 'if-none-match': sent })
-      expect([answer.status, answer.text, answer.headers.etag, answer.headers['cache-control'], answer.headers['content-length']]).toEqual([304, '', etag, FOR_EVER, undefined])
+      expect([
+        answer.status,
+        answer.text,
+        answer.headers.etag,
+        answer.headers['cache-control'],
+        answer.headers['content-length'],
+      ]).toEqual([304, '', etag, FOR_EVER, undefined])
     }
-    expect((await get(DEB_URL, { 'if-none-match': '"x"', 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
+    expect((await get(DEB_URL, { 'if-none-match': '"x"', 'if-modified-since': new Date().toUTCString() })).status).toBe(
+      200,
+    )
   })
 
   test('a file of this very second has no date yet: the next publication could have the same', async () => {
@@ -174,8 +245,12 @@ describe('conditional requests', () => {
     await put(path, 'fresh', new Date())
     const first = await get('/repos/pool/jammy/main/fresh.deb')
     expect([first.status, first.headers['last-modified']]).toEqual([200, undefined])
-    expect((await get('/repos/pool/jammy/main/fresh.deb', { 'if-modified-since': new Date().toUTCString() })).status).toBe(200)
-    expect((await get('/repos/pool/jammy/main/fresh.deb', { 'if-none-match': String(first.headers.etag) })).status).toBe(304)
+    expect(
+      (await get('/repos/pool/jammy/main/fresh.deb', { 'if-modified-since': new Date().toUTCString() })).status,
+    ).toBe(200)
+    expect(
+      (await get('/repos/pool/jammy/main/fresh.deb', { 'if-none-match': String(first.headers.etag) })).status,
+    ).toBe(304)
   })
 })
 
@@ -236,10 +311,29 @@ describe('the console', () => {
     await put(join(uiFolder, 'assets/index-abc.js'), 'js')
     await put(join(uiFolder, '.env'), 'secret')
     const page = await get('/')
-    expect([page.status, page.text, page.headers['cache-control'], page.headers['content-type']]).toEqual([200, '<!doctype html>', 'no-cache', 'text/html; charset=utf-8'])
-    expect(page.headers['content-security-policy']).toBe(`default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`)
+    expect([page.status, page.text, page.headers['cache-control'], page.headers['content-type']]).toEqual([
+      200,
+      '<!doctype html>',
+      'no-cache',
+      'text/html; charset=utf-8',
+    ])
+    expect(page.headers['content-security-policy']).toBe(
+      `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+    )
     const script = await get('/assets/index-abc.js')
-    expect([script.text, script.headers['cache-control'], script.headers['content-type']]).toEqual(['js', FOR_EVER, 'text/javascript; charset=utf-8'])
-    for (const path of ['/.env', '/assets', '/assets/', '/assets/missing.js', '/..%2f..%2fsettings.json', '/../settings.json']) expect((await get(path)).status, path).toBe(404)
+    expect([script.text, script.headers['cache-control'], script.headers['content-type']]).toEqual([
+      'js',
+      FOR_EVER,
+      'text/javascript; charset=utf-8',
+    ])
+    for (const path of [
+      '/.env',
+      '/assets',
+      '/assets/',
+      '/assets/missing.js',
+      '/..%2f..%2fsettings.json',
+      '/../settings.json',
+    ])
+      expect((await get(path)).status, path).toBe(404)
   })
 })

@@ -10,7 +10,10 @@ import { sendFile } from './send-file.ts'
 import { createTreeGuard, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 
 export interface TreeDeps extends TreeGuardDeps {
-  readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'>
+  readonly layout: Pick<
+    Layout,
+    'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'
+  >
   /** The public keys in binary form, for `/repos/dists/gatehouse.gpg`; undefined while there is none. */
   readonly binaryKey: () => Promise<Buffer | undefined>
 }
@@ -25,11 +28,19 @@ function cacheControl(isForEver: boolean, admission: Admission): string {
 }
 
 const TYPES: readonly [RegExp, string][] = [
-  [/\.deb$/, 'application/vnd.debian.binary-package'], [/\.rpm$/, 'application/x-rpm'], [/\.apk$/, 'application/vnd.alpine.apk'],
-  [/\.gz$/, 'application/gzip'], [/\.xz$/, 'application/x-xz'], [/\.zst$/, 'application/zstd'], [/\.xml$/, 'application/xml'],
-  [/\.gpg$|\.asc$/, 'application/pgp-signature'], [/\.pub$|\.key$/, 'text/plain; charset=utf-8'], [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
+  [/\.deb$/, 'application/vnd.debian.binary-package'],
+  [/\.rpm$/, 'application/x-rpm'],
+  [/\.apk$/, 'application/vnd.alpine.apk'],
+  [/\.gz$/, 'application/gzip'],
+  [/\.xz$/, 'application/x-xz'],
+  [/\.zst$/, 'application/zstd'],
+  [/\.xml$/, 'application/xml'],
+  [/\.gpg$|\.asc$/, 'application/pgp-signature'],
+  [/\.pub$|\.key$/, 'text/plain; charset=utf-8'],
+  [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
 ]
-const typeOf = (path: string): string => TYPES.find(([pattern]) => pattern.test(path))?.[1] ?? 'application/octet-stream'
+const typeOf = (path: string): string =>
+  TYPES.find(([pattern]) => pattern.test(path))?.[1] ?? 'application/octet-stream'
 
 /** The path as plain segments, or undefined for anything that tries to be clever. */
 export function treeSegments(path: string): string[] | undefined {
@@ -39,33 +50,50 @@ export function treeSegments(path: string): string[] | undefined {
   } catch {
     return undefined
   }
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
-  const isPlain = (segment: string): boolean => segment !== '' && !segment.startsWith('.') && !/[/\\\u0000-\u001f]/.test(segment)
+  const isPlain = (segment: string): boolean =>
+    // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+    segment !== '' && !segment.startsWith('.') && !/[/\\\u0000-\u001f]/.test(segment)
   return segments.every(isPlain) ? segments : undefined
 }
 
 /** Where a file may lie, in the order in which it is looked for, and whether its name stands for its bytes. */
-interface Place { readonly paths: readonly string[]; readonly forEver: boolean; readonly half?: Pick<Half, 'codename' | 'arch' | 'name'> & { readonly path: string } }
+interface Place {
+  readonly paths: readonly string[]
+  readonly forEver: boolean
+  readonly half?: Pick<Half, 'codename' | 'arch' | 'name'> & { readonly path: string }
+}
 
-/** `jammy`, or `jammy@12` for one generation that is kept; only where the distribution is of this kind of repository. */
-function named(segment: string | undefined, family: Distribution['family']): { readonly distribution: Distribution; readonly n: number | undefined } | undefined {
+/**
+ * `jammy`, or `jammy@12` for one generation that is kept; only where the distribution is of this kind of repository.
+ */
+function named(
+  segment: string | undefined,
+  family: Distribution['family'],
+): { readonly distribution: Distribution; readonly n: number | undefined } | undefined {
   const [, codename = '', n] = /^([a-z0-9.-]+)(?:@([1-9]\d{0,8}))?$/.exec(segment ?? '') ?? []
   const distribution = findDistribution(codename)
   return distribution?.family === family ? { distribution, n: n === undefined ? undefined : Number(n) } : undefined
 }
 
-function treeFolder(layout: TreeDeps['layout'], { distribution: { codename }, n }: { readonly distribution: Distribution; readonly n: number | undefined }): string {
+function treeFolder(
+  layout: TreeDeps['layout'],
+  { distribution: { codename }, n }: { readonly distribution: Distribution; readonly n: number | undefined },
+): string {
   return n === undefined ? layout.live(codename) : layout.generation(codename, n)
 }
 
 /** `dists/<codename>/…` and `pool/<codename>/main/…` */
 function aptPlace(layout: TreeDeps['layout'], [top, first, ...rest]: readonly string[]): Place | undefined {
   // reprepro's own pool, where it writes the indexes; nothing else lies under that name
-  if (top === 'pool' && first === 'main' && rest.length > 0) return { paths: [join(layout.aptPool, first, ...rest)], forEver: true }
+  if (top === 'pool' && first === 'main' && rest.length > 0)
+    return { paths: [join(layout.aptPool, first, ...rest)], forEver: true }
   const at = named(first, 'apt')
   if (at === undefined || rest.length === 0) return undefined
   if (top === 'dists') return { paths: [join(treeFolder(layout, at), ...rest)], forEver: rest.includes('by-hash') }
-  const { distribution: { codename, component }, n } = at
+  const {
+    distribution: { codename, component },
+    n,
+  } = at
   if (top !== 'pool' || n !== undefined || rest[0] !== component) return undefined
   return { paths: [join(layout.publishedFolder(codename), ...rest.slice(1))], forEver: true }
 }
@@ -82,17 +110,28 @@ function rpmPlace(layout: TreeDeps['layout'], [first, arch = '', top, ...rest]: 
   // who read the repomd of a moment ago asks for files that the live tree names no more
   const earlier = isHashed ? [join(layout.byHash(codename), arch, 'repodata', name)] : []
   const path = join(arch, 'repodata', name)
-  const half = at.n === undefined && (name === 'repomd.xml' || name === 'repomd.xml.asc') ? { half: { codename, arch, name, path } as const } : {}
+  const half =
+    at.n === undefined && (name === 'repomd.xml' || name === 'repomd.xml.asc')
+      ? { half: { codename, arch, name, path } as const }
+      : {}
   return { paths: [join(treeFolder(layout, at), path), ...earlier], forEver: isHashed, ...half }
 }
 
 /** `<codename>/main/<arch>/APKINDEX.tar.gz`, packages beside it, and `<key_file>` */
 function apkPlace(layout: TreeDeps['layout'], segments: readonly string[]): Place | undefined {
   const [first = '', component, arch = '', name = '', ...more] = segments
-  if (segments.length === 1) return first.endsWith('.rsa.pub') ? { paths: [join(layout.apkKeys, first)], forEver: false } : undefined
+  if (segments.length === 1)
+    return first.endsWith('.rsa.pub') ? { paths: [join(layout.apkKeys, first)], forEver: false } : undefined
   const at = named(first, 'apk')
-  if (at === undefined || more.length > 0 || component !== at.distribution.component || !at.distribution.archs.includes(arch)) return undefined
-  if (name === 'APKINDEX.tar.gz') return { paths: [join(treeFolder(layout, at), component, arch, name)], forEver: false }
+  if (
+    at === undefined ||
+    more.length > 0 ||
+    component !== at.distribution.component ||
+    !at.distribution.archs.includes(arch)
+  )
+    return undefined
+  if (name === 'APKINDEX.tar.gz')
+    return { paths: [join(treeFolder(layout, at), component, arch, name)], forEver: false }
   if (!name.endsWith('.apk')) return undefined
   return { paths: [join(layout.publishedFolder(at.distribution.codename), relPath(name))], forEver: true }
 }
@@ -146,7 +185,8 @@ export function createTrees({ layout, binaryKey, ...guarding }: TreeDeps): Middl
     if (admission === 'absent') return next()
     const place = placeOf(root, path)
     const type = path === 'gpg.key' ? 'application/pgp-keys' : typeOf(path)
-    for (const file of place === undefined ? [] : await pathsOf(place, ctx)) if (await sendFile(ctx, file, { type, cacheControl: cacheControl(place?.forEver === true, admission) })) return
+    for (const file of place === undefined ? [] : await pathsOf(place, ctx))
+      if (await sendFile(ctx, file, { type, cacheControl: cacheControl(place?.forEver === true, admission) })) return
     return next()
   }
 }

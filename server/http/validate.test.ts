@@ -14,20 +14,41 @@ function isTaken(text: string): boolean {
   }
 }
 
-test.each(['2027-02-28', '2028-02-29T00:00:00Z', '2027-12-31T23:59:59.999Z', '2027-06-01T12:00+05:30', '2027-06-01T12:00:00', '9999-12-31T23:59:59Z'])('%s is a moment', text => {
+test.each([
+  '2027-02-28',
+  '2028-02-29T00:00:00Z',
+  '2027-12-31T23:59:59.999Z',
+  '2027-06-01T12:00+05:30',
+  '2027-06-01T12:00:00',
+  '9999-12-31T23:59:59Z',
+])('%s is a moment', text => {
   expect(isTaken(text)).toBe(true)
 })
 
-test.each(['2027-02-30T00:00:00Z', '2027-02-29', '2027-13-01', '2027-06-01T25:00:00Z', '5', 'tomorrow', 'Dec 25 2027', '2027-6-1', '12027-06-01', '+012027-06-01T00:00:00Z', '', ' 2027-06-01'])(
-  'what is no day of the calendar is refused, not taken for another: %s', text => {
-    expect(isTaken(text)).toBe(false)
-  })
+test.each([
+  '2027-02-30T00:00:00Z',
+  '2027-02-29',
+  '2027-13-01',
+  '2027-06-01T25:00:00Z',
+  '5',
+  'tomorrow',
+  'Dec 25 2027',
+  '2027-6-1',
+  '12027-06-01',
+  '+012027-06-01T00:00:00Z',
+  '',
+  ' 2027-06-01',
+])('what is no day of the calendar is refused, not taken for another: %s', text => {
+  expect(isTaken(text)).toBe(false)
+})
 
 const UNIONS = Type.Object({
   text: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
   word: Type.Optional(Type.Union([Type.Literal('x'), Type.Literal('y')])),
   when: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
-  name: Type.Optional(Type.Union([Type.String({ pattern: '^a', description: 'a name with an a at its head.' }), Type.Null()])),
+  name: Type.Optional(
+    Type.Union([Type.String({ pattern: '^a', description: 'a name with an a at its head.' }), Type.Null()]),
+  ),
   item: Type.Optional(Type.Union([Type.String(), Type.Object({ size: Type.Integer() })])),
 })
 

@@ -4,7 +4,9 @@ import { CANDIDATE_LINES } from '../sbom/lockfiles.ts'
 import { createDependencyScan } from './dependency-scan.ts'
 
 let stock: Stock
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
 
@@ -12,12 +14,26 @@ const errors: unknown[] = []
 function scan(look: (name: string) => 'same' | 'held' | 'unavailable' = () => 'same') {
   const looked: string[] = []
   const { run } = createDependencyScan({
-    db: stock.db, candidates: CANDIDATE_LINES, log: { error: (facts: unknown) => { errors.push(facts) } },
-    look: async ({ ref, facts }) => { looked.push(ref.name); expect(facts).toBeDefined(); return look(ref.name) },
+    db: stock.db,
+    candidates: CANDIDATE_LINES,
+    log: {
+      error: (facts: unknown) => {
+        errors.push(facts)
+      },
+    },
+    look: async ({ ref, facts }) => {
+      looked.push(ref.name)
+      expect(facts).toBeDefined()
+      return look(ref.name)
+    },
   })
   return { looked, run }
 }
-async function put(name: string, files: readonly string[], state: 'published' | 'quarantined' = 'published'): Promise<void> {
+async function put(
+  name: string,
+  files: readonly string[],
+  state: 'published' | 'quarantined' = 'published',
+): Promise<void> {
   await stock.put({ name, state })
   await stock.db.query('update package set files = $2 where name = $1', [name, files.join('\n')])
 }
@@ -27,7 +43,7 @@ test('only packages that may carry libraries are looked at, each once, and new o
   await put('app', ['usr/bin/app', 'opt/app/package-lock.json', 'usr/share/x'])
   await put('jar', ['usr/share/app/x.jar'])
   await put('bad', ['opt/x.jar'], 'quarantined')
-  const { looked, run } = scan(name => name === 'app' ? 'held' : 'unavailable')
+  const { looked, run } = scan(name => (name === 'app' ? 'held' : 'unavailable'))
   expect(await run()).toEqual({ looked: 2, held: 1, unavailable: 1 })
   await put('later', ['go.mod'])
   expect(await run()).toEqual({ looked: 1, held: 0, unavailable: 1 })
@@ -43,7 +59,10 @@ test('what was looked up again since is left to the nightly look, also after a s
 test('one that cannot be looked up does not keep the others waiting', async () => {
   await put('a', ['a.jar'])
   await put('b', ['b.jar'])
-  const { looked, run } = scan(name => { if (name === 'a') throw new Error('broken'); return 'same' })
+  const { looked, run } = scan(name => {
+    if (name === 'a') throw new Error('broken')
+    return 'same'
+  })
   await run()
   expect([looked, errors]).toEqual([['a', 'b'], [expect.objectContaining({ package: 'a' })]])
 })

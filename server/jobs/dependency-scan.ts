@@ -4,24 +4,32 @@ import type { Queryable } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 
 /** What one run did. `unavailable`: no engine could answer; the nightly look asks again. */
-export interface DependencyCounts { readonly looked: number; readonly held: number; readonly unavailable: number }
+export interface DependencyCounts {
+  readonly looked: number
+  readonly held: number
+  readonly unavailable: number
+}
 
 export interface DependencyScanDeps {
   readonly db: Queryable
   /** A regular expression of PostgreSQL over the list of a package's paths: which packages may carry libraries. */
   readonly candidates: string
   /** Looks a package up again, with what it carries inside; may hold it for review and nothing else. */
-  readonly look: (known: IndexedManifest & { readonly facts: unknown }) => Promise<'same' | 'changed' | 'held' | 'unavailable'>
+  readonly look: (
+    known: IndexedManifest & { readonly facts: unknown },
+  ) => Promise<'same' | 'changed' | 'held' | 'unavailable'>
   readonly log: Pick<Log, 'error'>
 }
 
 const BATCH = 20
 
 /**
- * The dependency scan (npm, PyPI, Maven, Go, crates): after a package was admitted, the libraries inside it are looked up. It
- * comes after the publication, so it only holds for review (the specification, "States and transitions").
+ * The dependency scan (npm, PyPI, Maven, Go, crates): after a package was admitted, the libraries inside it are looked
+ * up. It comes after the publication, so it only holds for review (the specification, "States and transitions").
  */
-export function createDependencyScan({ db, candidates, look, log }: DependencyScanDeps): { run(): Promise<DependencyCounts> } {
+export function createDependencyScan({ db, candidates, look, log }: DependencyScanDeps): {
+  run(): Promise<DependencyCounts>
+} {
   // after a start everything that was never looked up again is looked at once; then only what is new
   let last = 0
 
@@ -29,9 +37,12 @@ export function createDependencyScan({ db, candidates, look, log }: DependencySc
     async run() {
       const counts = { looked: 0, held: 0, unavailable: 0 }
       for (;;) {
-        const rows = await db.query<{ id: number; carries: boolean; manifest: IndexedManifest; facts: unknown }>(`
+        const rows = await db.query<{ id: number; carries: boolean; manifest: IndexedManifest; facts: unknown }>(
+          `
           select id, manifest, facts, files ~ $2 as carries from package
-          where id > $1 and scanned_at is null and state in ('published', 'pending_review') order by id limit ${BATCH}`, [last, candidates])
+          where id > $1 and scanned_at is null and state in ('published', 'pending_review') order by id limit ${BATCH}`,
+          [last, candidates],
+        )
         if (rows.length === 0) return counts
         for (const { id, carries, manifest, facts } of rows) {
           last = id
@@ -43,7 +54,10 @@ export function createDependencyScan({ db, candidates, look, log }: DependencySc
             if (matched === 'unavailable') counts.unavailable++
           } catch (error) {
             if (isRefusal(error, 'version_not_found')) continue // deleted meanwhile
-            log.error({ err: error, package: manifest.ref.name, version: manifest.ref.version }, 'the libraries inside a package could not be looked up')
+            log.error(
+              { err: error, package: manifest.ref.name, version: manifest.ref.version },
+              'the libraries inside a package could not be looked up',
+            )
           }
         }
       }

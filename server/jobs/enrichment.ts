@@ -9,7 +9,11 @@ import type { CvePolicy } from '../core/policy.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** What one run over all packages with findings did. */
-export interface EnrichmentCounts { readonly looked: number; readonly changed: number; readonly held: number }
+export interface EnrichmentCounts {
+  readonly looked: number
+  readonly changed: number
+  readonly held: number
+}
 
 export interface EnrichmentDeps {
   readonly db: Queryable
@@ -21,13 +25,23 @@ export interface EnrichmentDeps {
 
 type Extra = Pick<Finding, 'epss' | 'epss_percentile' | 'kev' | 'kev_due'>
 
-// every score moves a little every day; a manifest is written again for what somebody would notice or the policy asks about
+// every score moves a little every day; a manifest is written again for what somebody would notice or the policy asks
+// about
 const STEPS = 100
 const noticed = ({ epss, kev, kev_due }: Finding, threshold: number): string =>
-  JSON.stringify([epss === undefined ? null : Math.round(epss * STEPS), epss !== undefined && epss >= threshold, kev ?? null, kev_due ?? null])
+  JSON.stringify([
+    epss === undefined ? null : Math.round(epss * STEPS),
+    epss !== undefined && epss >= threshold,
+    kev ?? null,
+    kev_due ?? null,
+  ])
 
 /** Lays what is new over findings, by their names: the row may have changed since they were looked up. */
-function laidOver(findings: readonly Finding[], enriched: readonly Finding[], { epss_threshold = 1 }: CvePolicy): { readonly findings: readonly Finding[]; readonly isOther: boolean } {
+function laidOver(
+  findings: readonly Finding[],
+  enriched: readonly Finding[],
+  { epss_threshold = 1 }: CvePolicy,
+): { readonly findings: readonly Finding[]; readonly isOther: boolean } {
   const byName = new Map(enriched.map(finding => [`${finding.package}\n${finding.id}`, finding]))
   let isOther = false
   const laid = findings.map(finding => {
@@ -36,31 +50,55 @@ function laidOver(findings: readonly Finding[], enriched: readonly Finding[], { 
     isOther = true
     const { epss: _, epss_percentile: __, kev: ___, kev_due: ____, ...rest } = finding
     const extra: Extra = {
-      ...now.epss === undefined ? {} : { epss: now.epss }, ...now.epss_percentile === undefined ? {} : { epss_percentile: now.epss_percentile },
-      ...now.kev === undefined ? {} : { kev: now.kev }, ...now.kev_due === undefined ? {} : { kev_due: now.kev_due },
+      ...(now.epss === undefined ? {} : { epss: now.epss }),
+      ...(now.epss_percentile === undefined ? {} : { epss_percentile: now.epss_percentile }),
+      ...(now.kev === undefined ? {} : { kev: now.kev }),
+      ...(now.kev_due === undefined ? {} : { kev_due: now.kev_due }),
     }
     return { ...rest, ...extra }
   })
   return { findings: laid, isOther }
 }
 
-const names = (findings: readonly Finding[]): string => `${findings.slice(0, 10).map(({ id }) => id).join(', ')}${findings.length > 10 ? ` and ${findings.length - 10} more` : ''}`
+const names = (findings: readonly Finding[]): string =>
+  `${findings
+    .slice(0, 10)
+    .map(({ id }) => id)
+    .join(', ')}${findings.length > 10 ? ` and ${findings.length - 10} more` : ''}`
 
 /**
- * Brings a package's findings up to date. A served package waits for review when exploitation makes the policy ask for that
- * where it did not before; everything else only changes numbers, quietly.
+ * Brings a package's findings up to date. A served package waits for review when exploitation makes the policy ask for
+ * that where it did not before; everything else only changes numbers, quietly.
  */
-function judgeEnriched(before: Manifest, enriched: readonly Finding[], { policy, now }: { readonly policy: CvePolicy; readonly now: Iso }): Judgement | undefined {
+function judgeEnriched(
+  before: Manifest,
+  enriched: readonly Finding[],
+  { policy, now }: { readonly policy: CvePolicy; readonly now: Iso },
+): Judgement | undefined {
   const { findings, isOther } = laidOver(before.findings, enriched, policy)
   if (!isOther) return undefined
-  const reports = before.reports.map(report => report.findings === undefined ? report : { ...report, findings: laidOver(report.findings, enriched, policy).findings })
+  const reports = before.reports.map(report =>
+    report.findings === undefined
+      ? report
+      : { ...report, findings: laidOver(report.findings, enriched, policy).findings },
+  )
   const after: Manifest = { ...before, findings, reports }
-  const risen = openFindings(after, now).filter(finding => asksForReview([finding], policy)
-    && !before.findings.some(known => known.id === finding.id && known.package === finding.package && asksForReview([known], policy)))
+  const risen = openFindings(after, now).filter(
+    finding =>
+      asksForReview([finding], policy) &&
+      !before.findings.some(
+        known => known.id === finding.id && known.package === finding.package && asksForReview([known], policy),
+      ),
+  )
   if (before.state !== 'published' || risen.length === 0) return { after }
   const why = `Exploitation is more likely now, or known: ${names(risen)}.`
   return {
-    after: { ...after, state: transition(before.state, 'hold'), changed_at: now, review: { ...after.review, held_for: why } },
+    after: {
+      ...after,
+      state: transition(before.state, 'hold'),
+      changed_at: now,
+      review: { ...after.review, held_for: why },
+    },
     fact: { action: 'RESCAN', result: 'WARNING', detail: `${why} published → pending_review.` },
   }
 }
@@ -68,13 +106,20 @@ function judgeEnriched(before: Manifest, enriched: readonly Finding[], { policy,
 const BATCH = 200
 
 /** Adds EPSS and KEV to what is known of every package, at night and when they changed. */
-export function createEnrichment({ db, catalog, enrich, policy }: EnrichmentDeps): { run(): Promise<EnrichmentCounts> } {
+export function createEnrichment({ db, catalog, enrich, policy }: EnrichmentDeps): {
+  run(): Promise<EnrichmentCounts>
+} {
   async function enrichOne({ ref, findings, state }: IndexedManifest): Promise<'same' | 'changed' | 'held'> {
     const enriched = (await enrich(findings)).findings
     if (!laidOver(findings, enriched, policy()).isOther) return 'same'
-    const { outcome, manifest } = await catalog.change({
-      kind: 'review', ref, judge: (before, now) => judgeEnriched(before, enriched, { policy: policy(), now }),
-    }, { name: 'enrichment' })
+    const { outcome, manifest } = await catalog.change(
+      {
+        kind: 'review',
+        ref,
+        judge: (before, now) => judgeEnriched(before, enriched, { policy: policy(), now }),
+      },
+      { name: 'enrichment' },
+    )
     return outcome !== 'changed' ? 'same' : manifest.state === state ? 'changed' : 'held'
   }
 
@@ -82,7 +127,10 @@ export function createEnrichment({ db, catalog, enrich, policy }: EnrichmentDeps
     async run() {
       const counts = { looked: 0, changed: 0, held: 0 }
       for (let last = 0; ;) {
-        const rows = await db.query<{ id: number; manifest: IndexedManifest }>(`select id, manifest from package where findings > 0 and id > $1 order by id limit ${BATCH}`, [last])
+        const rows = await db.query<{ id: number; manifest: IndexedManifest }>(
+          `select id, manifest from package where findings > 0 and id > $1 order by id limit ${BATCH}`,
+          [last],
+        )
         if (rows.length === 0) return counts
         for (const { id, manifest } of rows) {
           last = id

@@ -1,7 +1,10 @@
 import schedule, { type Job as Scheduled } from 'node-schedule'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 
-/** Work that is done at certain times. `when` gives a cron line (minute hour day month weekday), or undefined while it is paused. */
+/**
+ * Work that is done at certain times. `when` gives a cron line (minute hour day month weekday), or undefined while it
+ * is paused.
+ */
 export interface Job {
   readonly id: string
   readonly name: string
@@ -15,7 +18,12 @@ export interface Scheduler {
   reschedule(): void
   readonly started: boolean
   /** `next_run` ISO 8601, null while it is paused. */
-  jobs(): readonly { readonly id: string; readonly name: string; readonly next_run: string | null; readonly paused: boolean }[]
+  jobs(): readonly {
+    readonly id: string
+    readonly name: string
+    readonly next_run: string | null
+    readonly paused: boolean
+  }[]
   /** Waits for what is running. */
   stop(): Promise<void>
 }
@@ -29,7 +37,10 @@ export function createScheduler(list: readonly Job[], onError: (id: string, erro
 
   function fire(job: Job): void {
     if (running.has(job.id)) return
-    const run = lock.run(job.id, job.run).catch((error: unknown) => onError(job.id, error)).finally(() => running.delete(job.id))
+    const run = lock
+      .run(job.id, job.run)
+      .catch((error: unknown) => onError(job.id, error))
+      .finally(() => running.delete(job.id))
     running.set(job.id, run)
   }
 
@@ -45,14 +56,23 @@ export function createScheduler(list: readonly Job[], onError: (id: string, erro
   }
 
   return {
-    start: () => { list.forEach(plan); started = true },
-    reschedule: () => { if (started) list.forEach(plan) },
-    get started() { return started },
-    jobs: () => list.map(({ id, name }) => {
-      const next = scheduled.get(id)?.nextInvocation() as { toDate?: () => Date; toISOString?: () => string } | undefined
-      const at = next?.toISOString?.() ?? null
-      return { id, name, next_run: at, paused: at === null }
-    }),
+    start: () => {
+      list.forEach(plan)
+      started = true
+    },
+    reschedule: () => {
+      if (started) list.forEach(plan)
+    },
+    get started() {
+      return started
+    },
+    jobs: () =>
+      list.map(({ id, name }) => {
+        const next = scheduled.get(id)?.nextInvocation() as
+          { toDate?: () => Date; toISOString?: () => string } | undefined
+        const at = next?.toISOString?.() ?? null
+        return { id, name, next_run: at, paused: at === null }
+      }),
     stop: async () => {
       for (const job of scheduled.values()) job.cancel()
       scheduled.clear()

@@ -14,13 +14,17 @@ export interface ArMember {
 
 function parseHeader(header: Buffer, at: number): { name: string; size: number } {
   if (header[58] !== 0x60 || header[59] !== 0x0a) {
-    malformed(`there is no ar member header at byte ${at}: the size of the member before it is wrong, or something follows the archive`)
+    malformed(
+      `there is no ar member header at byte ${at}: the size of the member before it is wrong, or something follows the archive`,
+    )
   }
   // GNU ar ends a name with a slash, Debian's own writer does not; dpkg-deb reads both
   const name = header.toString('latin1', 0, 16).replace(/ +$/, '').replace(/\/$/, '')
-  if (!/^[!-~]+$/.test(name)) malformed(`the ar member at byte ${at} has the name ${quote(name)}, which is not printable ASCII`)
+  if (!/^[!-~]+$/.test(name))
+    malformed(`the ar member at byte ${at} has the name ${quote(name)}, which is not printable ASCII`)
   const text = header.toString('latin1', 48, 58)
-  if (!/^\d+ *$/.test(text)) malformed(`the ar member ${quote(name)} has the size ${quote(text)}, which is not a decimal number`)
+  if (!/^\d+ *$/.test(text))
+    malformed(`the ar member ${quote(name)} has the size ${quote(text)}, which is not a decimal number`)
   return { name, size: Number(text) }
 }
 
@@ -38,11 +42,14 @@ export async function listAr(file: FileWindow, most: number): Promise<ArMember[]
   let at = AR_MAGIC.length
   while (at < file.size) {
     if (members.length === most) malformed(`it has more than ${most} ar members`)
-    if (file.size - at < HEADER) malformed(`${file.size - at} bytes follow the last ar member at byte ${at}, too few for another header`)
+    if (file.size - at < HEADER)
+      malformed(`${file.size - at} bytes follow the last ar member at byte ${at}, too few for another header`)
     const { name, size } = parseHeader(await file.read(at, HEADER), at)
     const offset = at + HEADER
     if (offset + size > file.size) {
-      malformed(`the ar member ${quote(name)} says it has ${size} bytes, only ${file.size - offset} are there: the file is truncated`)
+      malformed(
+        `the ar member ${quote(name)} says it has ${size} bytes, only ${file.size - offset} are there: the file is truncated`,
+      )
     }
     members.push({ name, offset, size })
     // members begin at even bytes; the last one may go without its padding

@@ -16,8 +16,14 @@ function temporary(path: string): string {
   return join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
 }
 
-/** Replaces a file whole: readers see the old bytes or the new ones, also after a power cut. Makes the folder if needed. */
-export async function writeAtomic(path: string, bytes: string | Uint8Array, options: { readonly mode?: number } = {}): Promise<void> {
+/**
+ * Replaces a file whole: readers see the old bytes or the new ones, also after a power cut. Makes the folder if needed.
+ */
+export async function writeAtomic(
+  path: string,
+  bytes: string | Uint8Array,
+  options: { readonly mode?: number } = {},
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const part = temporary(path)
   try {
@@ -54,6 +60,8 @@ export async function linkOnce(from: string, to: string): Promise<void> {
     if (code === 'EEXIST') return
     if (code !== 'ENOENT') throw error
     await mkdir(dirname(to), { recursive: true })
-    await link(from, to).catch((again: NodeJS.ErrnoException) => { if (again.code !== 'EEXIST') throw again })
+    await link(from, to).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again
+    })
   }
 }

@@ -1,7 +1,10 @@
 /** Paths below which nothing may lie. */
 export interface Barriers {
   add(path: string): void
-  /** The one that stands above this path, if any. One pass over its characters, however deep it is: a slice for each folder is quadratic. */
+  /**
+   * The one that stands above this path, if any. One pass over its characters, however deep it is: a slice for each
+   * folder is quadratic.
+   */
   above(path: string): string | undefined
 }
 

@@ -1,4 +1,7 @@
-/** Blanks as C knows them. JavaScript's `trim` and `\s` also take U+00A0 and its kin, which dpkg and apk read as part of a name. */
+/**
+ * Blanks as C knows them. JavaScript's `trim` and `\s` also take U+00A0 and its kin, which dpkg and apk read as part of
+ * a name.
+ */
 const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)
 
 /** Without the blanks at its end. */

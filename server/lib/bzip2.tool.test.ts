@@ -6,8 +6,10 @@ import { unbzip2 } from './bzip2.ts'
 const hasBzip2 = spawnSync('bzip2', ['--help']).status === 0
 
 /** Bytes that do not compress, the same on every run. */
-const noise = (length: number): Buffer => createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(length))
-const pack = (body: Buffer, level = 9): Buffer => spawnSync('bzip2', ['-c', `-${level}`], { input: body, maxBuffer: 2 ** 28 }).stdout
+const noise = (length: number): Buffer =>
+  createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(length))
+const pack = (body: Buffer, level = 9): Buffer =>
+  spawnSync('bzip2', ['-c', `-${level}`], { input: body, maxBuffer: 2 ** 28 }).stdout
 
 /** In chunks of this size, as a file or a socket would give them. */
 async function* chunked(bytes: Buffer, size = 65_536): AsyncGenerator<Buffer> {
@@ -20,13 +22,17 @@ async function unpacked(bytes: Buffer, size?: number): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-
 describe.skipIf(!hasBzip2)('what bzip2 packed is unpacked to the same bytes', () => {
   test.each([
     ['nothing', Buffer.alloc(0)],
     ['one byte', Buffer.from('x')],
     ['four equal bytes, whose count is the last byte', Buffer.alloc(4, 'a')],
-    ['runs around the longest one', Buffer.concat([3, 4, 5, 254, 255, 256, 258, 259, 260, 261].flatMap(count => [Buffer.alloc(count, 'a'), Buffer.from('b')]))],
+    [
+      'runs around the longest one',
+      Buffer.concat(
+        [3, 4, 5, 254, 255, 256, 258, 259, 260, 261].flatMap(count => [Buffer.alloc(count, 'a'), Buffer.from('b')]),
+      ),
+    ],
     ['every byte there is', Buffer.from(Array.from({ length: 256 * 40 }, (_, i) => (i * 7) & 255))],
     ['one byte many times, so that a small block unpacks to 10 MB', Buffer.alloc(10_000_000, 0)],
     ['noise of several blocks', noise(1_000_000)],
@@ -49,13 +55,14 @@ describe.skipIf(!hasBzip2)('what is no whole bzip2 stream is refused', () => {
   }
 
   test('cut off at any byte', async () => {
-    for (let length = 0; length < whole.length; length += 29) expect(await refused(whole.subarray(0, length)), `${length} bytes`).toMatch(/cut off|does not begin/)
+    for (let length = 0; length < whole.length; length += 29)
+      expect(await refused(whole.subarray(0, length)), `${length} bytes`).toMatch(/cut off|does not begin/)
   })
 
   test('with any byte changed it is refused, never a fault, never other bytes, and never without end', async () => {
     for (let at = 0; at < whole.length; at += 11) {
       const bent = Buffer.from(whole)
-      bent[at] = (bent[at] ?? 0) ^ (1 << at % 8)
+      bent[at] = (bent[at] ?? 0) ^ (1 << (at % 8))
       // the level alone says how large a block may be, and the last bits of the last byte say nothing
       expect(await refused(bent), `byte ${at}`).not.toMatch(/^a fault|accepted as/)
     }
@@ -68,15 +75,38 @@ describe.skipIf(!hasBzip2)('what is no whole bzip2 stream is refused', () => {
     ['a level that does not exist', Buffer.from('BZh0aaaaaaaaaaaaa'), /block size/],
     ['no block behind the header', Buffer.from('BZh9aaaaaaaaaaaaaaaa'), /neither another block nor the end/],
     ['the randomised kind', Buffer.from('425a683931415926535900000000ffffffffffffff', 'hex'), /randomised/],
-  ])('%s', async (_name, bytes, why) => { expect(await refused(bytes)).toMatch(why) })
+  ])('%s', async (_name, bytes, why) => {
+    expect(await refused(bytes)).toMatch(why)
+  })
 
   test('a run length that grows without end is refused at once', async () => {
     // one symbol, all codes a bit long, and nothing but RUNA: 2^n bytes after n bits
     const header = '425a6839314159265359'
     // crc, not randomised, origin 0, bytes 0x00 alone, two codes, one selector, lengths 1 2 2 for both
-    const bits = ['0'.repeat(32), '0', '0'.repeat(24), '1000000000000000', '1000000000000000', '010', '000000000000011', '0', '0', '0',
-      '00001', '0', '100', '0', '00001', '0', '100', '0', '0'.repeat(4000)].join('')
+    const bits = [
+      '0'.repeat(32),
+      '0',
+      '0'.repeat(24),
+      '1000000000000000',
+      '1000000000000000',
+      '010',
+      '000000000000011',
+      '0',
+      '0',
+      '0',
+      '00001',
+      '0',
+      '100',
+      '0',
+      '00001',
+      '0',
+      '100',
+      '0',
+      '0'.repeat(4000),
+    ].join('')
     const bytes = Buffer.from((bits.match(/.{8}/g) ?? []).map(byte => parseInt(byte, 2)))
-    expect(await refused(Buffer.concat([Buffer.from(header, 'hex'), bytes]))).toMatch(/unpacks to more than its header says/)
+    expect(await refused(Buffer.concat([Buffer.from(header, 'hex'), bytes]))).toMatch(
+      /unpacks to more than its header says/,
+    )
   })
 })

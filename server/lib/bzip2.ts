@@ -1,8 +1,8 @@
 import { malformed } from './limited.ts'
 
 /*
- * unbzip2-stream gathers what a block unpacks to in an array of numbers: a file of 79 bytes took 790 MB of memory. This holds
- * one block and 64 KiB, and checks every bound.
+ * unbzip2-stream gathers what a block unpacks to in an array of numbers: a file of 79 bytes took 790 MB of memory. This
+ * holds one block and 64 KiB, and checks every bound.
  * Source: the bzip2 format specification, https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf
  */
 const OUT = 64 * 1024
@@ -57,7 +57,12 @@ const take48 = (bits: Bits): number => bits.take(24) * 2 ** 24 + bits.take(24)
 const take32 = (bits: Bits): number => bits.take(16) * 2 ** 16 + bits.take(16)
 
 /** A canonical prefix code: for each length the last code of it, and where its symbols begin. */
-interface Code { readonly limit: Int32Array; readonly base: Int32Array; readonly symbols: Uint16Array; readonly min: number }
+interface Code {
+  readonly limit: Int32Array
+  readonly base: Int32Array
+  readonly symbols: Uint16Array
+  readonly min: number
+}
 
 function readCode(bits: Bits, symbols: number): Code {
   const lengths = new Uint8Array(symbols)
@@ -85,7 +90,8 @@ function readCode(bits: Bits, symbols: number): Code {
 function readSymbol(bits: Bits, { limit, base, symbols, min }: Code): number {
   let code = bits.take(min)
   for (let length = min; length <= MAX_BITS; length++) {
-    if (code <= (limit[length] ?? -1)) return symbols[code + (base[length] ?? 0)] ?? malformed('a code stands for no symbol')
+    if (code <= (limit[length] ?? -1))
+      return symbols[code + (base[length] ?? 0)] ?? malformed('a code stands for no symbol')
     code = (code << 1) | bits.take(1)
   }
   return malformed('a code stands for no symbol')
@@ -118,7 +124,8 @@ function readSelectors(bits: Bits, codes: number): Uint8Array {
   if (count === 0) malformed('a block has no selectors')
   return Uint8Array.from({ length: count }, () => {
     let index = 0
-    while (bits.take(1) === 1) if (++index >= codes) malformed(`a selector is larger than the ${codes} codes of its block`)
+    while (bits.take(1) === 1)
+      if (++index >= codes) malformed(`a selector is larger than the ${codes} codes of its block`)
     return toFront(order, index)
   })
 }
@@ -135,7 +142,8 @@ function readSymbols(bits: Bits, block: Uint32Array): number {
   let run = 0
   let weight = 1
   for (let n = 0; ; n++) {
-    const code = codes[selectors[Math.floor(n / GROUP)] ?? 7] ?? malformed('a block has more symbols than its selectors allow')
+    const code =
+      codes[selectors[Math.floor(n / GROUP)] ?? 7] ?? malformed('a block has more symbols than its selectors allow')
     const symbol = readSymbol(bits, code)
     if (symbol < 2) {
       run += weight << symbol

@@ -6,7 +6,15 @@ function counted(ms: Freshness) {
   let asked = 0
   let next: () => Promise<number> = async () => ++asked
   const ask = cached({ clock: { now: () => new Date(now) }, ms, read: () => next() })
-  return { ask, wait: (by: number) => { now += by }, answerWith: (read: () => Promise<number>) => { next = read } }
+  return {
+    ask,
+    wait: (by: number) => {
+      now += by
+    },
+    answerWith: (read: () => Promise<number>) => {
+      next = read
+    },
+  }
 }
 
 test('the source is asked once while the answer is fresh, and again afterwards', async () => {
@@ -40,7 +48,10 @@ test('a clock that was set back does not keep an answer', async () => {
 
 test('an answer that was dear to get is kept longer', async () => {
   const { ask, wait, answerWith } = counted(tenthOfTheTime)
-  answerWith(async () => { wait(300); return 1 })
+  answerWith(async () => {
+    wait(300)
+    return 1
+  })
   await ask()
   answerWith(async () => 2)
   wait(2_999)

@@ -8,10 +8,18 @@ export type Freshness = number | ((costMs: number) => number)
 export const tenthOfTheTime: Freshness = costMs => Math.max(200, 10 * costMs)
 
 /**
- * Asks at most once per `ms`: callers meanwhile share the answer, also while it is on its way. A failure is told to those who
- * waited and not kept.
+ * Asks at most once per `ms`: callers meanwhile share the answer, also while it is on its way. A failure is told to
+ * those who waited and not kept.
  */
-export function cached<T>({ clock, ms, read }: { readonly clock: Clock; readonly ms: Freshness; readonly read: () => Promise<T> }): () => Promise<T> {
+export function cached<T>({
+  clock,
+  ms,
+  read,
+}: {
+  readonly clock: Clock
+  readonly ms: Freshness
+  readonly read: () => Promise<T>
+}): () => Promise<T> {
   let kept: { readonly answer: Promise<T>; readonly from: number; until: number } | undefined
   return () => {
     // what one caller may see is not for another
@@ -26,7 +34,9 @@ export function cached<T>({ clock, ms, read }: { readonly clock: Clock; readonly
         const done = clock.now().getTime()
         mine.until = done + (typeof ms === 'number' ? ms : ms(done - now))
       },
-      () => { if (kept === mine) kept = undefined },
+      () => {
+        if (kept === mine) kept = undefined
+      },
     )
     return mine.answer
   }

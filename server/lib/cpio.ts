@@ -10,7 +10,13 @@ const TRAILER = 'TRAILER!!!'
 export type CpioType = 'file' | 'directory' | 'symlink' | 'char' | 'block' | 'fifo' | 'socket'
 
 const TYPES: ReadonlyMap<number, CpioType> = new Map([
-  [0o100000, 'file'], [0o040000, 'directory'], [0o120000, 'symlink'], [0o020000, 'char'], [0o060000, 'block'], [0o010000, 'fifo'], [0o140000, 'socket'],
+  [0o100000, 'file'],
+  [0o040000, 'directory'],
+  [0o120000, 'symlink'],
+  [0o020000, 'char'],
+  [0o060000, 'block'],
+  [0o010000, 'fifo'],
+  [0o140000, 'socket'],
 ])
 
 /** What a file mode says a file is; undefined for a mode that says nothing. */
@@ -19,7 +25,11 @@ export function typeOfMode(mode: number): CpioType | undefined {
 }
 
 /** What the owner of an archive knows of a file that the archive names by a number alone. */
-export interface CpioFile { readonly name: string; readonly mode: number; readonly size: number }
+export interface CpioFile {
+  readonly name: string
+  readonly mode: number
+  readonly size: number
+}
 
 export interface CpioEntry extends CpioFile {
   readonly type: CpioType
@@ -51,16 +61,22 @@ const padded = (length: number): number => Math.ceil(length / 4) * 4
 function hex(field: Buffer, what: string): number {
   // strtoul takes a sign, a prefix and blanks; readers differ there, and no writer needs them
   const text = field.toString('latin1')
-  return /^[0-9a-fA-F]{8}$/.test(text) ? parseInt(text, 16) : malformed(`${what} is ${quote(text)}, which is not a number of eight hexadecimal digits`)
+  return /^[0-9a-fA-F]{8}$/.test(text)
+    ? parseInt(text, 16)
+    : malformed(`${what} is ${quote(text)}, which is not a number of eight hexadecimal digits`)
 }
 
 const isZero = (bytes: Buffer): boolean => bytes.every(byte => byte === 0)
 
-interface Wanted { readonly bytes: number; done(block: Buffer): CpioEntry | undefined }
+interface Wanted {
+  readonly bytes: number
+  done(block: Buffer): CpioEntry | undefined
+}
 
 /**
- * Reads newc (`070701`, `070702`) and the stripped form (`07070X` and a number) that rpm uses for files above 4 GiB. Where
- * readers are known to differ (signs in numbers, names without their end, anything behind the last entry) it refuses.
+ * Reads newc (`070701`, `070702`) and the stripped form (`07070X` and a number) that rpm uses for files above 4 GiB.
+ * Where readers are known to differ (signs in numbers, names without their end, anything behind the last entry) it
+ * refuses.
  */
 export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): CpioReader {
   let held: Buffer[] = []
@@ -76,9 +92,12 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
 
   const enter = (file: CpioFile, index?: number): CpioEntry => {
     isStripped ??= index !== undefined
-    if (isStripped !== (index !== undefined)) malformed(`${what} has ${quote(file.name)} in one form and files before it in another`)
-    const type = typeOfMode(file.mode) ?? malformed(`${what}: the mode of ${quote(file.name)} says nothing of what it is`)
-    if (type !== 'file' && type !== 'symlink' && file.size !== 0) malformed(`${what}: ${quote(file.name)} is a ${type} and says it has ${file.size} bytes`)
+    if (isStripped !== (index !== undefined))
+      malformed(`${what} has ${quote(file.name)} in one form and files before it in another`)
+    const type =
+      typeOfMode(file.mode) ?? malformed(`${what}: the mode of ${quote(file.name)} says nothing of what it is`)
+    if (type !== 'file' && type !== 'symlink' && file.size !== 0)
+      malformed(`${what}: ${quote(file.name)} is a ${type} and says it has ${file.size} bytes`)
     if (++entries > maxEntries) malformed(`${what} holds more than ${maxEntries} entries, the most a package may have`)
     body = file.size
     pad = padded(file.size) - file.size
@@ -91,7 +110,10 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
       const text = block.toString('latin1')
       if (text === '070701' || text === '070702') wanted = newc
       else if (text === '07070X' && fileAt !== undefined && isStripped !== false) wanted = stripped
-      else malformed(`${what} has ${quote(text)} where the header of an entry must begin with 070701: it is damaged, or the size before it is wrong`)
+      else
+        malformed(
+          `${what} has ${quote(text)} where the header of an entry must begin with 070701: it is damaged, or the size before it is wrong`,
+        )
       return undefined
     },
   }
@@ -101,16 +123,33 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
       const index = hex(block.subarray(0, 8), `${what}: the number of a file`)
       if (!isZero(block.subarray(8))) malformed(`${what}: the padding behind the number ${index} is not zero`)
       wanted = magic
-      return enter(fileAt?.(index) ?? malformed(`${what} names the file number ${index}, which the header does not have`), index)
+      return enter(
+        fileAt?.(index) ?? malformed(`${what} names the file number ${index}, which the header does not have`),
+        index,
+      )
     },
   }
   const newc: Wanted = {
     bytes: HEADER - 6,
     done(block) {
-      const field = (n: number, name: string): number => hex(block.subarray(n * 8, n * 8 + 8), `${what}: the ${name} of an entry`)
+      const field = (n: number, name: string): number =>
+        hex(block.subarray(n * 8, n * 8 + 8), `${what}: the ${name} of an entry`)
       const [mode, size, length] = [field(1, 'mode'), field(6, 'size'), field(11, 'length of the name')]
-      for (const [n, name] of [[0, 'inode'], [2, 'owner'], [3, 'group'], [4, 'link count'], [5, 'time'], [7, 'device'], [8, 'device'], [9, 'device'], [10, 'device'], [12, 'checksum']] as const) field(n, name)
-      if (length < 1 || length > MAX_NAME + 1) malformed(`${what} holds a name of ${length} bytes, 1 to ${MAX_NAME + 1} are allowed`)
+      for (const [n, name] of [
+        [0, 'inode'],
+        [2, 'owner'],
+        [3, 'group'],
+        [4, 'link count'],
+        [5, 'time'],
+        [7, 'device'],
+        [8, 'device'],
+        [9, 'device'],
+        [10, 'device'],
+        [12, 'checksum'],
+      ] as const)
+        field(n, name)
+      if (length < 1 || length > MAX_NAME + 1)
+        malformed(`${what} holds a name of ${length} bytes, 1 to ${MAX_NAME + 1} are allowed`)
       wanted = nameOf(mode, size, length)
       return undefined
     },
@@ -119,9 +158,11 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
     bytes: padded(HEADER + length) - HEADER,
     done(block) {
       const bytes = block.subarray(0, length - 1)
-      if (block[length - 1] !== 0 || bytes.includes(0)) malformed(`${what}: the name ${quote(bytes.toString('latin1'))} does not end where its header says`)
+      if (block[length - 1] !== 0 || bytes.includes(0))
+        malformed(`${what}: the name ${quote(bytes.toString('latin1'))} does not end where its header says`)
       if (!isUtf8(bytes)) malformed(`${what}: the name ${quote(bytes.toString('latin1'))} is not UTF-8`)
-      if (!isZero(block.subarray(length))) malformed(`${what}: the padding behind the name ${quote(bytes.toString('latin1'))} is not zero`)
+      if (!isZero(block.subarray(length)))
+        malformed(`${what}: the padding behind the name ${quote(bytes.toString('latin1'))} is not zero`)
       wanted = magic
       const name = bytes.toString('utf8')
       if (name !== TRAILER) return enter({ name, mode, size })
@@ -152,7 +193,8 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
     if (end > from) parts.push({ bytes: chunk.subarray(from, end) })
     body -= end - from
     const next = Math.min(chunk.length, end + pad)
-    if (!isZero(chunk.subarray(end, next))) malformed(`${what}: the padding behind a file is not zero, or its size is wrong`)
+    if (!isZero(chunk.subarray(end, next)))
+      malformed(`${what}: the padding behind a file is not zero, or its size is wrong`)
     pad -= next - end
     return next
   }
@@ -162,7 +204,8 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
       const parts: CpioPart[] = []
       for (let at = 0; at < chunk.length;) {
         if (ended) {
-          if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its last entry, where a scanner does not look`)
+          if (!isZero(chunk.subarray(at)))
+            malformed(`${what} goes on behind its last entry, where a scanner does not look`)
           break
         }
         if (body > 0 || pad > 0) {
@@ -186,7 +229,9 @@ const MAX_NEWC = 0xffffffff
 
 function newcHeader(name: string, mode: number, size: number): Buffer {
   const path = Buffer.from(`${name}\0`)
-  const fields = [0, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, path.length, 0].map(value => value.toString(16).padStart(8, '0')).join('')
+  const fields = [0, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, path.length, 0]
+    .map(value => value.toString(16).padStart(8, '0'))
+    .join('')
   const head = Buffer.concat([Buffer.from(`070701${fields}`), path])
   return Buffer.concat([head, Buffer.alloc(padded(head.length) - head.length)])
 }

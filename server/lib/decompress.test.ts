@@ -11,10 +11,14 @@ const KINDS = ['gzip', 'xz', 'zstd'] as const
 
 function pack(body: Buffer, kind: Exclude<Compression, 'bzip2'>): Buffer {
   switch (kind) {
-    case 'gzip': return gzipSync(body)
-    case 'xz': return compressSync(body)
-    case 'zstd': return zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
-    case 'none': return body
+    case 'gzip':
+      return gzipSync(body)
+    case 'xz':
+      return compressSync(body)
+    case 'zstd':
+      return zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+    case 'none':
+      return body
   }
 }
 
@@ -23,17 +27,22 @@ function noise(length: number): Buffer {
   return createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(length))
 }
 
-interface Watched extends Packed { taken(): number; open(): number }
+interface Watched extends Packed {
+  taken(): number
+  open(): number
+}
 
 /** A source that counts how much was asked of it and how often it was left open. */
 function source(bytes: Buffer, compression: Compression, chunkSize = 65536): Watched {
   let taken = 0
   let open = 0
   return {
-    what: 'data.tar', compression, size: bytes.length,
+    what: 'data.tar',
+    compression,
+    size: bytes.length,
     taken: () => taken,
     open: () => open,
-    async* chunks() {
+    async *chunks() {
       open += 1
       try {
         for (let at = 0; at < bytes.length; at += chunkSize) {
@@ -58,7 +67,11 @@ const SMALL = Buffer.from('hello '.repeat(1000))
 const LARGE = Buffer.concat([noise(300_000), Buffer.alloc(3_000_000), noise(200_000)])
 
 describe.each(KINDS)('%s', kind => {
-  test.each([['small', SMALL], ['large', LARGE], ['empty', Buffer.alloc(0)]])('a %s stream comes out as it went in', async (_, body) => {
+  test.each([
+    ['small', SMALL],
+    ['large', LARGE],
+    ['empty', Buffer.alloc(0)],
+  ])('a %s stream comes out as it went in', async (_, body) => {
     for (const chunkSize of [1000, 65536, 1 << 20]) {
       const from = source(pack(body, kind), kind, chunkSize)
       expect((await drain(unpack(from))).equals(body)).toBe(true)
@@ -66,16 +79,29 @@ describe.each(KINDS)('%s', kind => {
     }
   })
 
-  test.each([['small', SMALL], ['large', LARGE]])('a %s stream that is cut off, damaged or continued is refused', async (_, body) => {
+  test.each([
+    ['small', SMALL],
+    ['large', LARGE],
+  ])('a %s stream that is cut off, damaged or continued is refused', async (_, body) => {
     const good = pack(body, kind)
     const flipped = Buffer.from(good)
     flipped[good.length >> 1] = (flipped[good.length >> 1] ?? 0) ^ 0x55
-    const wrong = [good.subarray(0, good.length - 1), good.subarray(0, good.length >> 1), good.subarray(0, 3), flipped,
-      Buffer.concat([good, Buffer.from('x')]), Buffer.concat([good, Buffer.alloc(1)]), Buffer.concat([good, Buffer.alloc(64), good]),
-        Buffer.concat([good, noise(100_000)])]
+    const wrong = [
+      good.subarray(0, good.length - 1),
+      good.subarray(0, good.length >> 1),
+      good.subarray(0, 3),
+      flipped,
+      Buffer.concat([good, Buffer.from('x')]),
+      Buffer.concat([good, Buffer.alloc(1)]),
+      Buffer.concat([good, Buffer.alloc(64), good]),
+      Buffer.concat([good, noise(100_000)]),
+    ]
     for (const [i, bytes] of wrong.entries()) {
       const from = source(bytes, kind)
-      await expect(drain(unpack(from)), `case ${i}`).rejects.toMatchObject({ name: 'Malformed', why: expect.stringMatching(/^data\.tar/) })
+      await expect(drain(unpack(from)), `case ${i}`).rejects.toMatchObject({
+        name: 'Malformed',
+        why: expect.stringMatching(/^data\.tar/),
+      })
       expect(from.open()).toBe(0)
     }
   })
@@ -84,7 +110,9 @@ describe.each(KINDS)('%s', kind => {
     const bomb = pack(Buffer.alloc(20 * 2 ** 20), kind)
     let seen = 0
     const stream = limited(unpack(source(bomb, kind, 1024)), 5 * 2 ** 20, 'data.tar')
-    const count = async (): Promise<void> => { for await (const chunk of stream) seen += chunk.length }
+    const count = async (): Promise<void> => {
+      for await (const chunk of stream) seen += chunk.length
+    }
     await expect(count()).rejects.toThrow('data.tar unpacks to more than 5 MiB')
     expect(seen).toBeLessThanOrEqual(5 * 2 ** 20)
   })
@@ -92,7 +120,8 @@ describe.each(KINDS)('%s', kind => {
   test('it reads no further than it is asked to', async () => {
     const from = source(pack(noise(4_000_000), kind), kind)
     for await (const chunk of unpack(from)) if (chunk.length > 0) break
-    expect(from.taken()).toBeLessThan(3_000_000) // the decoder of xz holds 36 chunks at most, however long nobody takes any
+    // the decoder of xz holds 36 chunks at most, however long nobody takes any
+    expect(from.taken()).toBeLessThan(3_000_000)
     expect(from.open()).toBe(0)
   })
 
@@ -121,18 +150,21 @@ test('what is not compressed passes as it is', async () => {
 })
 
 describe('the xz watch', () => {
-  test.each([0, 1, 65536, 2_500_000])('knows that %i bytes come out, in whatever pieces the stream comes in', length => {
-    for (const body of [noise(length), Buffer.alloc(length)]) {
-      const bytes = compressSync(body)
-      for (const piece of [1, 7, 4096, bytes.length]) {
-        if (bytes.length / piece > 100_000) continue
-        const watch = createXzWatch()
-        for (let at = 0; at < bytes.length; at += piece) watch.push(bytes.subarray(at, at + piece))
-        watch.end()
-        expect(watch.unpackedBytes).toBe(length)
+  test.each([0, 1, 65536, 2_500_000])(
+    'knows that %i bytes come out, in whatever pieces the stream comes in',
+    length => {
+      for (const body of [noise(length), Buffer.alloc(length)]) {
+        const bytes = compressSync(body)
+        for (const piece of [1, 7, 4096, bytes.length]) {
+          if (bytes.length / piece > 100_000) continue
+          const watch = createXzWatch()
+          for (let at = 0; at < bytes.length; at += piece) watch.push(bytes.subarray(at, at + piece))
+          watch.end()
+          expect(watch.unpackedBytes).toBe(length)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('says so when the stream ends before it should, wherever', () => {
     const bytes = compressSync(SMALL)

@@ -16,7 +16,10 @@ export interface Packed {
   chunks(): AsyncGenerator<Buffer>
 }
 
-/** Up to here a member is unpacked in one call on this thread: cheaper than a worker hop, and a few milliseconds at most. */
+/**
+ * Up to here a member is unpacked in one call on this thread: cheaper than a worker hop, and a few milliseconds at
+ * most.
+ */
 const AT_ONCE_PACKED = 128 * 1024
 const AT_ONCE_UNPACKED = 2 * 2 ** 20
 const OUT = 64 * 1024
@@ -29,17 +32,21 @@ const damaged = (what: string, error: unknown): never =>
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /**
- * What lies behind the first stream is where readers differ: gzread goes on over joined members and stops at zeros, dpkg
- * takes one xz stream and one zstd frame. So all of the bytes must have been taken, or the package is refused.
+ * What lies behind the first stream is where readers differ: gzread goes on over joined members and stops at zeros,
+ * dpkg takes one xz stream and one zstd frame. So all of the bytes must have been taken, or the package is refused.
  */
 function mustBeWhole(what: string, taken: number, size: number): void {
-  if (taken !== size) malformed(`${what} goes on for ${size - taken} bytes behind the end of its compressed stream, where not every reader looks`)
+  if (taken !== size)
+    malformed(
+      `${what} goes on for ${size - taken} bytes behind the end of its compressed stream, where not every reader looks`,
+    )
 }
 
 /** Unpacks a small member in one call; undefined when it unpacks to more than may be held. */
 async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | undefined> {
   const { what } = packed
-  // loaded when the first xz is met, outside the try: without its binary this is a fault of the installation, not of the package
+  // loaded when the first xz is met, outside the try: without its binary this is a fault of the installation, not of
+  // the package
   const xz = packed.compression === 'xz' ? await import('@napi-rs/lzma/xz') : undefined
   const options = { maxOutputLength: AT_ONCE_UNPACKED, chunkSize: OUT, info: true }
   try {
@@ -51,7 +58,8 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
       return xz.decompressSync(bytes)
     }
     // with `info` zlib answers {buffer, engine}; the types do not know it
-    const answer = packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })
+    const answer =
+      packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })
     const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
     mustBeWhole(what, engine.bytesWritten, bytes.length)
     return buffer
@@ -85,24 +93,29 @@ async function* throughXz(packed: Packed): AsyncGenerator<Buffer> {
   const source = packed.chunks()
   // the decoder reports a failed input as an error of its own
   const failed: { by?: unknown } = {}
-  const input = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await source.next()
-        if (done === true) {
-          watch.end()
-          controller.close()
-        } else {
-          watch.push(value)
-          controller.enqueue(value)
+  const input = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await source.next()
+          if (done === true) {
+            watch.end()
+            controller.close()
+          } else {
+            watch.push(value)
+            controller.enqueue(value)
+          }
+        } catch (error) {
+          failed.by ??= error instanceof Malformed ? new Malformed(`${packed.what}: ${error.why}`, error) : error
+          controller.error(error)
         }
-      } catch (error) {
-        failed.by ??= error instanceof Malformed ? new Malformed(`${packed.what}: ${error.why}`, error) : error
-        controller.error(error)
-      }
+      },
+      async cancel() {
+        await source.return(undefined)
+      },
     },
-    async cancel() { await source.return(undefined) },
-  }, { highWaterMark: 0 })
+    { highWaterMark: 0 },
+  )
   const reader = decompressStream(input).getReader()
   try {
     for (;;) {
@@ -131,17 +144,22 @@ async function* throughBzip2(packed: Packed): AsyncGenerator<Buffer> {
 
 function throughStream(packed: Packed): AsyncGenerator<Buffer> {
   switch (packed.compression) {
-    case 'none': return packed.chunks()
-    case 'gzip': return throughZlib(packed, createGunzip({ chunkSize: OUT }))
-    case 'zstd': return throughZlib(packed, createZstdDecompress({ chunkSize: OUT, ...ZSTD }))
-    case 'xz': return throughXz(packed)
-    case 'bzip2': return throughBzip2(packed)
+    case 'none':
+      return packed.chunks()
+    case 'gzip':
+      return throughZlib(packed, createGunzip({ chunkSize: OUT }))
+    case 'zstd':
+      return throughZlib(packed, createZstdDecompress({ chunkSize: OUT, ...ZSTD }))
+    case 'xz':
+      return throughXz(packed)
+    case 'bzip2':
+      return throughBzip2(packed)
   }
 }
 
 /**
- * Unpacks as it is read and never ahead: memory is a few chunks and the format's window (xz 64 MiB, zstd 128 MiB at most),
- * whatever the ratio. The caller limits the bytes (`limited`).
+ * Unpacks as it is read and never ahead: memory is a few chunks and the format's window (xz 64 MiB, zstd 128 MiB at
+ * most), whatever the ratio. The caller limits the bytes (`limited`).
  * @throws Malformed for a damaged, cut-off or continued stream
  */
 export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {

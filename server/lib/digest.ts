@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto'
 import { createWorkers, type ThreadBody } from './workers.ts'
 
 /** The four digests every index may ask for, lower-case hex. */
-export interface Digests { readonly md5: string; readonly sha1: string; readonly sha256: string; readonly sha512: string }
+export interface Digests {
+  readonly md5: string
+  readonly sha1: string
+  readonly sha256: string
+  readonly sha512: string
+}
 
 /** Digests bytes on this thread: 0.3 ms for 100 KB, 3 ms for 1 MiB. For what is larger use `DigestThreads`. */
 export function digestBytes(chunks: readonly Uint8Array[]): Digests {
@@ -30,7 +35,11 @@ export interface DigestThreads {
   close(): Promise<void>
 }
 
-interface Message { readonly path: string; readonly upTo: number; readonly end: 'no' | 'digest' | 'abandon' }
+interface Message {
+  readonly path: string
+  readonly upTo: number
+  readonly end: 'no' | 'digest' | 'abandon'
+}
 
 /** Runs in the thread. Source text only: it may name nothing but its parameters and globals. */
 const followFiles: ThreadBody<Message, Digests> = require => {
@@ -47,7 +56,14 @@ const followFiles: ThreadBody<Message, Digests> = require => {
 
   function begin(job: number, path: string) {
     const fd = fs.openSync(path, 'r')
-    const file = { fd, done: 0, md5: createHash('md5'), sha1: createHash('sha1'), sha256: createHash('sha256'), sha512: createHash('sha512') }
+    const file = {
+      fd,
+      done: 0,
+      md5: createHash('md5'),
+      sha1: createHash('sha1'),
+      sha256: createHash('sha256'),
+      sha512: createHash('sha512'),
+    }
     open.set(job, file)
     return file
   }
@@ -64,7 +80,12 @@ const followFiles: ThreadBody<Message, Digests> = require => {
         file.done += read
       }
       if (end === 'no') return
-      answer({ md5: file.md5.digest('hex'), sha1: file.sha1.digest('hex'), sha256: file.sha256.digest('hex'), sha512: file.sha512.digest('hex') })
+      answer({
+        md5: file.md5.digest('hex'),
+        sha1: file.sha1.digest('hex'),
+        sha256: file.sha256.digest('hex'),
+        sha512: file.sha512.digest('hex'),
+      })
       close(job)
     } catch (error) {
       close(job)

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runTool, ToolFailed, type RunOptions } from './exec.ts'
 
 let folder: string
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'gh-exec-')) })
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-exec-'))
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 let n = 0
@@ -16,12 +18,19 @@ async function script(body: string): Promise<string> {
   return path
 }
 const OPTIONS: RunOptions = { env: { PATH: '/usr/bin:/bin' }, deadlineMs: 60_000, maxOutputBytes: 1_000_000 }
-const cutOf = (run: Promise<unknown>): Promise<unknown> => run.then(() => 'ended', (error: unknown) => error instanceof ToolFailed ? error.cut : error)
+const cutOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => 'ended',
+    (error: unknown) => (error instanceof ToolFailed ? error.cut : error),
+  )
 
 /** Waits until nobody has this process id; a process that is being reaped counts as there. */
 async function isGone(pid: number): Promise<boolean> {
   for (let tries = 0; tries < 500; tries++) {
-    const state = await readFile(`/proc/${pid}/stat`, 'utf8').then(text => text.slice(text.lastIndexOf(')') + 2, text.lastIndexOf(')') + 3), () => 'gone')
+    const state = await readFile(`/proc/${pid}/stat`, 'utf8').then(
+      text => text.slice(text.lastIndexOf(')') + 2, text.lastIndexOf(')') + 3),
+      () => 'gone',
+    )
     if (state === 'gone' || state === 'Z') return true
     await new Promise(resolve => setImmediate(resolve))
   }
@@ -36,7 +45,10 @@ describe('a tool', () => {
   })
   test('gets its arguments as they are, no shell reads them, and no variable but those given', async () => {
     const tool = await script('printf "%s\\n" "$@"; env')
-    const { out } = await runTool(tool, ['a b', '$(id)', '; rm -rf /'], { ...OPTIONS, env: { PATH: '/usr/bin:/bin', ONLY: 'this' } })
+    const { out } = await runTool(tool, ['a b', '$(id)', '; rm -rf /'], {
+      ...OPTIONS,
+      env: { PATH: '/usr/bin:/bin', ONLY: 'this' },
+    })
     expect(out.toString().split('\n').slice(0, 3)).toEqual(['a b', '$(id)', '; rm -rf /'])
     expect(out.toString()).toContain('ONLY=this')
     expect(out.toString()).not.toMatch(/^(HOME|USER|VITEST)=/m)

@@ -13,7 +13,11 @@ export interface RunOptions {
 }
 
 /** How a run ended by itself. `err` is the end of what it said on standard error, for messages. */
-export interface Ended { readonly code: number; readonly out: Buffer; readonly err: string }
+export interface Ended {
+  readonly code: number
+  readonly out: Buffer
+  readonly err: string
+}
 
 /** Why a run did not end by itself. */
 export type Cut = 'not_started' | 'deadline' | 'too_much_output' | 'aborted' | 'killed'
@@ -36,7 +40,9 @@ const KEPT_ERR = 4_000
 /** Keeps the last bytes of a stream, however much comes. */
 function tailOf(stream: Readable): () => string {
   let tail = Buffer.alloc(0)
-  stream.on('data', (chunk: Buffer) => { tail = Buffer.concat([tail, chunk]).subarray(-KEPT_ERR) })
+  stream.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-KEPT_ERR)
+  })
   return () => tail.toString('utf8').trim()
 }
 
@@ -54,41 +60,57 @@ function killGroup(pid: number | undefined): void {
  * Runs a tool without a shell, in a process group of its own that is gone when this returns: at the deadline, above the
  * limit, when the signal is aborted, and also when it ended by itself and left children behind.
  */
-export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes, signal }) => new Promise((resolve, reject) => {
-  if (signal?.aborted === true) {
-    reject(new ToolFailed('aborted', 'it was not started any more', signal.reason))
-    return
-  }
-  const child = spawn(file, args, { env: { ...env }, ...cwd === undefined ? {} : { cwd }, detached: true, shell: false, stdio: ['ignore', 'pipe', 'pipe'] })
-  const chunks: Buffer[] = []
-  let size = 0
-  let failed: ToolFailed | undefined
-  const errText = tailOf(child.stderr)
+export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes, signal }) =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(new ToolFailed('aborted', 'it was not started any more', signal.reason))
+      return
+    }
+    const child = spawn(file, args, {
+      env: { ...env },
+      ...(cwd === undefined ? {} : { cwd }),
+      detached: true,
+      shell: false,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    let failed: ToolFailed | undefined
+    const errText = tailOf(child.stderr)
 
-  const cut = (kind: Cut, why: string, cause?: unknown): void => {
-    failed ??= new ToolFailed(kind, why, cause)
-    killGroup(child.pid)
-    // a child that fled its group may hold the pipes open: what is cut short needs nothing more from them
-    child.stdout.destroy()
-    child.stderr.destroy()
-  }
-  const timer = setTimeout(() => cut('deadline', `it took longer than ${Math.round(deadlineMs / 1000)} s`), deadlineMs)
-  const abort = (): void => cut('aborted', 'it was not waited for any longer', signal?.reason)
-  signal?.addEventListener('abort', abort, { once: true })
+    const cut = (kind: Cut, why: string, cause?: unknown): void => {
+      failed ??= new ToolFailed(kind, why, cause)
+      killGroup(child.pid)
+      // a child that fled its group may hold the pipes open: what is cut short needs nothing more from them
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }
+    const timer = setTimeout(
+      () => cut('deadline', `it took longer than ${Math.round(deadlineMs / 1000)} s`),
+      deadlineMs,
+    )
+    const abort = (): void => cut('aborted', 'it was not waited for any longer', signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
 
-  child.stdout.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > maxOutputBytes) cut('too_much_output', `it printed more than ${maxOutputBytes} bytes`)
-    else chunks.push(chunk)
+    child.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxOutputBytes) cut('too_much_output', `it printed more than ${maxOutputBytes} bytes`)
+      else chunks.push(chunk)
+    })
+    // its children may outlive it and hold its pipes: they go with it, so that `close` comes
+    child.once('exit', () => killGroup(child.pid))
+    child.once('error', error => {
+      failed ??= new ToolFailed(
+        'not_started',
+        `it could not be started (${(error as NodeJS.ErrnoException).code ?? error.message})`,
+        error,
+      )
+    })
+    child.once('close', (code, killedBy) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      if (failed !== undefined) reject(failed)
+      else if (code === null) reject(new ToolFailed('killed', `it was ended by ${killedBy ?? 'a signal'}`))
+      else resolve({ code, out: Buffer.concat(chunks), err: errText() })
+    })
   })
-  // its children may outlive it and hold its pipes: they go with it, so that `close` comes
-  child.once('exit', () => killGroup(child.pid))
-  child.once('error', error => { failed ??= new ToolFailed('not_started', `it could not be started (${(error as NodeJS.ErrnoException).code ?? error.message})`, error) })
-  child.once('close', (code, killedBy) => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
-    if (failed !== undefined) reject(failed)
-    else if (code === null) reject(new ToolFailed('killed', `it was ended by ${killedBy ?? 'a signal'}`))
-    else resolve({ code, out: Buffer.concat(chunks), err: errText() })
-  })
-})

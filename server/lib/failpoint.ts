@@ -4,11 +4,22 @@
  * The names are listed in `FAILPOINTS`, so that the crash test visits each.
  */
 export const FAILPOINTS = [
-  'spool:before-rename', 'pool:before-rename', 'catalog:before-commit', 'catalog:after-commit',
-  'manifest:before-write', 'manifest:after-write', 'audit:before-append', 'audit:after-append',
-  'publish:before-build', 'publish:before-verify', 'publish:before-rename', 'publish:before-swap', 'publish:after-swap', 'publish:before-done',
+  'spool:before-rename',
+  'pool:before-rename',
+  'catalog:before-commit',
+  'catalog:after-commit',
+  'manifest:before-write',
+  'manifest:after-write',
+  'audit:before-append',
+  'audit:after-append',
+  'publish:before-build',
+  'publish:before-verify',
+  'publish:before-rename',
+  'publish:before-swap',
+  'publish:after-swap',
+  'publish:before-done',
 ] as const
-export type Failpoint = typeof FAILPOINTS[number]
+export type Failpoint = (typeof FAILPOINTS)[number]
 
 let armed: string | undefined
 let countdown = 0

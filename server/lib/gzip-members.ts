@@ -19,7 +19,8 @@ export interface GzipMember {
 /** The length of the header at `offset`. Source: RFC 1952, 2.3. */
 async function headerLength(file: FileWindow, offset: number, what: string): Promise<number> {
   const head = await file.read(offset, Math.min(MAX_HEADER, file.size - offset))
-  if (head.length < 10 || head[0] !== 0x1f || head[1] !== 0x8b) return malformed(`${what} does not begin as a gzip member`)
+  if (head.length < 10 || head[0] !== 0x1f || head[1] !== 0x8b)
+    return malformed(`${what} does not begin as a gzip member`)
   const flags = head[3] ?? 0
   if (head[2] !== 8 || (flags & 0xe0) !== 0) malformed(`${what} is a gzip member of an unknown kind`)
   let at = 10
@@ -37,14 +38,15 @@ async function headerLength(file: FileWindow, offset: number, what: string): Pro
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /**
- * Unpacks the gzip member that begins at `offset`, and no further: `zcat` would join the next one to it, and whoever asks
- * where it ends would never know. Memory is a few chunks, whatever the ratio; the caller limits the bytes (`limited`).
+ * Unpacks the gzip member that begins at `offset`, and no further: `zcat` would join the next one to it, and whoever
+ * asks where it ends would never know. Memory is a few chunks, whatever the ratio; the caller limits the bytes
+ * (`limited`).
  * @param what  what messages call it
  */
 export function readGzipMember(file: FileWindow, offset: number, what: string): GzipMember {
   let end: number | undefined
   async function* chunks(): AsyncGenerator<Buffer> {
-    const from = offset + await headerLength(file, offset, what)
+    const from = offset + (await headerLength(file, offset, what))
     const source = file.stream(from, file.size - from)
     const engine = createInflateRaw({ chunkSize: OUT })
     // an error of the source destroys the engine with it, so that the loop below throws it
@@ -58,7 +60,8 @@ export function readGzipMember(file: FileWindow, offset: number, what: string): 
         yield chunk
       }
     } catch (error) {
-      if (codeOf(error).startsWith('Z_')) malformed(`${what} is damaged or cut off (${error instanceof Error ? error.message : codeOf(error)})`, error)
+      if (codeOf(error).startsWith('Z_'))
+        malformed(`${what} is damaged or cut off (${error instanceof Error ? error.message : codeOf(error)})`, error)
       throw error
     } finally {
       engine.destroy()
@@ -68,7 +71,8 @@ export function readGzipMember(file: FileWindow, offset: number, what: string): 
     const behind = from + engine.bytesWritten
     if (behind + TRAILER > file.size) malformed(`${what} is damaged or cut off (its checksum is missing)`)
     const trailer = await file.read(behind, TRAILER)
-    if (trailer.readUInt32LE(0) !== sum || trailer.readUInt32LE(4) !== size % 2 ** 32) malformed(`${what} is damaged (its checksum is wrong)`)
+    if (trailer.readUInt32LE(0) !== sum || trailer.readUInt32LE(4) !== size % 2 ** 32)
+      malformed(`${what} is damaged (its checksum is wrong)`)
     end = behind + TRAILER
   }
   return {

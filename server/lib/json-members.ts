@@ -2,7 +2,10 @@ import { StringDecoder } from 'node:string_decoder'
 import { malformed } from './limited.ts'
 
 /** What messages call the document, and the most one member may have. */
-export interface MemberLimits { readonly what: string; readonly maxMemberBytes: number }
+export interface MemberLimits {
+  readonly what: string
+  readonly maxMemberBytes: number
+}
 
 const QUOTE = 34
 const BACKSLASH = 92
@@ -10,11 +13,14 @@ const OPEN = new Set([123, 91])
 const CLOSE = new Set([125, 93])
 
 /**
- * The members of one large JSON object, each parsed by itself as soon as it is here: `{"a": …, "b": …}`. Memory is the largest
- * member. Only the outer object is read by hand; what is in it goes through JSON.parse.
+ * The members of one large JSON object, each parsed by itself as soon as it is here: `{"a": …, "b": …}`. Memory is the
+ * largest member. Only the outer object is read by hand; what is in it goes through JSON.parse.
  * @throws Malformed when it is no object, is cut off, or a member is longer than `maxMemberBytes`
  */
-export async function* jsonMembers(chunks: AsyncIterable<Uint8Array>, { what, maxMemberBytes }: MemberLimits): AsyncGenerator<readonly [key: string, value: unknown]> {
+export async function* jsonMembers(
+  chunks: AsyncIterable<Uint8Array>,
+  { what, maxMemberBytes }: MemberLimits,
+): AsyncGenerator<readonly [key: string, value: unknown]> {
   const decoder = new StringDecoder('utf8')
   let text = ''
   let at = 0
@@ -57,7 +63,9 @@ export async function* jsonMembers(chunks: AsyncIterable<Uint8Array>, { what, ma
         start = at + 1
       }
     }
-    if (start === -1) { if (text.trim() !== '') malformed(`${what} is no JSON object`) } else if (start > 0) {
+    if (start === -1) {
+      if (text.trim() !== '') malformed(`${what} is no JSON object`)
+    } else if (start > 0) {
       text = text.slice(start)
       at -= start
       start = 0

@@ -5,9 +5,18 @@ test('work under one key runs one after the other, also after a failure; other k
   const lock = createKeyedLock()
   const seen: string[] = []
   const gate = Promise.withResolvers<void>()
-  const first = lock.run('a', async () => { seen.push('a1 starts'); await gate.promise; seen.push('a1 fails'); throw new Error('no') })
-  const second = lock.run('a', async () => { seen.push('a2') })
-  await lock.run('b', async () => { seen.push('b') })
+  const first = lock.run('a', async () => {
+    seen.push('a1 starts')
+    await gate.promise
+    seen.push('a1 fails')
+    throw new Error('no')
+  })
+  const second = lock.run('a', async () => {
+    seen.push('a2')
+  })
+  await lock.run('b', async () => {
+    seen.push('b')
+  })
   gate.resolve()
   await expect(first).rejects.toThrow('no')
   await second

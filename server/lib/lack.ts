@@ -3,9 +3,16 @@ type Fault = { readonly code?: unknown; readonly message?: unknown; readonly cau
 /** What the machine lacks when something cannot be done: for whoever runs it to mend, and no fault of ours. */
 export type Lack = 'disk_full' | 'disk_read_only' | 'too_many_files'
 
-// errno(3); PostgreSQL, appendix A: 53100 disk_full, 53000 insufficient_resources, which is how it says EMFILE and ENFILE
+// errno(3); PostgreSQL, appendix A: 53100 disk_full, 53000 insufficient_resources, which is how it says EMFILE and
+// ENFILE
 const CODES: Readonly<Partial<Record<string, Lack>>> = {
-  ENOSPC: 'disk_full', EDQUOT: 'disk_full', 53100: 'disk_full', EROFS: 'disk_read_only', EMFILE: 'too_many_files', ENFILE: 'too_many_files', 53000: 'too_many_files',
+  ENOSPC: 'disk_full',
+  EDQUOT: 'disk_full',
+  53100: 'disk_full',
+  EROFS: 'disk_read_only',
+  EMFILE: 'too_many_files',
+  ENFILE: 'too_many_files',
+  53000: 'too_many_files',
 }
 const DEEPEST = 5
 

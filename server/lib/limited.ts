@@ -25,7 +25,11 @@ export function quote(text: string): string {
 
 /** `8 GiB`, `32 MiB`, `1000 bytes`: a limit as a message names it. */
 export function printBytes(bytes: number): string {
-  for (const [unit, size] of [['GiB', 2 ** 30], ['MiB', 2 ** 20], ['KiB', 2 ** 10]] as const) {
+  for (const [unit, size] of [
+    ['GiB', 2 ** 30],
+    ['MiB', 2 ** 20],
+    ['KiB', 2 ** 10],
+  ] as const) {
     if (bytes >= size && bytes % size === 0) return `${bytes / size} ${unit}`
   }
   return `${bytes} bytes`
@@ -35,11 +39,16 @@ export function printBytes(bytes: number): string {
  * Passes a stream on and counts it.
  * @throws Malformed as soon as it is longer than `limitBytes`; nothing is ever cut off in silence
  */
-export async function* limited(source: AsyncIterable<Buffer>, limitBytes: number, what: string): AsyncGenerator<Buffer> {
+export async function* limited(
+  source: AsyncIterable<Buffer>,
+  limitBytes: number,
+  what: string,
+): AsyncGenerator<Buffer> {
   let seen = 0
   for await (const chunk of source) {
     seen += chunk.length
-    if (seen > limitBytes) malformed(`${what} unpacks to more than ${printBytes(limitBytes)}, the most a package may hold`)
+    if (seen > limitBytes)
+      malformed(`${what} unpacks to more than ${printBytes(limitBytes)}, the most a package may hold`)
     yield chunk
   }
 }

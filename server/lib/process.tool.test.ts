@@ -6,8 +6,12 @@ import { processFacts } from './process.ts'
 // a parent that never waits for its child
 const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
 let child = 0
-beforeAll(async () => { child = Number(String((await once(parent.stdout, 'data') as [Buffer])[0])) })
-afterAll(() => { parent.kill('SIGKILL') })
+beforeAll(async () => {
+  child = Number(String(((await once(parent.stdout, 'data')) as [Buffer])[0]))
+})
+afterAll(() => {
+  parent.kill('SIGKILL')
+})
 
 test('a process is told from a later one of its number by when it began', async () => {
   const mine = await processFacts(process.pid)

@@ -8,7 +8,10 @@ export interface ProcessFacts {
   readonly defunct: boolean
 }
 
-/** Asks about a process; undefined when it is gone, or where there is no /proc. Source: proc_pid_stat(5), fields 3 and 22. */
+/**
+ * Asks about a process; undefined when it is gone, or where there is no /proc. Source: proc_pid_stat(5), fields 3 and
+ * 22.
+ */
 export async function processFacts(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (stat === undefined) return undefined

@@ -13,11 +13,22 @@ function open(onTrouble: (trouble: string | undefined) => void = () => undefined
   opened.push(shared)
   return shared
 }
-const until = (is: () => boolean): Promise<void> => vi.waitFor(() => { if (!is()) throw new Error('not yet') }, { timeout: 15_000, interval: 20 })
+const until = (is: () => boolean): Promise<void> =>
+  vi.waitFor(
+    () => {
+      if (!is()) throw new Error('not yet')
+    },
+    { timeout: 15_000, interval: 20 },
+  )
 const isUp = (shared: Shared): Promise<void> => until(() => shared.client() !== undefined)
 const passes = (limits: RateLimits, address: string): Promise<boolean> => {
   const ctx = { state: { clientIp: address }, set: () => undefined, response: { get: () => '' } }
-  return limits.middleware({ bucket: 'b', perMinute: 3 })(ctx as never, async () => undefined).then(() => true, () => false)
+  return limits
+    .middleware({ bucket: 'b', perMinute: 3 })(ctx as never, async () => undefined)
+    .then(
+      () => true,
+      () => false,
+    )
 }
 const count = async (limits: readonly RateLimits[], times: number, address: string): Promise<number> => {
   let passed = 0
@@ -38,13 +49,21 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
   test('replicas count a client together; alone each counts for itself', async () => {
     const shared = [open(), open()]
     await Promise.all(shared.map(isUp))
-    expect(await count(shared.map(one => createRateLimits(Date.now, one)), 8, '192.0.2.1')).toBe(3)
+    expect(
+      await count(
+        shared.map(one => createRateLimits(Date.now, one)),
+        8,
+        '192.0.2.1',
+      ),
+    ).toBe(3)
     expect(await count([createRateLimits(Date.now), createRateLimits(Date.now)], 8, '192.0.2.1')).toBe(6)
   })
 
   test('a limit holds while Redis goes away, and what happens is told without the password', async () => {
     const said: (string | undefined)[] = []
-    const shared = open(trouble => { said.push(trouble) })
+    const shared = open(trouble => {
+      said.push(trouble)
+    })
     await isUp(shared)
     const limits = createRateLimits(Date.now, shared)
     expect(await count([limits], 2, '192.0.2.2')).toBe(2)
@@ -66,7 +85,8 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     const shared = open()
     await isUp(shared)
     const limits = createRateLimits(Date.now, shared)
-    const burst = (times: number, address: string): Promise<boolean[]> => Promise.all(Array.from({ length: times }, () => passes(limits, address)))
+    const burst = (times: number, address: string): Promise<boolean[]> =>
+      Promise.all(Array.from({ length: times }, () => passes(limits, address)))
     expect((await burst(3, '192.0.2.3')).filter(Boolean)).toHaveLength(3)
     expect((await burst(30, '192.0.2.4')).filter(Boolean)).toHaveLength(3)
   })
@@ -75,14 +95,25 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     const shared = [open(), open()] as const
     await Promise.all(shared.map(isUp))
     const heard: unknown[] = []
-    shared[1].hear('x', () => { throw new Error('this one cannot take it') })
-    shared[1].hear('x', message => { heard.push(message) })
+    shared[1].hear('x', () => {
+      throw new Error('this one cannot take it')
+    })
+    shared[1].hear('x', message => {
+      heard.push(message)
+    })
     const said = async (): Promise<void> => {
-      for (const text of ['', 'no JSON', 'null', '[]', '{"from":1}']) await shared[0].client()?.publish('gatehouse:x', text)
+      for (const text of ['', 'no JSON', 'null', '[]', '{"from":1}'])
+        await shared[0].client()?.publish('gatehouse:x', text)
       shared[0].tell('x', 'the last')
     }
     // a subscription stands a moment after the connection does
-    await vi.waitFor(async () => { await said(); expect(heard).toContain('the last') }, { timeout: 15_000, interval: 20 })
+    await vi.waitFor(
+      async () => {
+        await said()
+        expect(heard).toContain('the last')
+      },
+      { timeout: 15_000, interval: 20 },
+    )
     expect(new Set(heard)).toEqual(new Set([undefined, 'the last']))
   })
 
@@ -93,9 +124,14 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     const [one, other] = [createEvents({ clock, shared: shared[0] }), createEvents({ clock, shared: shared[1] })]
     const heard: string[] = []
     const gone = new AbortController()
-    const following = [one, other].map(async (events, n) => { for await (const { event } of events.follow(undefined, gone.signal)) heard.push(`${n} ${String(event.data['n'])}`) })
+    const following = [one, other].map(async (events, n) => {
+      for await (const { event } of events.follow(undefined, gone.signal)) heard.push(`${n} ${String(event.data['n'])}`)
+    })
     // a subscription stands a moment after the connection does
-    await until(() => { one.emit({ type: 'upload', at: '', data: { n: 0 } }); return heard.includes('1 0') })
+    await until(() => {
+      one.emit({ type: 'upload', at: '', data: { n: 0 } })
+      return heard.includes('1 0')
+    })
     heard.length = 0
     one.emit({ type: 'upload', at: '', data: { n: 1 } })
     await until(() => heard.filter(text => text.endsWith(' 1')).length === 2)

@@ -15,32 +15,56 @@ export interface Shared {
   close(): Promise<void>
 }
 
-export const ALONE: Shared = { backend: 'memory', client: () => undefined, tell: () => undefined, hear: () => undefined, trouble: () => undefined, close: () => Promise.resolve() }
+export const ALONE: Shared = {
+  backend: 'memory',
+  client: () => undefined,
+  tell: () => undefined,
+  hear: () => undefined,
+  trouble: () => undefined,
+  close: () => Promise.resolve(),
+}
 
 const PREFIX = 'gatehouse:'
 const COMMAND_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 
-interface Told { readonly from: unknown; readonly message: unknown }
+interface Told {
+  readonly from: unknown
+  readonly message: unknown
+}
 
 /** @returns undefined for what no replica of ours would say */
 function readTold(text: string): Told | undefined {
   try {
     const told = JSON.parse(text) as unknown
-    return typeof told === 'object' && told !== null && 'from' in told ? { from: told.from, message: 'message' in told ? told.message : undefined } : undefined
+    return typeof told === 'object' && told !== null && 'from' in told
+      ? { from: told.from, message: 'message' in told ? told.message : undefined }
+      : undefined
   } catch {
     return undefined
   }
 }
 
 /**
- * Connects in the background and for ever again. Nothing waits for it: a command that is not answered in half a second fails.
- * @param onTrouble told once when it goes away and once when it is back. The URL may carry a password and is never shown
+ * Connects in the background and for ever again. Nothing waits for it: a command that is not answered in half a second
+ * fails.
+ * @param onTrouble told once when it goes away and once when it is back. The URL may carry a password and is never
+ *   shown
  */
-export function createShared({ url, onTrouble }: { readonly url: string; readonly onTrouble: (trouble: string | undefined) => void }): Shared {
+export function createShared({
+  url,
+  onTrouble,
+}: {
+  readonly url: string
+  readonly onTrouble: (trouble: string | undefined) => void
+}): Shared {
   const self = randomUUID()
   const options = {
-    lazyConnect: false, enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: COMMAND_MS, connectTimeout: 2_000,
+    lazyConnect: false,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_MS,
+    connectTimeout: 2_000,
     retryStrategy: (times: number) => Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(times, 6)),
   }
   const commands = new Redis(url, options)
@@ -73,14 +97,15 @@ export function createShared({ url, onTrouble }: { readonly url: string; readonl
 
   return {
     backend: 'redis',
-    client: () => commands.status === 'ready' ? commands : undefined,
+    client: () => (commands.status === 'ready' ? commands : undefined),
     tell: (topic, message) => {
-      if (commands.status === 'ready') commands.publish(`${PREFIX}${topic}`, JSON.stringify({ from: self, message })).catch(() => undefined) // told by `error`
+      if (commands.status === 'ready')
+        commands.publish(`${PREFIX}${topic}`, JSON.stringify({ from: self, message })).catch(() => undefined) // told by `error`
     },
     hear: (topic, listener) => {
       const channel = `${PREFIX}${topic}`
       const known = listeners.get(channel)
-      listeners.set(channel, [...known ?? [], listener])
+      listeners.set(channel, [...(known ?? []), listener])
       if (known === undefined) ears.subscribe(channel).catch(() => undefined) // tried again with each connection
     },
     trouble: () => trouble,

@@ -31,7 +31,8 @@ export function createSecretBox(secret: string): SecretBox {
     open(sealed) {
       const [sealedWith, text] = sealed.slice(PREFIX.length).split(':')
       if (!isSealed(sealed) || text === undefined) throw new Error('it is not an encrypted value')
-      if (sealedWith !== id) throw new Error('it was encrypted with another SETTINGS_ENCRYPTION_KEY; set that key again')
+      if (sealedWith !== id)
+        throw new Error('it was encrypted with another SETTINGS_ENCRYPTION_KEY; set that key again')
       const bytes = Buffer.from(text, 'base64')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE))
       decipher.setAuthTag(bytes.subarray(NONCE, NONCE + TAG))

@@ -11,13 +11,19 @@ const ARCHIVE = tar([
   { name: './skipped', body: Buffer.alloc(1536, 'x') },
   { name: LONG, body: 'x' },
   { name: './link', type: '2', link: LONG },
-  pax('path', './from-pax-\u00e4'), { name: './short', body: 'y' },
-  pax('linkpath', '/somewhere'), { name: './link2', type: '2', link: 'else' },
+  pax('path', './from-pax-\u00e4'),
+  { name: './short', body: 'y' },
+  pax('linkpath', '/somewhere'),
+  { name: './link2', type: '2', link: 'else' },
   { name: './last', body: Buffer.alloc(512) },
 ])
 
 function read(bytes: Buffer, piece: number): TarEntry[] {
-  const reader = createTarReader({ what: 'data.tar', maxEntries: 100, keep: entry => /control|empty/.test(entry.name) ? 2000 : undefined })
+  const reader = createTarReader({
+    what: 'data.tar',
+    maxEntries: 100,
+    keep: entry => (/control|empty/.test(entry.name) ? 2000 : undefined),
+  })
   const found: TarEntry[] = []
   for (let at = 0; at < bytes.length; at += piece) found.push(...reader.push(bytes.subarray(at, at + piece)))
   reader.end()

@@ -10,7 +10,14 @@ const MAX_PAX = 64 * 1024
 export type TarType = 'file' | 'hardlink' | 'symlink' | 'char' | 'block' | 'directory' | 'fifo'
 
 const TYPES: Readonly<Record<string, TarType>> = {
-  '\0': 'file', '0': 'file', '1': 'hardlink', '2': 'symlink', '3': 'char', '4': 'block', '5': 'directory', '6': 'fifo',
+  '\0': 'file',
+  '0': 'file',
+  '1': 'hardlink',
+  '2': 'symlink',
+  '3': 'char',
+  '4': 'block',
+  '5': 'directory',
+  '6': 'fifo',
 }
 
 export interface TarEntry {
@@ -47,8 +54,8 @@ interface TarOptions {
   /** `absent` for an archive that another one goes on from, so that it must not have an end mark. */
   readonly endMark?: 'required' | 'absent'
   /**
-   * `gnu` refuses pax headers, which dpkg does not unpack; `ustar` what is skipped, or taken for the end, by readers that know
-   * only ustar, pax and GNU long names.
+   * `gnu` refuses pax headers, which dpkg does not unpack; `ustar` what is skipped, or taken for the end, by readers
+   * that know only ustar, pax and GNU long names.
    */
   readonly dialect?: Dialect
 }
@@ -58,24 +65,31 @@ function octal(field: Buffer, what: string): number {
   // fields: dpkg reads zero and goes on, ClamAV stops there and calls the rest clean.
   const text = field.toString('latin1')
   const digits = /^ *([0-7]+)[ \0]*$/.exec(text)?.[1]
-  return digits === undefined ? malformed(`${what} is ${quote(text)}, which is not an octal number`) : parseInt(digits, 8)
+  return digits === undefined
+    ? malformed(`${what} is ${quote(text)}, which is not an octal number`)
+    : parseInt(digits, 8)
 }
 
 /** Numbers that nothing here is decided by. `from` is where they begin. */
 const NUMBERS = [
-  { name: 'mode', from: 100, bytes: 8, isBinary: false }, { name: 'owner', from: 108, bytes: 8, isBinary: true }, { name: 'group', from: 116, bytes: 8, isBinary: true },
+  { name: 'mode', from: 100, bytes: 8, isBinary: false },
+  { name: 'owner', from: 108, bytes: 8, isBinary: true },
+  { name: 'group', from: 116, bytes: 8, isBinary: true },
   { name: 'time', from: 136, bytes: 12, isBinary: true },
 ] as const
 /** apk reads these too, of whatever type an entry is, and takes no blanks before digits. */
 const USTAR_NUMBERS = [
-  ...NUMBERS, { name: 'size', from: 124, bytes: 12, isBinary: false }, { name: 'device', from: 329, bytes: 8, isBinary: false }, { name: 'device', from: 337, bytes: 8, isBinary: false },
+  ...NUMBERS,
+  { name: 'size', from: 124, bytes: 12, isBinary: false },
+  { name: 'device', from: 329, bytes: 8, isBinary: false },
+  { name: 'device', from: 337, bytes: 8, isBinary: false },
 ] as const
 
 /** True for a binary number that dpkg and GNU tar can hold: 32 bits for owners, 64 and a sign for times. */
 function isInRange(field: Buffer, name: string): boolean {
   const fill = field[0] === 0xff ? 0xff : 0
   const isFilled = field[1] === fill && field[2] === fill && field[3] === fill
-  return isFilled && (name !== 'time' || (field.readInt8(4) < 0) === (fill === 0xff))
+  return isFilled && (name !== 'time' || field.readInt8(4) < 0 === (fill === 0xff))
 }
 
 /**
@@ -86,9 +100,18 @@ function checkNumbers(header: Buffer, { dialect, what }: { readonly dialect: Dia
   const isUstar = dialect === 'ustar'
   for (const { name, from, bytes, isBinary } of isUstar ? USTAR_NUMBERS : NUMBERS) {
     const first = header[from] ?? 0
-    if (isBinary && !isUstar && (first === 0x80 || (first === 0xff && name === 'time')) && isInRange(header.subarray(from, from + bytes), name)) continue
+    if (
+      isBinary &&
+      !isUstar &&
+      (first === 0x80 || (first === 0xff && name === 'time')) &&
+      isInRange(header.subarray(from, from + bytes), name)
+    )
+      continue
     const text = header.toString('latin1', from, from + bytes)
-    if (!(isUstar ? /^[0-7]*[ \0]*$/ : /^(?: *[0-7]+[ \0]*|\0+)$/).test(text)) malformed(`${what}: the ${name} of ${quote(header.toString('latin1', 0, 100).replace(/\0.*$/s, ''))} is ${quote(text)}, which is not an octal number`)
+    if (!(isUstar ? /^[0-7]*[ \0]*$/ : /^(?: *[0-7]+[ \0]*|\0+)$/).test(text))
+      malformed(
+        `${what}: the ${name} of ${quote(header.toString('latin1', 0, 100).replace(/\0.*$/s, ''))} is ${quote(text)}, which is not an octal number`,
+      )
   }
 }
 
@@ -114,7 +137,13 @@ function paxRecords(body: Buffer, what: string): Map<string, string> {
     const length = space === -1 ? NaN : Number(body.toString('latin1', at, space))
     const record = body.subarray(space + 1, at + length - 1)
     const equals = record.indexOf(0x3d)
-    if (!Number.isSafeInteger(length) || length < 5 || at + length > body.length || equals < 1 || body[at + length - 1] !== 0x0a) {
+    if (
+      !Number.isSafeInteger(length) ||
+      length < 5 ||
+      at + length > body.length ||
+      equals < 1 ||
+      body[at + length - 1] !== 0x0a
+    ) {
       malformed(`${what} holds a damaged pax header`)
     }
     records.set(text(record.subarray(0, equals), what), text(record.subarray(equals + 1), what))
@@ -129,13 +158,18 @@ function isZero(bytes: Buffer): boolean {
 }
 
 /** What headers before an entry say about it. */
-interface Ahead { name?: string; link?: string; size?: number }
+interface Ahead {
+  name?: string
+  link?: string
+  size?: number
+}
 
 function readPax(body: Buffer, type: string, what: string): Ahead {
   const records = paxRecords(body, what)
   for (const key of records.keys()) {
     if (key.startsWith('GNU.sparse.')) malformed(`${what} holds a sparse file, which dpkg refuses`)
-    if (type === 'g' && ['path', 'linkpath', 'size'].includes(key)) malformed(`${what} holds a global pax header that sets ${key} for every file`)
+    if (type === 'g' && ['path', 'linkpath', 'size'].includes(key))
+      malformed(`${what} holds a global pax header that sets ${key} for every file`)
   }
   const size = records.get('size')
   return {
@@ -150,7 +184,8 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   const flag = String.fromCharCode(header[156] ?? 0)
   const magic = header.toString('latin1', 257, 265)
   const posix = magic === 'ustar\x0000'
-  if (!posix && magic !== 'ustar  \0' && magic.startsWith('ustar')) malformed(`${what} holds a header of an unknown kind, ${quote(magic)}`)
+  if (!posix && magic !== 'ustar  \0' && magic.startsWith('ustar'))
+    malformed(`${what} holds a header of an unknown kind, ${quote(magic)}`)
   const prefix = posix && header[345] !== 0 ? `${text(header.subarray(345, 500), what)}/` : ''
   const name = ahead.name ?? prefix + text(header.subarray(0, 100), what)
   if (name === '') malformed(`${what} holds an entry without a name`)
@@ -161,10 +196,13 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   }
   // before POSIX a directory was a file whose name ends in a slash
   const type = flag === '\0' && name.endsWith('/') ? 'directory' : TYPES[flag]
-  if (type === undefined) return malformed(`${what}: ${quote(name)} is of the type ${quote(flag)}, which no package needs and not every reader knows`)
+  if (type === undefined)
+    return malformed(
+      `${what}: ${quote(name)} is of the type ${quote(flag)}, which no package needs and not every reader knows`,
+    )
   if (type !== 'file' && size !== 0) malformed(`${what}: ${quote(name)} is a ${type} and says it has ${size} bytes`)
   const linked = type === 'hardlink' || type === 'symlink'
-  return { name, type, size, link: linked ? ahead.link ?? text(header.subarray(157, 257), what) : '' }
+  return { name, type, size, link: linked ? (ahead.link ?? text(header.subarray(157, 257), what)) : '' }
 }
 
 /** What the strict dialect refuses. apk-tools takes an empty name for the end, and passes over a type flag of NUL. */
@@ -174,7 +212,8 @@ function mustBeUstar(header: Buffer, what: string): void {
   if (header[0] === 0) malformed(`${what} holds a header with an empty name, which its reader takes for the end`)
   if (header[156] === 0) malformed(`${what} holds an entry of no type, which its reader passes over`)
   if (header[156] === 0x4b) malformed(`${what} holds a GNU long link target, which its reader cuts off; pax is read`)
-  if (magic !== 'ustar\x0000' && header[345] !== 0) malformed(`${what} holds a GNU header with a prefix, which readers join differently`)
+  if (magic !== 'ustar\x0000' && header[345] !== 0)
+    malformed(`${what} holds a GNU header with a prefix, which readers join differently`)
 }
 
 /** Puts together what is needed whole from the chunks it comes in. */
@@ -210,7 +249,8 @@ const EXTENSIONS = 'LKxg'
 /** The size of a header that is about the entry behind it, if it is one. */
 function extensionSize(block: Buffer, flag: string, what: string): number {
   const size = octal(block.subarray(124, 136), `${what}: the size of a header`)
-  const [kind, most] = flag === 'L' || flag === 'K' ? ['GNU long name', MAX_NAME + 1] as const : ['pax header', MAX_PAX] as const
+  const [kind, most] =
+    flag === 'L' || flag === 'K' ? (['GNU long name', MAX_NAME + 1] as const) : (['pax header', MAX_PAX] as const)
   if (size > most) malformed(`${what} holds a ${kind} of ${size} bytes, at most ${printBytes(most)} are allowed`)
   return size
 }
@@ -222,8 +262,9 @@ function readExtension(body: Buffer, flag: string, what: string): Ahead {
 }
 
 /**
- * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary and blank sizes, sizes of links, sparse
- * files, anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg unpacks.
+ * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary and blank sizes, sizes of links,
+ * sparse files, anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg
+ * unpacks.
  */
 export function createTarReader(options: TarOptions): TarReader {
   const { what, endMark = 'required', dialect = 'any' } = options
@@ -237,19 +278,24 @@ export function createTarReader(options: TarOptions): TarReader {
   let collecting: { readonly size: number; readonly of: number; done(body: Buffer): TarEntry | undefined } | undefined
 
   const begin = (block: Buffer): TarEntry | undefined => {
-    if (!sumIsRight(block, what)) malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
+    if (!sumIsRight(block, what))
+      malformed(`${what} holds a header whose checksum is wrong: it is damaged, or the size before it is wrong`)
     if (dialect === 'ustar') mustBeUstar(block, what)
     checkNumbers(block, { dialect, what })
     entries += 1
-    if (entries > options.maxEntries) malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
+    if (entries > options.maxEntries)
+      malformed(`${what} holds more than ${options.maxEntries} entries, the most a package may have`)
     const flag = String.fromCharCode(block[156] ?? 0)
     if (EXTENSIONS.includes(flag)) {
-      if (dialect === 'gnu' && 'xg'.includes(flag)) malformed(`${what} holds a pax header, which dpkg refuses; GNU tar writes none with --format=gnu`)
+      if (dialect === 'gnu' && 'xg'.includes(flag))
+        malformed(`${what} holds a pax header, which dpkg refuses; GNU tar writes none with --format=gnu`)
       if (flag !== 'g') headersAhead += 1
-      if (dialect === 'ustar' && headersAhead > 1) malformed(`${what} holds two headers about one entry, of which its reader takes the last`)
+      if (dialect === 'ustar' && headersAhead > 1)
+        malformed(`${what} holds two headers about one entry, of which its reader takes the last`)
       const size = extensionSize(block, flag, what)
       collecting = {
-        size, of: size,
+        size,
+        of: size,
         done(body) {
           ahead = { ...ahead, ...readExtension(body, flag, what) }
           return undefined
@@ -258,7 +304,8 @@ export function createTarReader(options: TarOptions): TarReader {
       return undefined
     }
     const entry = readEntry(block, ahead, what)
-    if (dialect === 'gnu' && flag === '\0' && entry.type === 'directory') malformed(`${what}: ${quote(entry.name)} is a folder written as before POSIX, of which dpkg makes a file`)
+    if (dialect === 'gnu' && flag === '\0' && entry.type === 'directory')
+      malformed(`${what}: ${quote(entry.name)} is a folder written as before POSIX, of which dpkg makes a file`)
     ahead = {}
     headersAhead = 0
     const most = options.keep?.(entry)
@@ -268,7 +315,8 @@ export function createTarReader(options: TarOptions): TarReader {
       else collecting = { size, of: entry.size, done: body => ({ ...entry, head: Buffer.from(body) }) }
       return size === 0 ? entry : undefined
     }
-    if (entry.size > most) malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
+    if (entry.size > most)
+      malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
     if (entry.size === 0) return { ...entry, body: Buffer.alloc(0) }
     collecting = { size: entry.size, of: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
     return undefined
@@ -283,7 +331,8 @@ export function createTarReader(options: TarOptions): TarReader {
       return done(whole)
     }
     if (!isZero(whole)) return begin(whole)
-    if (ahead.name !== undefined || ahead.link !== undefined) malformed(`${what} ends after a long name, without the file it is for`)
+    if (ahead.name !== undefined || ahead.link !== undefined)
+      malformed(`${what} ends after a long name, without the file it is for`)
     if (endMark === 'absent') malformed(`${what} has an end mark, behind which its reader sees nothing more`)
     ended = true
     return undefined
@@ -294,7 +343,8 @@ export function createTarReader(options: TarOptions): TarReader {
       const found: TarEntry[] = []
       for (let at = 0; at < chunk.length;) {
         if (ended) {
-          if (!isZero(chunk.subarray(at))) malformed(`${what} goes on behind its end mark, where a scanner does not look`)
+          if (!isZero(chunk.subarray(at)))
+            malformed(`${what} goes on behind its end mark, where a scanner does not look`)
           break
         }
         const passed = Math.min(skip, chunk.length - at)
@@ -309,8 +359,16 @@ export function createTarReader(options: TarOptions): TarReader {
       return found
     },
     end() {
-      const isCut = skip > 0 || collecting !== undefined || ahead.name !== undefined || ahead.link !== undefined || !collector.isEmpty()
-      if (endMark === 'absent' ? isCut : !ended) malformed(`${what} stops ${endMark === 'absent' ? 'in the middle of an entry' : 'without an end mark'}: it is cut off`)
+      const isCut =
+        skip > 0 ||
+        collecting !== undefined ||
+        ahead.name !== undefined ||
+        ahead.link !== undefined ||
+        !collector.isEmpty()
+      if (endMark === 'absent' ? isCut : !ended)
+        malformed(
+          `${what} stops ${endMark === 'absent' ? 'in the middle of an entry' : 'without an end mark'}: it is cut off`,
+        )
     },
   }
 }

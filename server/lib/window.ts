@@ -30,14 +30,16 @@ export async function openWindow(path: string): Promise<FileWindow> {
     }
     const head = await fromDisk(0, Math.min(size, CHUNK))
     const read = async (offset: number, length: number): Promise<Buffer> => {
-      if (offset + length > size) malformed(`it ends at byte ${size}, in the middle of something that goes on to byte ${offset + length}`)
+      if (offset + length > size)
+        malformed(`it ends at byte ${size}, in the middle of something that goes on to byte ${offset + length}`)
       return offset + length <= head.length ? head.subarray(offset, offset + length) : fromDisk(offset, length)
     }
     return {
       size,
       read,
-      async* stream(offset, length) {
-        for (let at = offset; at < offset + length; at += CHUNK) yield await read(at, Math.min(CHUNK, offset + length - at))
+      async *stream(offset, length) {
+        for (let at = offset; at < offset + length; at += CHUNK)
+          yield await read(at, Math.min(CHUNK, offset + length - at))
       },
       close: () => handle.close(),
     }

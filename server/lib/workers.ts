@@ -2,7 +2,9 @@ import { Worker } from 'node:worker_threads'
 
 /** What a thread's function is given: Node's `require`, since it runs outside any module. */
 export type Require = NodeJS.Require
-/** Runs in the thread: called once, returns what is called for each message. `answer` may be called at most once a job. */
+/**
+ * Runs in the thread: called once, returns what is called for each message. `answer` may be called at most once a job.
+ */
 export type ThreadBody<In, Out> = (require: Require) => (job: number, message: In, answer: (out: Out) => void) => void
 
 /** Work that one thread does: messages arrive in order, one answer comes back. */
@@ -18,9 +20,16 @@ export interface Workers<In, Out> {
   close(): Promise<void>
 }
 
-interface Waiting<Out> { readonly resolve: (out: Out) => void; readonly reject: (error: Error) => void }
-interface Thread<Out> { readonly worker: Worker; readonly waiting: Map<number, Waiting<Out>> }
-type Reply<Out> = { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string; readonly code?: string }
+interface Waiting<Out> {
+  readonly resolve: (out: Out) => void
+  readonly reject: (error: Error) => void
+}
+interface Thread<Out> {
+  readonly worker: Worker
+  readonly waiting: Map<number, Waiting<Out>>
+}
+type Reply<Out> =
+  { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string; readonly code?: string }
 
 // the body travels as text, so a bundle needs no second entry; it may use nothing but its parameters
 function sourceOf(body: { toString(): string }): string {
@@ -36,7 +45,13 @@ parentPort.on('message', ({ job, message }) => {
  * Makes the threads of `size` for `body`. A thread that dies fails its jobs and is replaced at the next one.
  * @param body must be closed: it is sent to the thread as source text and sees only its parameters
  */
-export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBody<In, Out>; readonly size: number }): Workers<In, Out> {
+export function createWorkers<In, Out>({
+  body,
+  size,
+}: {
+  readonly body: ThreadBody<In, Out>
+  readonly size: number
+}): Workers<In, Out> {
   const threads = new Set<Thread<Out>>()
   let next = 0
 
@@ -53,7 +68,8 @@ export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBo
       thread.waiting.delete(reply.job)
       if (thread.waiting.size === 0) worker.unref()
       // with its code: whoever asked tells a full disk from a fault
-      if ('error' in reply) waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
+      if ('error' in reply)
+        waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
       else waiting?.resolve(reply.out)
     })
     worker.on('error', error => lose(error.message))
@@ -77,6 +93,8 @@ export function createWorkers<In, Out>({ body, size }: { readonly body: ThreadBo
       worker.ref()
       return { answer, send: message => worker.postMessage({ job, message }) }
     },
-    close: async () => { await Promise.all([...threads].map(({ worker }) => worker.terminate())) },
+    close: async () => {
+      await Promise.all([...threads].map(({ worker }) => worker.terminate()))
+    },
   }
 }

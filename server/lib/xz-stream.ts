@@ -3,11 +3,15 @@ import { crc32 } from 'node:zlib'
 import { crc64 } from './crc64.ts'
 
 /**
- * Blocks are made one by one and joined into ONE stream with an index. apt refuses several streams joined, but reads one of
- * many blocks, as `xz -T` itself makes it. `unpadded` and `uncompressed` are what the index says of a block.
+ * Blocks are made one by one and joined into ONE stream with an index. apt refuses several streams joined, but reads
+ * one of many blocks, as `xz -T` itself makes it. `unpadded` and `uncompressed` are what the index says of a block.
  * Source: The .xz File Format 1.2.0, sections 2 (stream header and footer), 3 (block) and 4 (index).
  */
-export interface XzBlock { readonly data: Buffer; readonly unpadded: number; readonly uncompressed: number }
+export interface XzBlock {
+  readonly data: Buffer
+  readonly unpadded: number
+  readonly uncompressed: number
+}
 
 const MAGIC = Buffer.from('fd377a585a00', 'hex')
 /** What stands in a stream's header and footer where its blocks end in a CRC-64 (section 2.1.1.2). */
@@ -30,7 +34,10 @@ function writeVarint(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** How a dictionary's size is written: 4 KiB, 6 KiB, 8 KiB, 12 KiB … Only the powers of two are used here (section 5.3.1). */
+/**
+ * How a dictionary's size is written: 4 KiB, 6 KiB, 8 KiB, 12 KiB … Only the powers of two are used here (section
+ * 5.3.1).
+ */
 function dictionaryFor(size: number): { readonly bytes: number; readonly code: number } {
   const power = Math.min(23, Math.max(12, Math.ceil(Math.log2(size))))
   return { bytes: 2 ** power, code: (power - 12) * 2 }
@@ -43,8 +50,9 @@ function blockHeader(dictionary: number): Buffer {
 }
 
 /**
- * Compresses bytes to a block, in a thread of the library. The dictionary is as large as they are, which xz itself would not
- * choose: with its 8 MiB each of them, however small, took 100 MB and 30 ms to make that room, and came out no smaller.
+ * Compresses bytes to a block, in a thread of the library. The dictionary is as large as they are, which xz itself
+ * would not choose: with its 8 MiB each of them, however small, took 100 MB and 30 ms to make that room, and came out
+ * no smaller.
  */
 export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
   const { bytes: dictSize, code } = dictionaryFor(bytes.length)
@@ -58,7 +66,7 @@ export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
   for await (const chunk of lzma2.compressStream(input, { preset: 6, dictSize })) packed.push(chunk)
   const header = blockHeader(code)
   const size = packed.reduce((sum, { length }) => sum + length, 0)
-  const data = Buffer.concat([header, ...packed, Buffer.alloc((4 - size % 4) % 4), crc64(bytes)])
+  const data = Buffer.concat([header, ...packed, Buffer.alloc((4 - (size % 4)) % 4), crc64(bytes)])
   return { data, unpadded: header.length + size + 8, uncompressed: bytes.length }
 }
 
@@ -69,8 +77,12 @@ export function xzHeader(flags: Buffer): Buffer {
 
 /** The index and the footer behind blocks of these sizes. */
 export function xzTail(flags: Buffer, blocks: readonly Pick<XzBlock, 'unpadded' | 'uncompressed'>[]): Buffer {
-  const records = Buffer.concat([Buffer.from([0]), writeVarint(blocks.length), ...blocks.flatMap(block => [writeVarint(block.unpadded), writeVarint(block.uncompressed)])])
-  const padded = Buffer.concat([records, Buffer.alloc((4 - records.length % 4) % 4)])
+  const records = Buffer.concat([
+    Buffer.from([0]),
+    writeVarint(blocks.length),
+    ...blocks.flatMap(block => [writeVarint(block.unpadded), writeVarint(block.uncompressed)]),
+  ])
+  const padded = Buffer.concat([records, Buffer.alloc((4 - (records.length % 4)) % 4)])
   const index = Buffer.concat([padded, u32(crc32(padded))])
   const end = Buffer.concat([u32(index.length / 4 - 1), flags])
   return Buffer.concat([index, u32(crc32(end)), end, Buffer.from('YZ')])

@@ -45,7 +45,9 @@ function checkBlockHeader(header: Uint8Array): void {
       const bits = (header[size.next] ?? 0) & 0x3f
       const dictionary = (2 | (bits & 1)) * 2 ** ((bits >> 1) + 11)
       if (dictionary > MAX_DICTIONARY) {
-        malformed(`an xz block needs a dictionary of ${printBytes(dictionary)}; at most ${printBytes(MAX_DICTIONARY)} (xz -9) are allowed`)
+        malformed(
+          `an xz block needs a dictionary of ${printBytes(dictionary)}; at most ${printBytes(MAX_DICTIONARY)} (xz -9) are allowed`,
+        )
       }
     }
     at = size.next + size.value
@@ -53,7 +55,10 @@ function checkBlockHeader(header: Uint8Array): void {
 }
 
 /** What the grammar hands on besides its questions: bytes to pass by unseen, and the sum so far. */
-interface Progress { skip: number; unpackedBytes: number }
+interface Progress {
+  skip: number
+  unpackedBytes: number
+}
 /** Yields how many bytes it needs to see and is given them. */
 type Reading<Result> = Generator<number, Result, Uint8Array>
 
@@ -71,14 +76,16 @@ function* readChunks(progress: Progress): Reading<number> {
     if (control > 2 && control < 0x80) malformed('an xz block holds a damaged LZMA2 chunk')
     const lzma = control >= 0x80
     const head = yield !lzma ? 2 : control < 0xc0 ? 4 : 5
-    const low = (head[0] ?? 0) << 8 | (head[1] ?? 0)
+    const low = ((head[0] ?? 0) << 8) | (head[1] ?? 0)
     progress.unpackedBytes += (lzma ? (control & 0x1f) << 16 : 0) + low + 1
-    progress.skip = lzma ? ((head[2] ?? 0) << 8 | (head[3] ?? 0)) + 1 : low + 1
+    progress.skip = lzma ? (((head[2] ?? 0) << 8) | (head[3] ?? 0)) + 1 : low + 1
     packed += head.length + progress.skip
   }
 }
 
-/** The index behind the blocks, whose first byte has been read. @returns how many bytes it takes, without its padding */
+/**
+ * The index behind the blocks, whose first byte has been read. @returns how many bytes it takes, without its padding
+ */
 function* readIndex(): Reading<number> {
   let size = 1
   const readNumber = function* (): Reading<number> {
@@ -109,11 +116,11 @@ function* readStream(progress: Progress): Reading<void> {
     const rest = yield (size + 1) * 4 - 1
     checkBlockHeader(Buffer.concat([Buffer.from([size]), rest]))
     const packed = yield* readChunks(progress)
-    progress.skip = (4 - packed % 4) % 4 + check
+    progress.skip = ((4 - (packed % 4)) % 4) + check
   }
   const index = yield* readIndex()
   // its padding, its checksum, the footer
-  progress.skip = (4 - index % 4) % 4 + 4 + 12
+  progress.skip = ((4 - (index % 4)) % 4) + 4 + 12
 }
 
 /** One stream only, without padding or anything else behind it: dpkg decodes the first and never looks at the rest. */
@@ -123,7 +130,9 @@ export function createXzWatch(): XzWatch {
   let held = Buffer.alloc(0)
   let step = reading.next(held)
   return {
-    get unpackedBytes() { return progress.unpackedBytes },
+    get unpackedBytes() {
+      return progress.unpackedBytes
+    },
     push(chunk) {
       for (let at = 0; at < chunk.length;) {
         if (progress.skip > 0) {

@@ -32,6 +32,15 @@ describe('of the own network only what is named is reached', () => {
   })
 })
 
-test.each([['10.0.0.0/8', true], ['::/0', true], ['1.2.3.4', true], ['1.2.3.4/', false], ['1.2.3.4/x', false], ['1.2.3', false], ['::/129', false], ['a.example', false]])('%s is a network: %j', (text, is) => {
+test.each([
+  ['10.0.0.0/8', true],
+  ['::/0', true],
+  ['1.2.3.4', true],
+  ['1.2.3.4/', false],
+  ['1.2.3.4/x', false],
+  ['1.2.3', false],
+  ['::/129', false],
+  ['a.example', false],
+])('%s is a network: %j', (text, is) => {
   expect(isNetwork(text)).toBe(is)
 })

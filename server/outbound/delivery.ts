@@ -12,11 +12,17 @@ import { KIND_OF, type Channel } from './notices.ts'
 
 /** Pays what `notices.ts` owes. */
 export interface Delivery {
-  /** Takes over the outbox's kinds `webhook` and `alert`. Call it when the service runs: a target that hangs must not hold its start. */
+  /**
+   * Takes over the outbox's kinds `webhook` and `alert`. Call it when the service runs: a target that hangs must not
+   * hold its start.
+   */
   handle(): void
   /** Cuts off what is being sent; it stays owed. */
   stop(): void
-  /** Sends a test to the saved address, whether webhooks are switched on or not. @throws webhook_not_configured, webhook_failed, outbound_refused, outbound_failed */
+  /**
+   * Sends a test to the saved address, whether webhooks are switched on or not. @throws webhook_not_configured,
+   * webhook_failed, outbound_refused, outbound_failed
+   */
   testWebhook(): Promise<{ readonly status: number; readonly host: string; readonly ms: number }>
 }
 
@@ -34,34 +40,66 @@ export interface DeliveryDeps {
   readonly waits?: readonly number[]
 }
 
-interface Owed { readonly id: number; readonly channel: Channel; readonly event: string; readonly body: Rendered; readonly tries: number }
+interface Owed {
+  readonly id: number
+  readonly channel: Channel
+  readonly event: string
+  readonly body: Rendered
+  readonly tries: number
+}
 
 /** Ten attempts over nearly eight hours: a chat server may be down for a working day's half. */
 export const WAITS = [10, 30, 120, 300, 900, 1_800, 3_600, 7_200, 14_400] as const
 const ATTEMPT_MS = 15_000
 const ANSWER_BYTES = 64 * 1024
 
-/** `sha256=<hex>`, as GitHub signs and as receivers of such webhooks verify. https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries */
+/**
+ * `sha256=<hex>`, as GitHub signs and as receivers of such webhooks verify.
+ * https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
+ */
 function signBody(secret: string, body: string | Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
 function ownWords(body: Buffer): string {
-  const text = body.toString('utf8').replace(/[\p{Cc}\s]+/gu, ' ').trim()
+  const text = body
+    .toString('utf8')
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
   return text === '' || text.startsWith('<') ? '' : ` (${text.slice(0, 100)})`
 }
 
 /** Delivers owed messages, tries again what was not taken, and gives up in the end. */
-export function createDelivery({ db, outbox, settings, fetch, mailer, secret, clock, log, waits = WAITS }: DeliveryDeps): Delivery {
+export function createDelivery({
+  db,
+  outbox,
+  settings,
+  fetch,
+  mailer,
+  secret,
+  clock,
+  log,
+  waits = WAITS,
+}: DeliveryDeps): Delivery {
   const stopping = new AbortController()
 
   async function post(url: string, id: string, { subject: _, ...body }: Rendered): Promise<number> {
     const text = JSON.stringify({ id, ...body })
     const answer = await fetch(url, {
-      method: 'POST', body: text, timeoutMs: ATTEMPT_MS, limitBytes: ANSWER_BYTES, signal: stopping.signal,
-      headers: { 'Content-Type': 'application/json', 'X-Gatehouse-Event': body.event, 'X-Gatehouse-Delivery': id, 'X-Hub-Signature-256': signBody(secret, text) },
+      method: 'POST',
+      body: text,
+      timeoutMs: ATTEMPT_MS,
+      limitBytes: ANSWER_BYTES,
+      signal: stopping.signal,
+      headers: {
+        'Content-Type': 'application/json',
+        'X-Gatehouse-Event': body.event,
+        'X-Gatehouse-Delivery': id,
+        'X-Hub-Signature-256': signBody(secret, text),
+      },
     })
-    if (answer.status >= 300) fail('webhook_failed', { host: new URL(url).host, said: `${answer.status}${ownWords(answer.body)}` })
+    if (answer.status >= 300)
+      fail('webhook_failed', { host: new URL(url).host, said: `${answer.status}${ownWords(answer.body)}` })
     return answer.status
   }
 
@@ -69,13 +107,19 @@ export function createDelivery({ db, outbox, settings, fetch, mailer, secret, cl
   async function send({ id, channel, body }: Owed): Promise<void> {
     if (channel === 'mail') {
       if (!mailer.isReady() || mailer.receivers().length === 0) return
-      return mailer.send({ to: mailer.receivers(), subject: `Gatehouse: ${body.subject}`, text: `${body.text}\n\n${String(body.console)}\n` })
+      return mailer.send({
+        to: mailer.receivers(),
+        subject: `Gatehouse: ${body.subject}`,
+        text: `${body.text}\n\n${String(body.console)}\n`,
+      })
     }
     const { webhook_url: url, webhook_enabled: isOn } = settings.now().notifications
     if (isOn && url !== '') await post(url, String(id), body)
   }
 
-  const forget = async (id: number): Promise<void> => { await db.query('delete from notice where id = $1', [id]) }
+  const forget = async (id: number): Promise<void> => {
+    await db.query('delete from notice where id = $1', [id])
+  }
 
   /** Owes it once more, later; or gives up, and says so. */
   async function failed({ id, channel, event, tries }: Owed, error: unknown): Promise<void> {
@@ -93,7 +137,10 @@ export function createDelivery({ db, outbox, settings, fetch, mailer, secret, cl
   }
 
   async function deliver(channel: Channel, rest: string): Promise<void> {
-    const owed = await db.first<Owed>('select id, channel, event, body, tries from notice where id = $1 and channel = $2', [rest, channel])
+    const owed = await db.first<Owed>(
+      'select id, channel, event, body, tries from notice where id = $1 and channel = $2',
+      [rest, channel],
+    )
     if (owed === undefined) return
     try {
       await send(owed)
@@ -107,17 +154,30 @@ export function createDelivery({ db, outbox, settings, fetch, mailer, secret, cl
   return {
     handle: () => {
       for (const channel of ['webhook', 'mail'] as const) {
-        outbox.handle(KIND_OF[channel], async rests => { for (const rest of rests) await deliver(channel, rest) }, { parallel: 4 })
+        outbox.handle(
+          KIND_OF[channel],
+          async rests => {
+            for (const rest of rests) await deliver(channel, rest)
+          },
+          { parallel: 4 },
+        )
       }
       outbox.nudge()
     },
     stop: () => stopping.abort(new Error('the service is stopping')),
     testWebhook: async () => {
-      const { app_url: appUrl, notifications: { webhook_url: url } } = settings.now()
+      const {
+        app_url: appUrl,
+        notifications: { webhook_url: url },
+      } = settings.now()
       if (url === '') fail('webhook_not_configured', { key: 'notifications.webhook_url' })
       const start = performance.now()
       const status = await post(url, `test-${clock.now().getTime()}`, {
-        event: 'test', timestamp: isoNow(clock), text: 'This is the test message of Gatehouse: webhooks work.', subject: 'Test', console: appUrl,
+        event: 'test',
+        timestamp: isoNow(clock),
+        text: 'This is the test message of Gatehouse: webhooks work.',
+        subject: 'Test',
+        console: appUrl,
       })
       return { status, host: new URL(url).host, ms: Math.round(performance.now() - start) }
     },

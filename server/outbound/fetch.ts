@@ -12,7 +12,10 @@ import { createAddressRule } from './addresses.ts'
 import { parseTarget } from './target.ts'
 
 /** An address as the resolver gives it. */
-export interface Resolved { readonly address: string; readonly family: number }
+export interface Resolved {
+  readonly address: string
+  readonly family: number
+}
 
 export interface FetchOptions {
   /** GET unless said. Only GET and HEAD follow redirects. */
@@ -31,7 +34,10 @@ export interface FetchOptions {
   /** How many redirects are followed; 5 unless said. */
   readonly redirects?: number
   readonly signal?: AbortSignal
-  /** Hosts that may lie in a private network for this call, beside those the setting names: one that an admin configured by name. */
+  /**
+   * Hosts that may lie in a private network for this call, beside those the setting names: one that an admin configured
+   * by name.
+   */
   readonly allow?: string
 }
 
@@ -48,17 +54,21 @@ export interface Fetched {
 }
 
 /**
- * Fetches over HTTP or HTTPS, guarded against server-side request forgery: the name is resolved once, every address is checked, and
- * the connection goes to the checked addresses only. Each redirect is checked likewise. Any status is an answer.
- * @throws outbound_refused when the guard says no, outbound_failed when no whole answer came. Messages name the host, never the
- * rest of the URL: a chat tool's webhook address is a secret.
+ * Fetches over HTTP or HTTPS, guarded against server-side request forgery: the name is resolved once, every address is
+ * checked, and the connection goes to the checked addresses only. Each redirect is checked likewise. Any status is an
+ * answer.
+ * @throws outbound_refused when the guard says no, outbound_failed when no whole answer came. Messages name the host,
+ *   never the rest of the URL: a chat tool's webhook address is a secret.
  */
 export type GuardedFetch = (url: string, options?: FetchOptions) => Promise<Fetched>
 
 export interface GuardedFetchDeps {
   /** All addresses of a name. */
   readonly lookup: (host: string) => Promise<readonly Resolved[]>
-  /** Addresses, networks and host names inside the own network that may be reached, separated by commas; read at every call. */
+  /**
+   * Addresses, networks and host names inside the own network that may be reached, separated by commas; read at every
+   * call.
+   */
   readonly allow: () => string
   readonly userAgent?: string
 }
@@ -66,13 +76,23 @@ export interface GuardedFetchDeps {
 const MIB = 1024 * 1024
 const SENSITIVE = ['authorization', 'cookie', 'proxy-authorization']
 
-interface Attempt { readonly url: URL; readonly addresses: readonly Resolved[]; readonly options: FetchOptions; readonly signal: AbortSignal; readonly userAgent: string }
+interface Attempt {
+  readonly url: URL
+  readonly addresses: readonly Resolved[]
+  readonly options: FetchOptions
+  readonly signal: AbortSignal
+  readonly userAgent: string
+}
 
 /** Answers every question with the addresses that were checked: asking the resolver again could give others. */
 function pinned(addresses: readonly Resolved[]): LookupFunction {
   return (_host, { all }, callback) => {
     const [first] = addresses
-    if (all === true) callback(null, addresses.map(({ address, family }) => ({ address, family })))
+    if (all === true)
+      callback(
+        null,
+        addresses.map(({ address, family }) => ({ address, family })),
+      )
     else callback(null, first?.address ?? '', first?.family)
   }
 }
@@ -80,9 +100,13 @@ function pinned(addresses: readonly Resolved[]): LookupFunction {
 function headersOf({ options, userAgent }: Attempt): Record<string, string> {
   const { etag, lastModified, body, headers = {} } = options
   return {
-    'User-Agent': userAgent, 'Accept': '*/*', 'Accept-Encoding': 'identity',
-    ...(etag === undefined ? {} : { 'If-None-Match': etag }), ...(lastModified === undefined ? {} : { 'If-Modified-Since': lastModified }),
-    ...(body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }), ...headers,
+    'User-Agent': userAgent,
+    'Accept': '*/*',
+    'Accept-Encoding': 'identity',
+    ...(etag === undefined ? {} : { 'If-None-Match': etag }),
+    ...(lastModified === undefined ? {} : { 'If-Modified-Since': lastModified }),
+    ...(body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }),
+    ...headers,
   }
 }
 
@@ -91,27 +115,44 @@ function request(attempt: Attempt): Promise<IncomingMessage> {
   const { url, addresses, options, signal } = attempt
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'https:' ? https : http
-    const sent = open(url, { method: options.method ?? 'GET', headers: headersOf(attempt), lookup: pinned(addresses), agent: false, signal })
+    const sent = open(url, {
+      method: options.method ?? 'GET',
+      headers: headersOf(attempt),
+      lookup: pinned(addresses),
+      agent: false,
+      signal,
+    })
     sent.once('response', resolve)
     sent.once('error', reject)
-    sent.once('upgrade', (_, socket) => { socket.destroy(); reject(new Error('it answered with another protocol')) })
+    sent.once('upgrade', (_, socket) => {
+      socket.destroy()
+      reject(new Error('it answered with another protocol'))
+    })
     sent.end(options.body)
   })
 }
 
 /** Counts what passes. @throws Error that names the limit, as soon as there is more */
 function cap(limitBytes: number): Transform & { seen: number } {
-  const counter = Object.assign(new Transform({
-    transform(chunk: Buffer, _, done) {
-      counter.seen += chunk.length
-      done(counter.seen > limitBytes ? new Error(`its answer is larger than ${printBytes(limitBytes)}`) : null, chunk)
-    },
-  }), { seen: 0 })
+  const counter = Object.assign(
+    new Transform({
+      transform(chunk: Buffer, _, done) {
+        counter.seen += chunk.length
+        done(counter.seen > limitBytes ? new Error(`its answer is larger than ${printBytes(limitBytes)}`) : null, chunk)
+      },
+    }),
+    { seen: 0 },
+  )
   return counter
 }
 
-async function readBody(answer: IncomingMessage, { to, limitBytes = to === undefined ? 10 * MIB : 4096 * MIB }: FetchOptions, signal: AbortSignal): Promise<{ body: Buffer; sizeBytes: number }> {
-  if (Number(answer.headers['content-length'] ?? 0) > limitBytes) throw new Error(`its answer is larger than ${printBytes(limitBytes)}`)
+async function readBody(
+  answer: IncomingMessage,
+  { to, limitBytes = to === undefined ? 10 * MIB : 4096 * MIB }: FetchOptions,
+  signal: AbortSignal,
+): Promise<{ body: Buffer; sizeBytes: number }> {
+  if (Number(answer.headers['content-length'] ?? 0) > limitBytes)
+    throw new Error(`its answer is larger than ${printBytes(limitBytes)}`)
   const counter = cap(limitBytes)
   if (to !== undefined && answer.statusCode === 200) {
     const part = `${to}.${randomBytes(6).toString('hex')}.part`
@@ -125,7 +166,14 @@ async function readBody(answer: IncomingMessage, { to, limitBytes = to === undef
     return { body: Buffer.alloc(0), sizeBytes: counter.seen }
   }
   const chunks: Buffer[] = []
-  await pipeline(answer, counter, async source => { for await (const chunk of source) chunks.push(chunk as Buffer) }, { signal })
+  await pipeline(
+    answer,
+    counter,
+    async source => {
+      for await (const chunk of source) chunks.push(chunk as Buffer)
+    },
+    { signal },
+  )
   return { body: Buffer.concat(chunks), sizeBytes: counter.seen }
 }
 
@@ -133,9 +181,14 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /** Where a redirect leads, checked as text; its addresses are checked when it is fetched. */
 function nextUrl(from: URL, location: string): URL {
-  const absolute = /^[a-z][a-z\d+.-]*:/i.test(location) ? location : /^[/\\]{2}/.test(location) ? `${from.protocol}${location}` : new URL(location, from).href
+  const absolute = /^[a-z][a-z\d+.-]*:/i.test(location)
+    ? location
+    : /^[/\\]{2}/.test(location)
+      ? `${from.protocol}${location}`
+      : new URL(location, from).href
   const next = parseTarget(absolute)
-  if (from.protocol === 'https:' && next.protocol === 'http:') fail('outbound_refused', { host: next.host, why: 'the redirect leads from HTTPS to HTTP' })
+  if (from.protocol === 'https:' && next.protocol === 'http:')
+    fail('outbound_refused', { host: next.host, why: 'the redirect leads from HTTPS to HTTP' })
   return next
 }
 
@@ -146,8 +199,14 @@ function without(headers: Readonly<Record<string, string>>, names: readonly stri
 /** Node's words for a failed connection, in a sentence; the code alone where the message would repeat addresses. */
 function reasonOf(error: unknown, isOverdue: boolean): string {
   if (isOverdue) return 'it took too long'
-  const { code, message } = (error instanceof AggregateError ? error.errors[0] ?? error : error) as NodeJS.ErrnoException
-  return code === undefined || code.startsWith('ERR_STREAM') ? message : code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? `its name cannot be resolved (${code})` : code
+  const { code, message } = (
+    error instanceof AggregateError ? (error.errors[0] ?? error) : error
+  ) as NodeJS.ErrnoException
+  return code === undefined || code.startsWith('ERR_STREAM')
+    ? message
+    : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+      ? `its name cannot be resolved (${code})`
+      : code
 }
 
 /** Makes the one way in which this service speaks HTTP to others. */
@@ -174,11 +233,20 @@ export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: G
       answer.destroy()
       if (left === 0) fail('outbound_refused', { host: url.host, why: 'it redirects too often' })
       const next = nextUrl(url, headers.location)
-      const kept = next.origin === url.origin ? options.headers ?? {} : without(options.headers ?? {}, SENSITIVE)
+      const kept = next.origin === url.origin ? (options.headers ?? {}) : without(options.headers ?? {}, SENSITIVE)
       return follow(next, { ...options, headers: kept, redirects: left - 1 }, signal)
     }
     const { body, sizeBytes } = await readBody(answer, options, signal)
-    return { status, headers, body, sizeBytes, url: url.href, notModified: status === 304, etag: headers.etag, lastModified: headers['last-modified'] }
+    return {
+      status,
+      headers,
+      body,
+      sizeBytes,
+      url: url.href,
+      notModified: status === 304,
+      etag: headers.etag,
+      lastModified: headers['last-modified'],
+    }
   }
 
   return async (text, options = {}) => {

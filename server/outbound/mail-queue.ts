@@ -5,9 +5,16 @@ import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 
 /** One text mail to one person. */
-export interface QueuedMail { readonly to: string; readonly subject: string; readonly text: string }
+export interface QueuedMail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
 
-/** Mails that are owed: written with the change they tell of, sent by the outbox as often as it takes, and sealed until then. */
+/**
+ * Mails that are owed: written with the change they tell of, sent by the outbox as often as it takes, and sealed until
+ * then.
+ */
 export interface MailQueue {
   /** Owes the mail inside `tx`. From `until` on it is worth nothing and is dropped instead of sent. */
   owe(tx: Tx, mail: QueuedMail, until: Date): Promise<void>
@@ -24,10 +31,16 @@ export interface MailQueueDeps {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Over the table `mail_pending`: a mail may hold a link that is as good as a password, so nobody reads it in the database. */
+/**
+ * Over the table `mail_pending`: a mail may hold a link that is as good as a password, so nobody reads it in the
+ * database.
+ */
 export function createMailQueue({ db, outbox, mailer, box, clock, log }: MailQueueDeps): MailQueue {
   async function deliverOne(id: number): Promise<void> {
-    const row = await db.first<{ sealed: string; until: Date }>('select sealed, until from mail_pending where id = $1', [id])
+    const row = await db.first<{ sealed: string; until: Date }>(
+      'select sealed, until from mail_pending where id = $1',
+      [id],
+    )
     if (row === undefined) return
     if (row.until > clock.now()) await mailer.send(JSON.parse(box.open(row.sealed).toString('utf8')) as QueuedMail)
     else log.warn({ mail: id }, 'a mail could not be sent in time and was dropped')
@@ -36,9 +49,14 @@ export function createMailQueue({ db, outbox, mailer, box, clock, log }: MailQue
 
   return {
     async owe(tx, mail, until) {
-      const row = await tx.first<{ id: number }>('insert into mail_pending (sealed, until) values ($1, $2) returning id', [box.seal(JSON.stringify(mail)), until])
+      const row = await tx.first<{ id: number }>(
+        'insert into mail_pending (sealed, until) values ($1, $2) returning id',
+        [box.seal(JSON.stringify(mail)), until],
+      )
       await outbox.owe(tx, `mail:${row?.id ?? 0}`)
     },
-    deliver: async rests => { for (const rest of rests) await deliverOne(Number(rest)) },
+    deliver: async rests => {
+      for (const rest of rests) await deliverOne(Number(rest))
+    },
   }
 }

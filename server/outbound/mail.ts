@@ -14,7 +14,10 @@ export interface Mail {
 
 /** Sends mail over the server that the settings section `email` names, read at every call. */
 export interface Mailer {
-  /** Resolves when the server has taken it for everybody. @throws mail_not_configured, mail_failed with the server's own words */
+  /**
+   * Resolves when the server has taken it for everybody. @throws mail_not_configured, mail_failed with the server's own
+   * words
+   */
   send(mail: Mail): Promise<void>
   /** Sends a test mail to `email.to_addresses`, or to `to`, also while mail is switched off. @throws as `send` */
   test(to?: string): Promise<{ readonly to: readonly string[]; readonly server: string; readonly answer: string }>
@@ -33,9 +36,16 @@ export interface MailerDeps {
 type EmailSettings = ReturnType<Settings['now']>['email']
 
 const IMPLICIT_TLS_PORT = 465
-const listOf = (text: string): string[] => text.split(/[,;]/).map(part => part.trim()).filter(part => part !== '')
+const listOf = (text: string): string[] =>
+  text
+    .split(/[,;]/)
+    .map(part => part.trim())
+    .filter(part => part !== '')
 
-/** `Gatehouse <repo@example.org>` or a bare address. nodemailer would read a text as a list of addresses; an object it takes as one. */
+/**
+ * `Gatehouse <repo@example.org>` or a bare address. nodemailer would read a text as a list of addresses; an object it
+ * takes as one.
+ */
 export function parseAddress(text: string): { readonly name: string; readonly address: string } | undefined {
   const [, name = '', boxed] = /^([^<>]*)<([^<>\s]+)>$/.exec(text.trim()) ?? []
   const address = boxed ?? text.trim()
@@ -55,26 +65,55 @@ function problemOf({ smtp_host: host, from_address: from }: EmailSettings): stri
 async function transportOptions(email: EmailSettings, timeoutMs: number): Promise<SMTPTransport.Options> {
   const implicit = email.smtp_port === IMPLICIT_TLS_PORT
   const isSecured = implicit || email.use_tls
-  const ca = email.ca_bundle_path === '' ? undefined : await readFile(email.ca_bundle_path).catch((cause: unknown) =>
-    fail('mail_not_configured', { why: `email.ca_bundle_path cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'error'})`, key: 'email.ca_bundle_path' }, cause))
+  const ca =
+    email.ca_bundle_path === ''
+      ? undefined
+      : await readFile(email.ca_bundle_path).catch((cause: unknown) =>
+          fail(
+            'mail_not_configured',
+            {
+              why: `email.ca_bundle_path cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'error'})`,
+              key: 'email.ca_bundle_path',
+            },
+            cause,
+          ),
+        )
   return {
-    host: email.smtp_host, port: email.smtp_port, secure: implicit, requireTLS: isSecured && !implicit,
-    // without use_tls the admin accepts plain text: TLS that is offered is still taken, and a certificate of nobody's is better than none
+    host: email.smtp_host,
+    port: email.smtp_port,
+    secure: implicit,
+    requireTLS: isSecured && !implicit,
+    // without use_tls the admin accepts plain text: TLS that is offered is still taken, and a certificate of nobody's
+    // is better than none
     tls: { rejectUnauthorized: isSecured, minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) },
     ...(email.smtp_user === '' ? {} : { auth: { user: email.smtp_user, pass: email.smtp_password } }),
-    connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs, dnsTimeout: timeoutMs,
-    disableFileAccess: true, disableUrlAccess: true,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   }
 }
 
 /** The failure in words, without the password in whatever form a server repeats it. */
-export function failureOf(error: unknown, { smtp_user: user, smtp_password: password }: Pick<EmailSettings, 'smtp_user' | 'smtp_password'>): string {
+export function failureOf(
+  error: unknown,
+  { smtp_user: user, smtp_password: password }: Pick<EmailSettings, 'smtp_user' | 'smtp_password'>,
+): string {
   const { message, code } = error as NodeJS.ErrnoException
   // what OpenSSL says names its own source files; the reason is the fourth of its fields
   const tls = /error:[\dA-F]+:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1]
-  const said = code === 'ETIMEDOUT' ? `it did not answer in time (${message})`
-    : tls === undefined ? message : `no TLS came about (${tls}). Port 465 speaks TLS from the start, 587 and 25 after STARTTLS`
-  const secrets = password === '' ? [] : [password, Buffer.from(password).toString('base64'), Buffer.from(`\0${user}\0${password}`).toString('base64')]
+  const said =
+    code === 'ETIMEDOUT'
+      ? `it did not answer in time (${message})`
+      : tls === undefined
+        ? message
+        : `no TLS came about (${tls}). Port 465 speaks TLS from the start, 587 and 25 after STARTTLS`
+  const secrets =
+    password === ''
+      ? []
+      : [password, Buffer.from(password).toString('base64'), Buffer.from(`\0${user}\0${password}`).toString('base64')]
   const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), said)
   return clean.replace(/\s+/g, ' ').slice(0, 300).replace(/\.$/, '')
 }
@@ -90,7 +129,12 @@ export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mail
     const transport = nodemailer.createTransport(await transportOptions(email, timeoutMs))
     const server = `${email.smtp_host}:${email.smtp_port}`
     try {
-      const info = await transport.sendMail({ from: addressOf(email.from_address, 'email.from_address'), to: receivers, subject: subject.replace(/[\r\n]+/g, ' '), text })
+      const info = await transport.sendMail({
+        from: addressOf(email.from_address, 'email.from_address'),
+        to: receivers,
+        subject: subject.replace(/[\r\n]+/g, ' '),
+        text,
+      })
       if (info.rejected.length > 0) fail('mail_failed', { server, why: `it refused ${info.rejected.join(', ')}` })
       return info
     } catch (error) {
@@ -111,7 +155,9 @@ export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mail
       const { email } = settings.now()
       const to = given === undefined ? listOf(email.to_addresses) : [given]
       const { response } = await deliver({
-        to, subject: 'Gatehouse: test mail', text: 'This is the test mail of Gatehouse.\n\nMail works: deadlines of reviews and password resets will arrive here.\n',
+        to,
+        subject: 'Gatehouse: test mail',
+        text: 'This is the test mail of Gatehouse.\n\nMail works: deadlines of reviews and password resets will arrive here.\n',
       })
       return { to, server: `${email.smtp_host}:${email.smtp_port}`, answer: response.slice(0, 300) }
     },

@@ -10,45 +10,76 @@ export interface Rendered {
 }
 
 const MOST_LINES = 50
-const nameOf = ({ name, version, arch, distribution }: Pick<NoticePackage, 'name' | 'version' | 'arch' | 'distribution'>): string => `${name} ${version} (${distribution}, ${arch})`
+const nameOf = ({
+  name,
+  version,
+  arch,
+  distribution,
+}: Pick<NoticePackage, 'name' | 'version' | 'arch' | 'distribution'>): string =>
+  `${name} ${version} (${distribution}, ${arch})`
 const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`
 
 function whyOf({ worst, cves, reasons = [] }: NoticePackage): string {
   const shown = cves.slice(0, 5).join(', ')
-  const found = cves.length === 0 ? [] : [`Findings, worst ${worst ?? 'unknown'}: ${shown}${cves.length > 5 ? ` and ${cves.length - 5} more` : ''}.`]
+  const found =
+    cves.length === 0
+      ? []
+      : [`Findings, worst ${worst ?? 'unknown'}: ${shown}${cves.length > 5 ? ` and ${cves.length - 5} more` : ''}.`]
   return [...reasons, ...found].map(sentence => ` ${sentence}`).join('')
 }
 
 function overdueText(packages: readonly Overdue[]): string {
-  const lines = packages.slice(0, MOST_LINES).map(one => `- ${nameOf(one)}: ${one.worst ?? 'no severity'}, due ${one.due_at.slice(0, 10)}`)
+  const lines = packages
+    .slice(0, MOST_LINES)
+    .map(one => `- ${nameOf(one)}: ${one.worst ?? 'no severity'}, due ${one.due_at.slice(0, 10)}`)
   const more = packages.length > MOST_LINES ? [`- and ${packages.length - MOST_LINES} more`] : []
-  return [`${count(packages.length, 'package is', 'packages are')} past the deadline for a decision:`, ...lines, ...more].join('\n')
+  return [
+    `${count(packages.length, 'package is', 'packages are')} past the deadline for a decision:`,
+    ...lines,
+    ...more,
+  ].join('\n')
 }
 
 /** The line a person reads first. */
 function subjectOf(notice: Notice): string {
   switch (notice.event) {
-    case 'package.quarantined': return `Quarantined: ${nameOf(notice.package)}`
-    case 'package.pending_review': return `Waiting for review: ${nameOf(notice.package)}`
-    case 'sla.breached': return `${count(notice.packages.length, 'package is', 'packages are')} past the deadline for a decision`
-    case 'sync.finished': return `Synchronisation of ${notice.source}: ${notice.result}`
-    case 'mirror.finished': return `Mirror of ${notice.source}: ${notice.result}`
+    case 'package.quarantined':
+      return `Quarantined: ${nameOf(notice.package)}`
+    case 'package.pending_review':
+      return `Waiting for review: ${nameOf(notice.package)}`
+    case 'sla.breached':
+      return `${count(notice.packages.length, 'package is', 'packages are')} past the deadline for a decision`
+    case 'sync.finished':
+      return `Synchronisation of ${notice.source}: ${notice.result}`
+    case 'mirror.finished':
+      return `Mirror of ${notice.source}: ${notice.result}`
   }
 }
 
 function textOf(notice: Notice): string {
   switch (notice.event) {
-    case 'package.quarantined': return `${nameOf(notice.package)} from ${notice.package.by} is quarantined and not published.${whyOf(notice.package)}`
-    case 'package.pending_review': return `${nameOf(notice.package)} from ${notice.package.by} waits for review and is not published.${whyOf(notice.package)}`
-    case 'sla.breached': return overdueText(notice.packages)
+    case 'package.quarantined':
+      return `${nameOf(notice.package)} from ${notice.package.by} is quarantined and not published.${whyOf(notice.package)}`
+    case 'package.pending_review':
+      return `${nameOf(notice.package)} from ${notice.package.by} waits for review and is not published.${whyOf(notice.package)}`
+    case 'sla.breached':
+      return overdueText(notice.packages)
     case 'sync.finished':
-    case 'mirror.finished': return `${subjectOf(notice)}, ${count(notice.packages, 'package', 'packages')} changed.${notice.detail === undefined ? '' : ` ${notice.detail}`}`
+    case 'mirror.finished':
+      return `${subjectOf(notice)}, ${count(notice.packages, 'package', 'packages')} changed.${notice.detail === undefined ? '' : ` ${notice.detail}`}`
   }
 }
 
 /** Everything a receiver gets to see. @param at  ISO 8601 @param appUrl  where people reach the console */
 export function renderNotice(notice: Notice, at: string, appUrl: string): Rendered {
-  return { event: notice.event, timestamp: at, text: textOf(notice), subject: subjectOf(notice), console: appUrl, ...details(notice) }
+  return {
+    event: notice.event,
+    timestamp: at,
+    text: textOf(notice),
+    subject: subjectOf(notice),
+    console: appUrl,
+    ...details(notice),
+  }
 }
 
 function details(notice: Notice): Record<string, unknown> {

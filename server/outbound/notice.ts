@@ -25,4 +25,10 @@ export type Notice =
   | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
   | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
   /** `packages` counts those that changed; below `notifications.webhook_min_packages` nobody is told. */
-  | { readonly event: 'sync.finished' | 'mirror.finished'; readonly source: string; readonly result: 'success' | 'failure'; readonly packages: number; readonly detail?: string }
+  | {
+      readonly event: 'sync.finished' | 'mirror.finished'
+      readonly source: string
+      readonly result: 'success' | 'failure'
+      readonly packages: number
+      readonly detail?: string
+    }

@@ -10,15 +10,18 @@ import type { Notice } from './notice.ts'
 import { renderNotice, type Rendered } from './notice-text.ts'
 
 /**
- * Owes messages to people: by webhook all of them, by mail breached deadlines. They are written down with the change they tell
- * of, delivered afterwards, and lost in no crash. What is switched off in the settings is not owed.
+ * Owes messages to people: by webhook all of them, by mail breached deadlines. They are written down with the change
+ * they tell of, delivered afterwards, and lost in no crash. What is switched off in the settings is not owed.
  */
 export interface Notices {
   /** In the caller's transaction; call `outbox.nudge()` after the commit. */
   owe(tx: Tx, notice: Notice): Promise<void>
   /** In a transaction of its own. */
   tell(notice: Notice): Promise<void>
-  /** Owes what the step from `before` to `after` is worth telling: into quarantine by the gate, and into the review queue. */
+  /**
+   * Owes what the step from `before` to `after` is worth telling: into quarantine by the gate, and into the review
+   * queue.
+   */
   oweMove(tx: Tx, before: Manifest | undefined, after: Manifest | undefined): Promise<void>
 }
 
@@ -41,13 +44,19 @@ function channelsOf(notice: Notice, { notifications, email }: ReturnType<Setting
   const isSmall = 'result' in notice && notice.packages < notifications.webhook_min_packages
   const byWebhook = notifications.webhook_enabled && notifications.webhook_url !== '' && !isSmall
   const byMail = email.enabled && email.to_addresses !== '' && notice.event === 'sla.breached'
-  return [...byWebhook ? ['webhook' as const] : [], ...byMail ? ['mail' as const] : []]
+  return [...(byWebhook ? ['webhook' as const] : []), ...(byMail ? ['mail' as const] : [])]
 }
 
 /** Why a package is held, where its findings do not say it. */
 function reasonsOf({ review, reports }: Manifest): string[] {
-  const said = reports.filter(({ outcome, findings = [] }) => (outcome === 'failed' || outcome === 'unavailable') && findings.length === 0).map(report => report.said)
-  return [...review?.held_for === undefined ? [] : [review.held_for], ...said].map(text => text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)} …` : text)
+  const said = reports
+    .filter(
+      ({ outcome, findings = [] }) => (outcome === 'failed' || outcome === 'unavailable') && findings.length === 0,
+    )
+    .map(report => report.said)
+  return [...(review?.held_for === undefined ? [] : [review.held_for]), ...said].map(text =>
+    text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)} …` : text,
+  )
 }
 
 function moveOf(before: Manifest | undefined, after: Manifest | undefined, now: Iso): Notice | undefined {
@@ -58,13 +67,29 @@ function moveOf(before: Manifest | undefined, after: Manifest | undefined, now: 
   const reasons = reasonsOf(after)
   return {
     event: after.state === 'quarantined' ? 'package.quarantined' : 'package.pending_review',
-    package: { name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, worst: worst(open) ?? null,
-      cves: [...new Set(open.map(({ id }) => id))].slice(0, MOST_CVES), by, ...reasons.length === 0 ? {} : { reasons } },
+    package: {
+      name: ref.name,
+      version: ref.version,
+      arch: ref.arch,
+      distribution: ref.codename,
+      worst: worst(open) ?? null,
+      cves: [...new Set(open.map(({ id }) => id))].slice(0, MOST_CVES),
+      by,
+      ...(reasons.length === 0 ? {} : { reasons }),
+    },
   }
 }
 
-async function write(tx: Tx, channel: Channel, { event, body }: { readonly event: string; readonly body: Rendered }, at: string): Promise<number> {
-  const row = await tx.first<{ id: number }>('insert into notice (channel, event, body, made_at) values ($1, $2, $3, $4) returning id', [channel, event, JSON.stringify(body), at])
+async function write(
+  tx: Tx,
+  channel: Channel,
+  { event, body }: { readonly event: string; readonly body: Rendered },
+  at: string,
+): Promise<number> {
+  const row = await tx.first<{ id: number }>(
+    'insert into notice (channel, event, body, made_at) values ($1, $2, $3, $4) returning id',
+    [channel, event, JSON.stringify(body), at],
+  )
   return row?.id ?? 0
 }
 

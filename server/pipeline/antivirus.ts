@@ -9,43 +9,60 @@ const ORDER = ['infected', 'unavailable', 'unscannable', 'clean'] as const
 
 function reportOf(answer: Answer): Report {
   switch (answer.kind) {
-    case 'clean': return { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: 'No malware was found.' }
-    case 'infected': return {
-      step: 'antivirus', outcome: 'failed', verdict: 'infected', quarantine: true,
-      said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and not served.`,
-    }
+    case 'clean':
+      return { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: 'No malware was found.' }
+    case 'infected':
+      return {
+        step: 'antivirus',
+        outcome: 'failed',
+        verdict: 'infected',
+        quarantine: true,
+        said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and not served.`,
+      }
     // not a fault of the package alone: limits are the engine's, so a person decides where scans must not be missing
-    case 'unscannable': return {
-      step: 'antivirus', outcome: 'unavailable', verdict: 'unscannable',
-      said: `${answer.where} could not be scanned whole: ${answer.why}.`,
-    }
-    case 'unavailable': return {
-      step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable',
-      said: `The antivirus engine does not answer: ${answer.why}.`,
-    }
+    case 'unscannable':
+      return {
+        step: 'antivirus',
+        outcome: 'unavailable',
+        verdict: 'unscannable',
+        said: `${answer.where} could not be scanned whole: ${answer.why}.`,
+      }
+    case 'unavailable':
+      return {
+        step: 'antivirus',
+        outcome: 'unavailable',
+        verdict: 'unavailable',
+        said: `The antivirus engine does not answer: ${answer.why}.`,
+      }
   }
 }
 
-/** Step 3. Every engine looks at every inner archive. An engine that gives up, or is not there, is never read as clean. */
+/**
+ * Step 3. Every engine looks at every inner archive. An engine that gives up, or is not there, is never read as clean.
+ */
 export function antivirusStep(scanners: readonly AntivirusScanner[]): Step {
   return {
     name: 'antivirus',
     async run(subject, signal) {
       if (!subject.settings.validation.clamav_scan) {
         return {
-          step: 'antivirus', outcome: 'skipped', verdict: 'skipped',
+          step: 'antivirus',
+          outcome: 'skipped',
+          verdict: 'skipped',
           said: 'The antivirus scan is switched off (validation.clamav_scan).',
         }
       }
       const scan = await scanSubject(subject, signal)
-      const answers = await Promise.all(scanners.map(async (scanner): Promise<Answer> => {
-        try {
-          return await scanner.scan(scan, signal)
-        } catch (error) {
-          if (error instanceof EngineUnavailable) return { kind: 'unavailable', why: error.message }
-          throw error
-        }
-      }))
+      const answers = await Promise.all(
+        scanners.map(async (scanner): Promise<Answer> => {
+          try {
+            return await scanner.scan(scan, signal)
+          } catch (error) {
+            if (error instanceof EngineUnavailable) return { kind: 'unavailable', why: error.message }
+            throw error
+          }
+        }),
+      )
       const [worst] = answers.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
       return reportOf(worst ?? { kind: 'unavailable', why: 'none is configured' })
     },

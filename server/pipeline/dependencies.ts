@@ -6,13 +6,23 @@ import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import type { Step } from './subject.ts'
 
-/** What published packages of one distribution offer under these names, and for which architecture. One index scan a name. */
+/**
+ * What published packages of one distribution offer under these names, and for which architecture. One index scan a
+ * name.
+ */
 async function offered(db: Queryable, distribution: Distribution, names: readonly string[]): Promise<Provided[]> {
-  const rows = await db.query<{ provides: string; version: string | null; arch: string }>(`
+  const rows = await db.query<{ provides: string; version: string | null; arch: string }>(
+    `
     select distinct o.provides, o.version, p.arch
     from package_offer o join package p on p.id = o.package_id
-    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`, [names, distribution.codename])
-  return rows.map(({ provides, version, arch }) => ({ name: provides, ...version === null ? {} : { version }, arch: nativeOf(distribution, arch) }))
+    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`,
+    [names, distribution.codename],
+  )
+  return rows.map(({ provides, version, arch }) => ({
+    name: provides,
+    ...(version === null ? {} : { version }),
+    arch: nativeOf(distribution, arch),
+  }))
 }
 
 function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<Format, 'satisfies'>): boolean {
@@ -20,8 +30,8 @@ function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<For
 }
 
 /**
- * Step 6. Looks for what the package needs among what this repository serves in the same distribution. The distribution's
- * own archive is not known here, so what is missing is a warning: most of it comes from there.
+ * Step 6. Looks for what the package needs among what this repository serves in the same distribution. The
+ * distribution's own archive is not known here, so what is missing is a warning: most of it comes from there.
  */
 export function dependenciesStep(db: Queryable): Step {
   return {
@@ -29,16 +39,38 @@ export function dependenciesStep(db: Queryable): Step {
     async run(subject, signal) {
       const { about, identity } = await subject.inspected(signal)
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
-      if (names.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
+      if (names.length === 0)
+        return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
       const { format, distribution } = subject
-      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides].map(one => ({ arch: nativeOf(distribution, identity.arch), ...one }))
+      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides].map(one => ({
+        arch: nativeOf(distribution, identity.arch),
+        ...one,
+      }))
       const others = names.filter(name => !own.some(offer => offer.name === name))
-      const files = await listFileOffers(db, { format: format.id, fileOf: format.fileOf, codename: distribution.codename, names: others })
-      const offers = [...own, ...await offered(db, distribution, names), ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides }))]
+      const files = await listFileOffers(db, {
+        format: format.id,
+        fileOf: format.fileOf,
+        codename: distribution.codename,
+        names: others,
+      })
+      const offers = [
+        ...own,
+        ...(await offered(db, distribution, names)),
+        ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides })),
+      ]
       const missing = about.depends.filter(need => !isMet(need, offers, subject.format)).map(printAlternatives)
-      if (missing.length === 0) return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'Everything it needs is served here.' }
+      if (missing.length === 0)
+        return {
+          step: 'dependencies',
+          outcome: 'ok',
+          verdict: 'satisfied',
+          said: 'Everything it needs is served here.',
+        }
       return {
-        step: 'dependencies', outcome: 'warned', verdict: 'missing', missing,
+        step: 'dependencies',
+        outcome: 'warned',
+        verdict: 'missing',
+        missing,
         said: `${missing.length} of ${about.depends.length} needs are not served here. The distribution's own archive must have them.`,
       }
     },

@@ -11,7 +11,8 @@ export type Decide = (reports: readonly Report[]) => Verdict
  * @throws what a step throws: bad_package, digest_mismatch, and the signal's reason once it is aborted
  */
 export async function* examine(
-  run: { readonly subject: Subject; readonly steps: readonly Step[]; readonly signal: AbortSignal }, decide: Decide,
+  run: { readonly subject: Subject; readonly steps: readonly Step[]; readonly signal: AbortSignal },
+  decide: Decide,
 ): AsyncGenerator<Report, Verdict> {
   const reports: Report[] = []
   for (const step of run.steps) {

@@ -15,21 +15,30 @@ export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })
     if (![...distribution.archs, ...distribution.neutral].includes(identity.arch)) {
-      fail('wrong_arch', { codename: distribution.codename, takes: [...distribution.archs, ...distribution.neutral].join(', '), is: identity.arch })
+      fail('wrong_arch', {
+        codename: distribution.codename,
+        takes: [...distribution.archs, ...distribution.neutral].join(', '),
+        is: identity.arch,
+      })
     }
     return inspection
   }
-  return { ...given, inspected: signal => reading ??= inspect(signal) }
+  return { ...given, inspected: signal => (reading ??= inspect(signal)) }
 }
 
 /**
- * Step 1. What is no readable package has no identity, so there is nothing that could be kept as rejected: it is refused
- * with an error, and never comes back as a report.
+ * Step 1. What is no readable package has no identity, so there is nothing that could be kept as rejected: it is
+ * refused with an error, and never comes back as a report.
  */
 export const formatStep: Step = {
   name: 'format',
   async run(subject, signal) {
     const { identity } = await subject.inspected(signal)
-    return { step: 'format', outcome: 'ok', verdict: 'valid', said: `${subject.format.label}: ${printIdentity(identity)}.` }
+    return {
+      step: 'format',
+      outcome: 'ok',
+      verdict: 'valid',
+      said: `${subject.format.label}: ${printIdentity(identity)}.`,
+    }
   },
 }

@@ -26,7 +26,8 @@ export interface Gate {
    * Examines the applicant and admits it in the state the verdict gives it; yields each report as it comes.
    * Owns the file from the first `next()` on: when it ends, in whatever way, nothing is left in `incoming/`.
    * Once the verdict is there it is carried out, whether or not somebody still listens.
-   * @throws bad_package, wrong_arch, digest_mismatch, duplicate_conflict; the signal's reason when it aborts before the verdict
+   * @throws bad_package, wrong_arch, digest_mismatch, duplicate_conflict; the signal's reason when it aborts before
+   *   the verdict
    */
   admit(applicant: Applicant, signal: AbortSignal): AsyncGenerator<Report, Changed>
 }
@@ -41,12 +42,20 @@ export interface GateDeps {
 }
 
 /** Tells of a package that is known already: a fault with other bytes, no work at all with the same. */
-async function findKnown(catalog: GateDeps['catalog'], ref: PackageRef, { file }: Subject): Promise<Changed | undefined> {
+async function findKnown(
+  catalog: GateDeps['catalog'],
+  ref: PackageRef,
+  { file }: Subject,
+): Promise<Changed | undefined> {
   const known = await catalog.find(ref)
   if (known === undefined) return undefined
   // sent again as it was sent before, or as clients get it
   if (![receivedSha256(known), known.blob.sha256].includes(file.blob.sha256)) {
-    fail('duplicate_conflict', { ref: printRef(ref), incoming_sha256: file.blob.sha256, existing_sha256: receivedSha256(known) })
+    fail('duplicate_conflict', {
+      ref: printRef(ref),
+      incoming_sha256: file.blob.sha256,
+      existing_sha256: receivedSha256(known),
+    })
   }
   return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
 }
@@ -54,28 +63,57 @@ async function findKnown(catalog: GateDeps['catalog'], ref: PackageRef, { file }
 /** Makes the gate over its steps and the one door. */
 export function createGate({ steps, catalog, settings, signing, clock }: GateDeps): Gate {
   function manifestOf(
-    { subject, applicant, reports, verdict }: { readonly subject: Subject; readonly applicant: Applicant; readonly reports: readonly Report[]; readonly verdict: Verdict },
-    { identity, about, files }: Inspection, { file, facts, signed }: Sealed,
+    {
+      subject,
+      applicant,
+      reports,
+      verdict,
+    }: {
+      readonly subject: Subject
+      readonly applicant: Applicant
+      readonly reports: readonly Report[]
+      readonly verdict: Verdict
+    },
+    { identity, about, files }: Inspection,
+    { file, facts, signed }: Sealed,
   ): Manifest {
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
     const severity = worst(findings)
     const at = isoNow(clock)
     return {
-      schema: 1, ref: { ...identity, codename: subject.distribution.codename }, blob: file.blob, ...(signed === undefined ? {} : { signed }),
-      filename: subject.file.filename, about,
-      state: verdict.state, reports, findings, ...(severity === undefined ? {} : { worst: severity }), facts, files,
-      by: applicant.actor.name, from: applicant.from, at, changed_at: at,
+      schema: 1,
+      ref: { ...identity, codename: subject.distribution.codename },
+      blob: file.blob,
+      ...(signed === undefined ? {} : { signed }),
+      filename: subject.file.filename,
+      about,
+      state: verdict.state,
+      reports,
+      findings,
+      ...(severity === undefined ? {} : { worst: severity }),
+      facts,
+      files,
+      by: applicant.actor.name,
+      from: applicant.from,
+      at,
+      changed_at: at,
     }
   }
 
   return {
-    async* admit(applicant, signal) {
+    async *admit(applicant, signal) {
       const { file, format, distribution, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
       const subject = createSubject({
-        file, format, distribution, settings: { validation, cve_policy }, ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
+        file,
+        format,
+        distribution,
+        settings: { validation, cve_policy },
+        ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
       })
-      const examination = examine({ subject, steps, signal }, reports => decide(reports, policyOf(subject.settings), 'native'))
+      const examination = examine({ subject, steps, signal }, reports =>
+        decide(reports, policyOf(subject.settings), 'native'),
+      )
       const reports: Report[] = []
       let sealed: Sealed | undefined
       try {
@@ -83,7 +121,8 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
         while (next.done !== true) {
           reports.push(next.value)
           yield next.value
-          if (next.value.step === 'provenance') { // before the steps that cost something, after the one that tells damage from difference
+          if (next.value.step === 'provenance') {
+            // before the steps that cost something, after the one that tells damage from difference
             const { identity } = await subject.inspected(signal)
             const known = await findKnown(catalog, { ...identity, codename: distribution.codename }, subject)
             if (known !== undefined) return known

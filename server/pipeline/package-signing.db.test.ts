@@ -28,7 +28,9 @@ import { provenanceStep } from './provenance.ts'
 
 let testDb: TestDb
 const threads = createDigestThreads({ threads: 1 })
-beforeAll(async () => { testDb = await createTestDb() })
+beforeAll(async () => {
+  testDb = await createTestDb()
+})
 afterAll(async () => {
   await testDb.close()
   await threads.close()
@@ -47,16 +49,32 @@ beforeEach(async () => {
   layout = createLayout(await mkdtemp(join(tmpdir(), 'gh-seal-')))
   outbox = createOutbox({ db, onError: () => undefined, tickMs: 20 })
   catalog = createCatalog({
-    db, outbox, pool: createPool({ layout, clock: systemClock }), audit: createAudit({ db, layout, clock: systemClock, outbox }), events: createEvents({ clock: systemClock }), clock: systemClock,
+    db,
+    outbox,
+    pool: createPool({ layout, clock: systemClock }),
+    audit: createAudit({ db, layout, clock: systemClock, outbox }),
+    events: createEvents({ clock: systemClock }),
+    clock: systemClock,
   })
   spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()
   keyring = createKeyring({ layout, box: createSecretBox('k'), clock: systemClock })
   isOn = true
   const settings = {
-    now: () => ({ validation: { sha256_check: true, on_scanner_unavailable: 'warn' }, cve_policy: {}, signing: { rpm_packages: isOn } } as SettingsValue), // the rest is nothing to the gate
+    now: () =>
+      ({
+        validation: { sha256_check: true, on_scanner_unavailable: 'warn' },
+        cve_policy: {},
+        signing: { rpm_packages: isOn },
+      }) as SettingsValue, // the rest is nothing to the gate
   }
-  gate = createGate({ steps: [formatStep, provenanceStep], catalog, settings, signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }), clock: systemClock })
+  gate = createGate({
+    steps: [formatStep, provenanceStep],
+    catalog,
+    settings,
+    signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
+    clock: systemClock,
+  })
 })
 afterEach(async () => {
   expect(await readdir(layout.incoming)).toEqual([]) // whatever happened, nothing is left of it
@@ -64,24 +82,40 @@ afterEach(async () => {
 })
 
 async function admit(bytes: Buffer, codename = 'almalinux9', expectedSha256?: string): Promise<Changed> {
-  const file = await spool.receive(Readable.from([bytes]), { filename: 'package.rpm', limitBytes: 1e9, signal: new AbortController().signal })
-  const run = gate.admit({
-    file, format: recognise(file.head, file.filename), distribution: getDistribution(codename), actor: { name: 'uma' }, from: 'upload',
-    ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
-  }, new AbortController().signal)
+  const file = await spool.receive(Readable.from([bytes]), {
+    filename: 'package.rpm',
+    limitBytes: 1e9,
+    signal: new AbortController().signal,
+  })
+  const run = gate.admit(
+    {
+      file,
+      format: recognise(file.head, file.filename),
+      distribution: getDistribution(codename),
+      actor: { name: 'uma' },
+      from: 'upload',
+      ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
+    },
+    new AbortController().signal,
+  )
   let next = await run.next()
   while (next.done !== true) next = await run.next()
   return next.value
 }
-const makeKey = (): Promise<{ readonly fingerprint: string }> => keyring.generate({ type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 1 })
+const makeKey = (): Promise<{ readonly fingerprint: string }> =>
+  keyring.generate({ type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 1 })
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
-const hello = (more = ''): Promise<Buffer> => buildRpm({ name: 'hello', version: '1.0', release: '1', summary: `hello${more}` })
+const hello = (more = ''): Promise<Buffer> =>
+  buildRpm({ name: 'hello', version: '1.0', release: '1', summary: `hello${more}` })
 
 describe('with package signing on', () => {
   test('what is kept carries the signature; manifest and audit say which key, and the digest before and after', async () => {
     const { fingerprint } = await makeKey()
     const bytes = await hello()
-    const { outcome, manifest: { blob, signed, facts, ref, reports } } = await admit(bytes, 'almalinux9', sha256(bytes))
+    const {
+      outcome,
+      manifest: { blob, signed, facts, ref, reports },
+    } = await admit(bytes, 'almalinux9', sha256(bytes))
     expect(outcome).toBe('created')
     expect(signed).toMatchObject({ key: fingerprint, received: { sha256: sha256(bytes), size: bytes.length } })
     expect(blob.sha256).not.toBe(signed?.received.sha256)
@@ -89,10 +123,15 @@ describe('with package signing on', () => {
     expect({ sha256: sha256(kept), size: kept.length }).toEqual({ sha256: blob.sha256, size: blob.size })
     const [start, end] = (facts as { readonly header: readonly [number, number] }).header
     expect(bytes.includes(kept.subarray(start, end))).toBe(true)
-    expect(reports.find(({ step }) => step === 'provenance')).toMatchObject({ verdict: 'verified', said: expect.stringContaining(sha256(bytes)) as string })
+    expect(reports.find(({ step }) => step === 'provenance')).toMatchObject({
+      verdict: 'verified',
+      said: expect.stringContaining(sha256(bytes)) as string,
+    })
     expect(await catalog.find(ref)).toMatchObject({ signed: { key: fingerprint }, blob })
     const [line] = await testDb.db.query<{ fact: { detail: string } }>('select * from audit_pending')
-    expect(JSON.stringify(line)).toContain(`${sha256(bytes)}, signed with ${fingerprint}, now SHA-256 ${blob.sha256}: published`)
+    expect(JSON.stringify(line)).toContain(
+      `${sha256(bytes)}, signed with ${fingerprint}, now SHA-256 ${blob.sha256}: published`,
+    )
   })
 
   test('the same bytes again are known, as they were sent and as clients get them; others are a conflict that names what was sent', async () => {
@@ -105,7 +144,8 @@ describe('with package signing on', () => {
     expect(await admit(bytes)).toMatchObject({ outcome: 'already' })
     const other = await hello('!')
     await expect(admit(other)).rejects.toMatchObject({
-      code: 'duplicate_conflict', facts: { incoming_sha256: sha256(other), existing_sha256: sha256(bytes) },
+      code: 'duplicate_conflict',
+      facts: { incoming_sha256: sha256(other), existing_sha256: sha256(bytes) },
     })
   })
 

@@ -7,11 +7,16 @@ import type { Keyring } from '../signing/signer.ts'
 import type { Subject } from './subject.ts'
 
 /** What is admitted: the file as it arrived, or with this repository's signature in it. */
-export interface Sealed { readonly file: SpooledFile; readonly facts: unknown; readonly signed?: PackageSignature }
+export interface Sealed {
+  readonly file: SpooledFile
+  readonly facts: unknown
+  readonly signed?: PackageSignature
+}
 
 /**
- * Puts this repository's signature into a package where the settings ask for it and its format has a place for one. It comes
- * after the verdict: the steps look at what arrived. Whoever gets another file back than they gave must discard it.
+ * Puts this repository's signature into a package where the settings ask for it and its format has a place for one. It
+ * comes after the verdict: the steps look at what arrived. Whoever gets another file back than they gave must discard
+ * it.
  * @throws no_signing_key
  */
 export type PackageSigning = (subject: Pick<Subject, 'file' | 'format'>, inspection: Inspection) => Promise<Sealed>
@@ -23,7 +28,6 @@ export interface PackageSigningDeps {
   readonly clock: Clock
 }
 
-
 /** Makes package signing over the keys that sign the indexes. */
 export function createPackageSigning({ spool, keyring, settings, clock }: PackageSigningDeps): PackageSigning {
   return async ({ file, format }, { facts }) => {
@@ -31,7 +35,15 @@ export function createPackageSigning({ spool, keyring, settings, clock }: Packag
     const signer = await keyring.signer()
     const made = await format.sign(file, { facts, signer })
     // what was decided is carried out, whether or not the sender still listens
-    const signed = await spool.receive(made.bytes, { filename: file.filename, limitBytes: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal })
-    return { file: signed, facts: made.facts, signed: { key: signer.keys[0]?.fingerprint ?? '', at: isoNow(clock), received: file.blob } }
+    const signed = await spool.receive(made.bytes, {
+      filename: file.filename,
+      limitBytes: Number.MAX_SAFE_INTEGER,
+      signal: new AbortController().signal,
+    })
+    return {
+      file: signed,
+      facts: made.facts,
+      signed: { key: signer.keys[0]?.fingerprint ?? '', at: isoNow(clock), received: file.blob },
+    }
   }
 }

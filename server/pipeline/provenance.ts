@@ -11,13 +11,17 @@ export const provenanceStep: Step = {
     const actual = file.blob.sha256
     if (!settings.validation.sha256_check) {
       return {
-        step: 'provenance', outcome: 'skipped', verdict: 'skipped',
+        step: 'provenance',
+        outcome: 'skipped',
+        verdict: 'skipped',
         said: 'The SHA-256 check is switched off (validation.sha256_check).',
       }
     }
     if (expected === undefined) {
       return {
-        step: 'provenance', outcome: 'ok', verdict: 'recorded',
+        step: 'provenance',
+        outcome: 'ok',
+        verdict: 'recorded',
         said: `The sender named no digest. SHA-256 ${actual} is recorded.`,
       }
     }

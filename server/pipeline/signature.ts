@@ -10,7 +10,9 @@ const SIGNED_BYTES = 32 * 1024 * 1024
 /** The signature as text; its checksum line is optional. Source: RFC 9580, 6.2 */
 function armored(signature: Buffer): string {
   const text = signature.toString('latin1')
-  return text.startsWith('-----BEGIN') ? text : `-----BEGIN PGP SIGNATURE-----\n\n${signature.toString('base64')}\n-----END PGP SIGNATURE-----\n`
+  return text.startsWith('-----BEGIN')
+    ? text
+    : `-----BEGIN PGP SIGNATURE-----\n\n${signature.toString('base64')}\n-----END PGP SIGNATURE-----\n`
 }
 
 async function readSigned({ signed }: EmbeddedSignature): Promise<Buffer | undefined> {
@@ -29,19 +31,34 @@ async function checkEmbedded(signature: EmbeddedSignature, signer: Signer): Prom
   const bytes = await readSigned(signature)
   if (bytes === undefined) {
     return {
-      step: 'signature', outcome: 'warned', verdict: 'signed',
+      step: 'signature',
+      outcome: 'warned',
+      verdict: 'signed',
       said: 'The package carries a signature over more than 32 MB, which was not checked. The index is signed.',
     }
   }
   if (await isOurs(signature, bytes, signer)) {
-    return { step: 'signature', outcome: 'ok', verdict: 'signed', said: 'The signature in the package is ours and is good. The index is signed.' }
+    return {
+      step: 'signature',
+      outcome: 'ok',
+      verdict: 'signed',
+      said: 'The signature in the package is ours and is good. The index is signed.',
+    }
   }
-  // the name of a key is all that an RSA signature says of its maker, and every package of Alpine's own has one: noted, not warned of
+  // the name of a key is all that an RSA signature says of its maker, and every package of Alpine's own has one: noted,
+  // not warned of
   if (signature.kind === 'rsa') {
-    return { step: 'signature', outcome: 'ok', verdict: 'signed', said: `The package carries a signature that names the key ${signature.keyName}; no key of this repository made it. The index is signed.` }
+    return {
+      step: 'signature',
+      outcome: 'ok',
+      verdict: 'signed',
+      said: `The package carries a signature that names the key ${signature.keyName}; no key of this repository made it. The index is signed.`,
+    }
   }
   return {
-    step: 'signature', outcome: 'warned', verdict: 'signed',
+    step: 'signature',
+    outcome: 'warned',
+    verdict: 'signed',
     said: 'The package carries a signature that no key of this repository made. The index is signed.',
   }
 }
@@ -66,7 +83,9 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
       } catch (error) {
         if (!isRefusal(error, 'no_signing_key')) throw error
         return {
-          step: 'signature', outcome: 'unavailable', verdict: 'no_signing_key',
+          step: 'signature',
+          outcome: 'unavailable',
+          verdict: 'no_signing_key',
           said: 'There is no signing key, and nothing is published unsigned. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
         }
       }
@@ -74,7 +93,9 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
       if (signature !== undefined) return checkEmbedded(signature, signer)
       const key = signer.keys.find(({ role }) => role === 'current')
       return {
-        step: 'signature', outcome: 'ok', verdict: 'signed',
+        step: 'signature',
+        outcome: 'ok',
+        verdict: 'signed',
         said: `The package carries no signature of its own. The index is signed${key === undefined ? '' : ` by ${key.fingerprint}`}.`,
       }
     },

@@ -10,7 +10,10 @@ import type { Step } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
 export interface StepDeps {
-  readonly scanners: { readonly antivirus: readonly AntivirusScanner[]; readonly vulnerability: readonly VulnerabilityScanner[] }
+  readonly scanners: {
+    readonly antivirus: readonly AntivirusScanner[]
+    readonly vulnerability: readonly VulnerabilityScanner[]
+  }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
   readonly db: Queryable
   /** What is known of exploitation is added to findings, where the settings say so. */

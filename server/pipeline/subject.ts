@@ -19,9 +19,15 @@ export interface Subject {
   readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
   /** Set for a package that is known already: a scan may only hold it, and these vulnerabilities were accepted. */
   readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
-  /** What it carries inside, for a later look: at upload the libraries inside decide nothing (the specification, "States and transitions"). */
+  /**
+   * What it carries inside, for a later look: at upload the libraries inside decide nothing (the specification, "States
+   * and transitions").
+   */
   readonly embedded?: () => Promise<readonly EmbeddedPackage[]>
-  /** What the package is; read from the file at the first call, the same value at the next. @throws bad_package, wrong_arch */
+  /**
+   * What the package is; read from the file at the first call, the same value at the next. @throws bad_package,
+   * wrong_arch
+   */
   inspected(signal: AbortSignal): Promise<Inspection>
 }
 
@@ -33,9 +39,20 @@ export interface Step {
 
 /** The settings' part that decides. */
 export function policyOf({ cve_policy, validation }: Subject['settings']): CvePolicy {
-  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } = cve_policy
+  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } =
+    cve_policy
   return {
-    critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix, on_scanner_unavailable: validation.on_scanner_unavailable,
+    critical,
+    high,
+    medium,
+    low,
+    negligible,
+    unknown_as,
+    kev_action,
+    epss_threshold,
+    epss_action,
+    require_fix,
+    on_scanner_unavailable: validation.on_scanner_unavailable,
   }
 }
 
@@ -43,8 +60,16 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject
-  const embedded = await subject.embedded?.() ?? []
-  return { identity, about, facts, distribution, embedded, purl: format.purl(identity, distribution, about), inner: () => format.inner(file) }
+  const embedded = (await subject.embedded?.()) ?? []
+  return {
+    identity,
+    about,
+    facts,
+    distribution,
+    embedded,
+    purl: format.purl(identity, distribution, about),
+    inner: () => format.inner(file),
+  }
 }
 
 /** `hello 2.10-3 (amd64)` */

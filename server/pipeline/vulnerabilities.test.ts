@@ -7,17 +7,46 @@ import { policyOf, type Subject } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
 type Cve = Partial<Subject['settings']['cve_policy']>
-const subject = (cve: Cve = {}): Subject => ({
-  distribution: getDistribution('jammy'), format: { purl: () => 'pkg:deb/ubuntu/p@1' },
-  settings: {
-    validation: { grype_scan: true, on_scanner_unavailable: 'hold' },
-    cve_policy: { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', auto_enrich: true, kev_action: 'allow', epss_action: 'allow', epss_threshold: 0.5, require_fix: false, ...cve },
-  },
-  inspected: async () => ({ identity: { format: 'deb', name: 'p', version: '1', arch: 'all' }, about: { source: 'p' } }),
-} as unknown as Subject)
-const finding = (id: string, severity: Finding['severity'] = 'low'): Finding => ({ id, package: 'p', severity, detected_by: ['x'] })
-const engine = (id: string, coverage: CoverageAnswer | 'fails' | 'absent', findings: readonly Finding[] = []): VulnerabilityScanner => ({
-  id, kind: 'vulnerability', status: async () => ({ id, ok: true }), isPresent: async () => coverage !== 'absent',
+const subject = (cve: Cve = {}): Subject =>
+  ({
+    distribution: getDistribution('jammy'),
+    format: { purl: () => 'pkg:deb/ubuntu/p@1' },
+    settings: {
+      validation: { grype_scan: true, on_scanner_unavailable: 'hold' },
+      cve_policy: {
+        critical: 'block',
+        high: 'review',
+        medium: 'warn',
+        low: 'allow',
+        negligible: 'allow',
+        auto_enrich: true,
+        kev_action: 'allow',
+        epss_action: 'allow',
+        epss_threshold: 0.5,
+        require_fix: false,
+        ...cve,
+      },
+    },
+    inspected: async () => ({
+      identity: { format: 'deb', name: 'p', version: '1', arch: 'all' },
+      about: { source: 'p' },
+    }),
+  }) as unknown as Subject
+const finding = (id: string, severity: Finding['severity'] = 'low'): Finding => ({
+  id,
+  package: 'p',
+  severity,
+  detected_by: ['x'],
+})
+const engine = (
+  id: string,
+  coverage: CoverageAnswer | 'fails' | 'absent',
+  findings: readonly Finding[] = [],
+): VulnerabilityScanner => ({
+  id,
+  kind: 'vulnerability',
+  status: async () => ({ id, ok: true }),
+  isPresent: async () => coverage !== 'absent',
   scan: async () => {
     if (coverage === 'fails') throw new EngineUnavailable(id, 'it hangs')
     if (coverage === 'absent') throw new Error('nobody asks an engine that is not there')
@@ -27,34 +56,81 @@ const engine = (id: string, coverage: CoverageAnswer | 'fails' | 'absent', findi
 async function judge(engines: readonly VulnerabilityScanner[], cve: Cve = {}, enrich?: Enrich) {
   const one = subject(cve)
   const report = await vulnerabilitiesStep(engines, enrich).run(one, new AbortController().signal)
-  return { report, state: decide([report], policyOf(one.settings), 'native').state, word: `${report.outcome} ${report.verdict}` }
+  return {
+    report,
+    state: decide([report], policyOf(one.settings), 'native').state,
+    word: `${report.outcome} ${report.verdict}`,
+  }
 }
 
 describe('several engines', () => {
   test.each<[string, VulnerabilityScanner[], string, string]>([
-    ['one that covers and one that is not installed', [engine('a', 'covered'), engine('b', 'absent')], 'ok no_findings', 'published'],
-    ['one that covers and one that has no data for it', [engine('a', 'covered'), engine('b', 'not_covered')], 'ok no_findings', 'published'],
-    ['one that covers and one that hangs', [engine('a', 'covered'), engine('b', 'fails')], 'unavailable unavailable', 'pending_review'],
+    [
+      'one that covers and one that is not installed',
+      [engine('a', 'covered'), engine('b', 'absent')],
+      'ok no_findings',
+      'published',
+    ],
+    [
+      'one that covers and one that has no data for it',
+      [engine('a', 'covered'), engine('b', 'not_covered')],
+      'ok no_findings',
+      'published',
+    ],
+    [
+      'one that covers and one that hangs',
+      [engine('a', 'covered'), engine('b', 'fails')],
+      'unavailable unavailable',
+      'pending_review',
+    ],
     ['only one that hangs', [engine('b', 'fails')], 'unavailable unavailable', 'pending_review'],
     ['only one with old data', [engine('a', 'stale'), engine('b', 'no_data')], 'unavailable stale', 'pending_review'],
     ['none that knows the distribution', [engine('a', 'not_covered')], 'unavailable no_data', 'pending_review'],
-    ['one that hangs beside one that found something to block', [engine('a', 'covered', [finding('CVE-1', 'critical')]), engine('b', 'fails')], 'failed findings', 'quarantined'],
-    ['one that hangs beside one that found something harmless', [engine('a', 'covered', [finding('CVE-1')]), engine('b', 'fails')], 'unavailable unavailable', 'pending_review'],
+    [
+      'one that hangs beside one that found something to block',
+      [engine('a', 'covered', [finding('CVE-1', 'critical')]), engine('b', 'fails')],
+      'failed findings',
+      'quarantined',
+    ],
+    [
+      'one that hangs beside one that found something harmless',
+      [engine('a', 'covered', [finding('CVE-1')]), engine('b', 'fails')],
+      'unavailable unavailable',
+      'pending_review',
+    ],
   ])('%s: %s', async (_, engines, word, state) => {
     expect(await judge(engines)).toMatchObject({ word, state })
   })
   test('what a second one alone saw is held for review where the first would have it blocked, and the report says whose word it is', async () => {
     const critical = (...detected_by: string[]): Finding => ({ ...finding('CVE-1', 'critical'), detected_by })
-    const answer = await judge([engine('osv', 'covered'), engine('grype', 'covered', [critical('grype')]), engine('trivy', 'not_covered')])
-    expect(answer).toMatchObject({ word: 'warned findings', state: 'pending_review', report: { said: "1 known vulnerability: 1 critical. The policy blocks what grype alone saw; a second engine's word asks for a review." } })
-    expect(await judge([engine('osv', 'covered', [critical('osv')]), engine('grype', 'covered', [critical('grype')])])).toMatchObject({ state: 'quarantined' })
-    expect(await judge([engine('osv', 'no_data'), engine('grype', 'covered', [critical('grype')])])).toMatchObject({ state: 'quarantined' })
+    const answer = await judge([
+      engine('osv', 'covered'),
+      engine('grype', 'covered', [critical('grype')]),
+      engine('trivy', 'not_covered'),
+    ])
+    expect(answer).toMatchObject({
+      word: 'warned findings',
+      state: 'pending_review',
+      report: {
+        said: "1 known vulnerability: 1 critical. The policy blocks what grype alone saw; a second engine's word asks for a review.",
+      },
+    })
+    expect(
+      await judge([engine('osv', 'covered', [critical('osv')]), engine('grype', 'covered', [critical('grype')])]),
+    ).toMatchObject({ state: 'quarantined' })
+    expect(await judge([engine('osv', 'no_data'), engine('grype', 'covered', [critical('grype')])])).toMatchObject({
+      state: 'quarantined',
+    })
   })
   test('what each said is on record, with the program that said it', async () => {
     const binary = { path: '/usr/bin/grype', sha256: 'a', version: '0.116.0' }
-    const grype: VulnerabilityScanner = { ...engine('grype', 'covered'), scan: async () => ({ coverage: 'covered', said: 'grype covered.', findings: [finding('CVE-1')], binary }) }
+    const grype: VulnerabilityScanner = {
+      ...engine('grype', 'covered'),
+      scan: async () => ({ coverage: 'covered', said: 'grype covered.', findings: [finding('CVE-1')], binary }),
+    }
     expect((await judge([engine('osv', 'no_data'), grype, engine('trivy', 'fails')])).report.engines).toEqual([
-      { id: 'osv', coverage: 'no_data', said: 'osv no_data.', findings: 0 }, { id: 'grype', coverage: 'covered', said: 'grype covered.', findings: 1, binary },
+      { id: 'osv', coverage: 'no_data', said: 'osv no_data.', findings: 0 },
+      { id: 'grype', coverage: 'covered', said: 'grype covered.', findings: 1, binary },
       { id: 'trivy', coverage: 'failed', said: 'trivy does not answer: it hangs.', findings: 0 },
     ])
   })
@@ -64,16 +140,32 @@ describe('enrichment at upload', () => {
   const known: Enrich = async findings => ({ findings: findings.map(one => ({ ...one, kev: true })), without: [] })
   const engines = [engine('a', 'covered', [finding('CVE-1')])]
   test('decides together with the severity', async () => {
-    expect(await judge(engines, { kev_action: 'block' }, known)).toMatchObject({ word: 'failed findings', state: 'quarantined' })
-    expect(await judge(engines, {}, known)).toMatchObject({ word: 'ok findings', state: 'published', report: { findings: [{ kev: true }] } })
+    expect(await judge(engines, { kev_action: 'block' }, known)).toMatchObject({
+      word: 'failed findings',
+      state: 'quarantined',
+    })
+    expect(await judge(engines, {}, known)).toMatchObject({
+      word: 'ok findings',
+      state: 'published',
+      report: { findings: [{ kev: true }] },
+    })
   })
   test('is left out where it is switched off', async () => {
-    expect(await judge(engines, { kev_action: 'block', auto_enrich: false }, known)).toMatchObject({ state: 'published' })
+    expect(await judge(engines, { kev_action: 'block', auto_enrich: false }, known)).toMatchObject({
+      state: 'published',
+    })
   })
   test('a policy that leans on a catalogue that is not loaded holds, another does not', async () => {
     const without: Enrich = async findings => ({ findings, without: ['epss', 'kev'] })
-    expect(await judge(engines, { kev_action: 'review' }, without)).toMatchObject({ word: 'unavailable unavailable', state: 'pending_review', report: { said: expect.stringContaining('The policy looks at KEV') } })
+    expect(await judge(engines, { kev_action: 'review' }, without)).toMatchObject({
+      word: 'unavailable unavailable',
+      state: 'pending_review',
+      report: { said: expect.stringContaining('The policy looks at KEV') },
+    })
     expect(await judge(engines, {}, without)).toMatchObject({ state: 'published' })
-    expect(await judge([engine('a', 'covered')], { kev_action: 'review' }, without)).toMatchObject({ word: 'ok no_findings', state: 'published' })
+    expect(await judge([engine('a', 'covered')], { kev_action: 'review' }, without)).toMatchObject({
+      word: 'ok no_findings',
+      state: 'published',
+    })
   })
 })

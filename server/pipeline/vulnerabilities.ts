@@ -1,83 +1,153 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, uploadAction } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
-import { EngineUnavailable, type CoverageAnswer, type VulnerabilityAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
+import {
+  EngineUnavailable,
+  type CoverageAnswer,
+  type VulnerabilityAnswer,
+  type VulnerabilityScanner,
+} from '../scanners/scanner.ts'
 import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
 
-interface Answer extends Omit<VulnerabilityAnswer, 'coverage'> { readonly id: string; readonly coverage: CoverageAnswer | 'unavailable' }
+interface Answer extends Omit<VulnerabilityAnswer, 'coverage'> {
+  readonly id: string
+  readonly coverage: CoverageAnswer | 'unavailable'
+}
 
 // the best coverage any engine has is the coverage there is
 const ORDER = ['covered', 'partial', 'stale', 'not_covered', 'no_data', 'unavailable'] as const
 
 /** `2 critical, 1 low` */
 function count(findings: readonly Finding[]): string {
-  return SEVERITIES.map(severity => [findings.filter(finding => finding.severity === severity).length, severity] as const)
-    .filter(([n]) => n > 0).map(([n, severity]) => `${n} ${severity}`).join(', ')
+  return SEVERITIES.map(
+    severity => [findings.filter(finding => finding.severity === severity).length, severity] as const,
+  )
+    .filter(([n]) => n > 0)
+    .map(([n, severity]) => `${n} ${severity}`)
+    .join(', ')
 }
 
-const seenBy = (findings: readonly Finding[]): string => [...new Set(findings.flatMap(({ detected_by }) => detected_by))].join(' and ')
+const seenBy = (findings: readonly Finding[]): string =>
+  [...new Set(findings.flatMap(({ detected_by }) => detected_by))].join(' and ')
 
 /** What the policy makes of findings, in the words of a report. */
-function found(findings: readonly Finding[], engines: readonly EngineRecord[], { settings, again }: Pick<Subject, 'settings' | 'again'>): Report {
+function found(
+  findings: readonly Finding[],
+  engines: readonly EngineRecord[],
+  { settings, again }: Pick<Subject, 'settings' | 'again'>,
+): Report {
   const open = again === undefined ? findings : findings.filter(finding => !again.isAccepted(finding))
   const accepted = findings.length === open.length ? '' : ` ${findings.length - open.length} accepted.`
   const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
   const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
   const policy = policyOf(settings)
   const action = hardestAction(open, policy)
-  if (action === 'block' && again !== undefined) return { ...base, outcome: 'warned', said: `${said} The policy would block this today; it needs a review.` }
+  if (action === 'block' && again !== undefined)
+    return { ...base, outcome: 'warned', said: `${said} The policy would block this today; it needs a review.` }
   const atUpload = uploadAction({ findings: open, engines }, policy)
-  if (atUpload !== action) return { ...base, outcome: 'warned', said: `${said} The policy blocks what ${seenBy(crossChecked(open, engines))} alone saw; a second engine's word asks for a review.` }
+  if (atUpload !== action)
+    return {
+      ...base,
+      outcome: 'warned',
+      said: `${said} The policy blocks what ${seenBy(crossChecked(open, engines))} alone saw; a second engine's word asks for a review.`,
+    }
   switch (action) {
-    case 'block': return { ...base, outcome: 'failed', quarantine: true, said: `${said} The policy blocks this; the file is in quarantine.` }
-    case 'review': return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
-    case 'warn': return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
-    case 'allow': return { ...base, outcome: 'ok', said: `${said} The policy allows them.` }
+    case 'block':
+      return {
+        ...base,
+        outcome: 'failed',
+        quarantine: true,
+        said: `${said} The policy blocks this; the file is in quarantine.`,
+      }
+    case 'review':
+      return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
+    case 'warn':
+      return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
+    case 'allow':
+      return { ...base, outcome: 'ok', said: `${said} The policy allows them.` }
   }
 }
 
-/** How far the engines together can be believed. One that is there and does not answer is never made up for by another. */
+/**
+ * How far the engines together can be believed. One that is there and does not answer is never made up for by another.
+ */
 function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
   if (answers.some(({ coverage }) => coverage === 'unavailable')) return 'unavailable'
   return ORDER.find(kind => answers.some(({ coverage }) => coverage === kind)) ?? 'no_data'
 }
 
-const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecord =>
-  ({ id, coverage: coverage === 'unavailable' ? 'failed' : coverage, said, findings: findings.length, ...binary === undefined ? {} : { binary } })
+const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecord => ({
+  id,
+  coverage: coverage === 'unavailable' ? 'failed' : coverage,
+  said,
+  findings: findings.length,
+  ...(binary === undefined ? {} : { binary }),
+})
 
-function reportOf(answers: readonly Answer[], findings: readonly Finding[], subject: Pick<Subject, 'settings' | 'again'>): Report {
+function reportOf(
+  answers: readonly Answer[],
+  findings: readonly Finding[],
+  subject: Pick<Subject, 'settings' | 'again'>,
+): Report {
   const coverage = coverageOf(answers)
-  const said = answers.length === 0 ? 'No vulnerability engine is configured.' : answers.filter(answer => answer.coverage === coverage).map(answer => answer.said).join(' ')
+  const said =
+    answers.length === 0
+      ? 'No vulnerability engine is configured.'
+      : answers
+          .filter(answer => answer.coverage === coverage)
+          .map(answer => answer.said)
+          .join(' ')
   const known = findings.length === 0 ? undefined : found(findings, answers.map(recordOf), subject)
   if (known?.outcome === 'failed') return known
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
-  if (coverage === 'partial') return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
+  if (coverage === 'partial')
+    return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
   // old or missing data may have found something, but that it found no more says nothing
   return {
-    step: 'vulnerabilities', outcome: 'unavailable', verdict: coverage === 'not_covered' ? 'no_data' : coverage,
+    step: 'vulnerabilities',
+    outcome: 'unavailable',
+    verdict: coverage === 'not_covered' ? 'no_data' : coverage,
     said: known === undefined ? said : `${known.said} ${said}`,
     ...(known === undefined ? {} : { findings }),
   }
 }
 
 /** Adds what is known of exploitation; says which catalogues could not be asked. */
-export type Enrich = (findings: readonly Finding[]) => Promise<{ readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }>
+export type Enrich = (
+  findings: readonly Finding[],
+) => Promise<{ readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }>
 
-/** A policy that leans on a catalogue which is not there has not been asked: that is told, like an engine that does not answer. */
-function unasked(without: readonly ('epss' | 'kev')[], { kev_action, epss_action }: Subject['settings']['cve_policy']): Answer[] {
-  const leanedOn = [...kev_action === 'allow' ? [] : ['kev' as const], ...epss_action === 'allow' ? [] : ['epss' as const]].filter(name => without.includes(name))
+/**
+ * A policy that leans on a catalogue which is not there has not been asked: that is told, like an engine that does not
+ * answer.
+ */
+function unasked(
+  without: readonly ('epss' | 'kev')[],
+  { kev_action, epss_action }: Subject['settings']['cve_policy'],
+): Answer[] {
+  const leanedOn = [
+    ...(kev_action === 'allow' ? [] : ['kev' as const]),
+    ...(epss_action === 'allow' ? [] : ['epss' as const]),
+  ].filter(name => without.includes(name))
   if (leanedOn.length === 0) return []
   const names = leanedOn.map(name => name.toUpperCase()).join(' and ')
-  return [{ id: 'enrichment', coverage: 'unavailable', findings: [], said: `The policy looks at ${names}, which is not loaded. Import it, or set the action to allow.` }]
+  return [
+    {
+      id: 'enrichment',
+      coverage: 'unavailable',
+      findings: [],
+      said: `The policy looks at ${names}, which is not loaded. Import it, or set the action to allow.`,
+    },
+  ]
 }
 
 async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
-  return isPresent === undefined || await isPresent()
+  return isPresent === undefined || (await isPresent())
 }
 
 /**
- * Step 4. Every engine that is there is asked at once, what they find is merged. Old or missing data is told as such, never as no
- * findings.
+ * Step 4. Every engine that is there is asked at once, what they find is merged. Old or missing data is told as such,
+ * never as no findings.
  */
 export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], enrich?: Enrich): Step {
   return {
@@ -85,24 +155,40 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
     async run(subject, signal) {
       if (!subject.settings.validation.grype_scan) {
         return {
-          step: 'vulnerabilities', outcome: 'skipped', verdict: 'skipped',
+          step: 'vulnerabilities',
+          outcome: 'skipped',
+          verdict: 'skipped',
           said: 'The vulnerability scan is switched off (validation.grype_scan).',
         }
       }
       const scan = await scanSubject(subject, signal)
-      const asked = await Promise.all(scanners.map(async scanner => await isAsked(scanner) ? [scanner] : []))
-      const answers = await Promise.all(asked.flat().map(async (scanner): Promise<Answer> => {
-        try {
-          return { id: scanner.id, ...await scanner.scan(scan, signal) }
-        } catch (error) {
-          if (error instanceof EngineUnavailable) return { id: scanner.id, coverage: 'unavailable', findings: [], said: `${scanner.id} does not answer: ${error.message}.` }
-          throw error
-        }
-      }))
+      const asked = await Promise.all(scanners.map(async scanner => ((await isAsked(scanner)) ? [scanner] : [])))
+      const answers = await Promise.all(
+        asked.flat().map(async (scanner): Promise<Answer> => {
+          try {
+            return { id: scanner.id, ...(await scanner.scan(scan, signal)) }
+          } catch (error) {
+            if (error instanceof EngineUnavailable)
+              return {
+                id: scanner.id,
+                coverage: 'unavailable',
+                findings: [],
+                said: `${scanner.id} does not answer: ${error.message}.`,
+              }
+            throw error
+          }
+        }),
+      )
       const merged = mergeFindings(answers.map(answer => answer.findings))
       const { cve_policy } = subject.settings
-      const { findings, without } = enrich === undefined || !cve_policy.auto_enrich || merged.length === 0 ? { findings: merged, without: [] } : await enrich(merged)
-      return { ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), engines: answers.map(recordOf) }
+      const { findings, without } =
+        enrich === undefined || !cve_policy.auto_enrich || merged.length === 0
+          ? { findings: merged, without: [] }
+          : await enrich(merged)
+      return {
+        ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject),
+        engines: answers.map(recordOf),
+      }
     },
   }
 }

@@ -33,12 +33,23 @@ beforeEach(async () => {
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
   known = {}
   publisher = createPublisher({
-    db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat,
+    db: stock.db,
+    layout: stock.layout,
+    keyring,
+    clock: stock.clock,
+    formats: getFormat,
     fixes: async (_, packages) => {
       asked = []
       for await (const one of packages) asked.push(one)
       return Object.entries(known).map(([id, name]): FixAdvisory => ({
-        id, kind: 'security', severity: 'high', title: `Important: ${name}`, at: '2026-01-02T03:04:05Z', from: 'osv/AlmaLinux', cves: ['CVE-2026-1'], references: [],
+        id,
+        kind: 'security',
+        severity: 'high',
+        title: `Important: ${name}`,
+        at: '2026-01-02T03:04:05Z',
+        from: 'osv/AlmaLinux',
+        cves: ['CVE-2026-1'],
+        references: [],
         packages: asked.filter(one => one.name === name && one.version === '2.0-1'),
       }))
     },
@@ -54,7 +65,22 @@ async function put(name: string, version: string, arch = 'x86_64'): Promise<void
   const file = await spoolBytes(folder, `${name}.rpm`, await buildRpm({ name, version, release: '1', arch }))
   const { identity, about, facts, files } = await getFormat('rpm').inspect(file, new AbortController().signal)
   const at = stock.clock.now().toISOString()
-  const manifest = { schema: 1 as const, ref: { ...identity, codename: ALMA }, blob: file.blob, filename: file.filename, about, state: 'published' as const, reports: [], findings: [], facts, files, by: 'ada', from: 'upload' as const, at, changed_at: at }
+  const manifest = {
+    schema: 1 as const,
+    ref: { ...identity, codename: ALMA },
+    blob: file.blob,
+    filename: file.filename,
+    about,
+    state: 'published' as const,
+    reports: [],
+    findings: [],
+    facts,
+    files,
+    by: 'ada',
+    from: 'upload' as const,
+    at,
+    changed_at: at,
+  }
   await stock.catalog.change({ kind: 'admit', manifest, file }, { name: 'ada' })
 }
 
@@ -71,13 +97,26 @@ async function updateinfo(): Promise<string | undefined> {
   const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
   const plain = gunzipSync(packed)
   expect(href).toBe(`repodata/${digest(packed)}-updateinfo.xml.gz`)
-  expect([field('checksum'), field('size'), field('open-checksum'), field('open-size')]).toEqual([digest(packed), String(packed.length), digest(plain), String(plain.length)])
+  expect([field('checksum'), field('size'), field('open-checksum'), field('open-size')]).toEqual([
+    digest(packed),
+    String(packed.length),
+    digest(plain),
+    String(plain.length),
+  ])
   return plain.toString()
 }
 
 async function differences(): Promise<readonly unknown[]> {
   await stock.outbox.drain()
-  return (await createVerifier({ db: stock.db, layout: stock.layout, manifests: stock.manifests, keyring, formats: getFormat })()).differences
+  return (
+    await createVerifier({
+      db: stock.db,
+      layout: stock.layout,
+      manifests: stock.manifests,
+      keyring,
+      formats: getFormat,
+    })()
+  ).differences
 }
 
 describe('advisories of an RPM tree', () => {
@@ -86,7 +125,9 @@ describe('advisories of an RPM tree', () => {
     await publisher.publish(ALMA)
     expect(await publisher.publishContents(ALMA)).toBeUndefined()
     expect(await repomd()).not.toContain('updateinfo')
-    expect(asked).toEqual([{ name: 'hello', version: '2.0-1', arch: 'x86_64', source: 'hello', source_version: '2.0-1' }])
+    expect(asked).toEqual([
+      { name: 'hello', version: '2.0-1', arch: 'x86_64', source: 'hello', source_version: '2.0-1' },
+    ])
   })
 
   test('follow on their own, are carried by the publications between, and go with what they were about', async () => {
@@ -99,7 +140,10 @@ describe('advisories of an RPM tree', () => {
     await publisher.publishContents(ALMA)
     const said = await updateinfo()
     expect(said?.match(/<id>[^<]*/g)).toEqual(['<id>ALSA-2026:1', '<id>ALSA-2026:2'])
-    expect(said?.match(/<filename>[^<]*/g)).toEqual(['<filename>hello-2.0-1.x86_64.rpm', '<filename>docs-2.0-1.noarch.rpm'])
+    expect(said?.match(/<filename>[^<]*/g)).toEqual([
+      '<filename>hello-2.0-1.x86_64.rpm',
+      '<filename>docs-2.0-1.noarch.rpm',
+    ])
     expect(await publisher.publishContents(ALMA), 'the same again').toBeUndefined()
     await put('other', '1.0')
     await publisher.publish(ALMA)
@@ -134,7 +178,14 @@ describe('advisories of an RPM tree', () => {
     await publisher.publish(ALMA)
     await publisher.publishContents(ALMA)
     const said = await updateinfo()
-    const broken = createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, fixes: () => Promise.reject(new Error('the data cannot be read')) })
+    const broken = createPublisher({
+      db: stock.db,
+      layout: stock.layout,
+      keyring,
+      clock: stock.clock,
+      formats: getFormat,
+      fixes: () => Promise.reject(new Error('the data cannot be read')),
+    })
     await expect(broken.publishContents(ALMA)).rejects.toThrow('the data cannot be read')
     await broken.close()
     expect(await updateinfo()).toBe(said)

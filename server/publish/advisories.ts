@@ -12,16 +12,25 @@ import { writeAtomic } from '../lib/atomic.ts'
 import { contentsFile } from './contents.ts'
 import { readOffered } from './store.ts'
 
-export interface AdvisoryDeps { readonly db: Db; readonly layout: Pick<Layout, 'trees'>; readonly fixes: FindFixes }
+export interface AdvisoryDeps {
+  readonly db: Db
+  readonly layout: Pick<Layout, 'trees'>
+  readonly fixes: FindFixes
+}
 
 const pack = promisify(gzip)
-const digest = (algorithm: 'sha256' | 'sha512', bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
+const digest = (algorithm: 'sha256' | 'sha512', bytes: Buffer): string =>
+  createHash(algorithm).update(bytes).digest('hex')
 
 /**
- * Writes what is known about packages that mend something, beside the file lists. The same knowledge about the same packages
- * gives the same files. @returns none where nothing is known
+ * Writes what is known about packages that mend something, beside the file lists. The same knowledge about the same
+ * packages gives the same files. @returns none where nothing is known
  */
-export async function buildAdvisories({ db, layout, fixes }: AdvisoryDeps, distribution: Distribution, plans: readonly AdvisoryPlan[]): Promise<ListedFile[]> {
+export async function buildAdvisories(
+  { db, layout, fixes }: AdvisoryDeps,
+  distribution: Distribution,
+  plans: readonly AdvisoryPlan[],
+): Promise<ListedFile[]> {
   if (plans.length === 0) return []
   const { codename, format, archs, neutral } = distribution
   const advisories = await fixes(distribution, readOffered(db, { codename, format, archs: [...archs, ...neutral] }))
@@ -34,7 +43,10 @@ export async function buildAdvisories({ db, layout, fixes }: AdvisoryDeps, distr
     const sha256 = digest('sha256', packed)
     await writeAtomic(contentsFile(layout, codename, sha256), packed)
     files.push({
-      path: relPath(join(dirname(path), `${sha256}-${basename(path)}.gz`)), size: packed.length, sha256, sha512: digest('sha512', packed),
+      path: relPath(join(dirname(path), `${sha256}-${basename(path)}.gz`)),
+      size: packed.length,
+      sha256,
+      sha512: digest('sha512', packed),
       plain: { size: plain.length, sha256: digest('sha256', plain) },
     })
   }

@@ -12,11 +12,19 @@ import type { Layout } from '../files/layout.ts'
 import type { ContentsPlan, ListedFile } from '../formats/tree.ts'
 import { readContents } from './store.ts'
 
-/** Where a file list, or what is known of fixes, lies between generations: by its digest, hard-linked into each generation that names it. */
-export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, sha256: string): string => join(layout.trees, codename, 'contents', sha256)
+/**
+ * Where a file list, or what is known of fixes, lies between generations: by its digest, hard-linked into each
+ * generation that names it.
+ */
+export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, sha256: string): string =>
+  join(layout.trees, codename, 'contents', sha256)
 
 /** Writes one list of all files, compressed, streaming: memory stays small whatever the distribution holds. */
-export async function buildContents({ db, layout }: { readonly db: Db; readonly layout: Pick<Layout, 'trees'> }, distribution: Distribution, { arch, path }: ContentsPlan): Promise<ListedFile> {
+export async function buildContents(
+  { db, layout }: { readonly db: Db; readonly layout: Pick<Layout, 'trees'> },
+  distribution: Distribution,
+  { arch, path }: ContentsPlan,
+): Promise<ListedFile> {
   const folder = join(layout.trees, distribution.codename, 'contents')
   await mkdir(folder, { recursive: true })
   const part = join(folder, `.${randomBytes(6).toString('hex')}.part`)
@@ -24,19 +32,28 @@ export async function buildContents({ db, layout }: { readonly db: Db; readonly 
   const sha256 = createHash('sha256')
   const sha512 = createHash('sha512')
   let size = 0
-  const written = pipeline(gz, async function* (chunks: AsyncIterable<Buffer>) {
-    for await (const chunk of chunks) {
-      size += chunk.length
-      sha256.update(chunk)
-      sha512.update(chunk)
-      yield chunk
-    }
-  }, createWriteStream(part))
+  const written = pipeline(
+    gz,
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        size += chunk.length
+        sha256.update(chunk)
+        sha512.update(chunk)
+        yield chunk
+      }
+    },
+    createWriteStream(part),
+  )
   written.catch(() => undefined) // asked below, and meanwhile a full disk is no reason to end the process
   try {
-    await readContents(db, { codename: distribution.codename, format: distribution.format, archs: [arch, ...distribution.neutral] }, async lines => {
-      if (!gz.write(`${lines.join('\n')}\n`)) await Promise.race([once(gz, 'drain'), written]) // after a failed write nothing drains
-    })
+    await readContents(
+      db,
+      { codename: distribution.codename, format: distribution.format, archs: [arch, ...distribution.neutral] },
+      async lines => {
+        // after a failed write nothing drains
+        if (!gz.write(`${lines.join('\n')}\n`)) await Promise.race([once(gz, 'drain'), written])
+      },
+    )
     gz.end()
     await written
     const digest = sha256.digest('hex')

@@ -37,52 +37,108 @@ export interface Plan {
 }
 
 /** What stands before and after the entries, in a form that may be joined to pieces. */
-const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = { '': Buffer.from, '.gz': text => gzipSync(text), '.zst': text => zstdCompressSync(text) }
+const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = {
+  '': Buffer.from,
+  '.gz': text => gzipSync(text),
+  '.zst': text => zstdCompressSync(text),
+}
 
-async function partsOf(cache: ShardCache, plan: IndexPlan, { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: Kind }): Promise<Part[]> {
-  const cards = await Promise.all(shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })))
-  const parts = cards.map(({ digest, packed }): Part => ({ id: digest, path: cache.path(digest, kind), size: packed?.size ?? -1 }))
+async function partsOf(
+  cache: ShardCache,
+  plan: IndexPlan,
+  { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: Kind },
+): Promise<Part[]> {
+  const cards = await Promise.all(
+    shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })),
+  )
+  const parts = cards.map(({ digest, packed }): Part => ({
+    id: digest,
+    path: cache.path(digest, kind),
+    size: packed?.size ?? -1,
+  }))
   if (kind === '.xz') {
     const flags = cards[0]?.packed?.xz === undefined ? XZ_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
-    return [{ id: 'header', bytes: xzHeader(flags) }, ...parts, { id: 'tail', bytes: xzTail(flags, cards.flatMap(({ packed }) => packed?.xz?.blocks ?? [])) }]
+    return [
+      { id: 'header', bytes: xzHeader(flags) },
+      ...parts,
+      {
+        id: 'tail',
+        bytes: xzTail(
+          flags,
+          cards.flatMap(({ packed }) => packed?.xz?.blocks ?? []),
+        ),
+      },
+    ]
   }
   const { head, tail } = plan.frame?.(shards.reduce((sum, shard) => sum + shard.entries, 0)) ?? { head: '', tail: '' }
   // an empty file is not a gzip or zstd file
-  const framed = (text: string): Part[] => text === '' && (kind === '' || parts.length > 0) ? [] : [{ id: `frame ${text}`, bytes: PACK[kind](text) }]
-  return [...framed(head), ...parts, ...tail === '' ? [] : framed(tail)]
+  const framed = (text: string): Part[] =>
+    text === '' && (kind === '' || parts.length > 0) ? [] : [{ id: `frame ${text}`, bytes: PACK[kind](text) }]
+  return [...framed(head), ...parts, ...(tail === '' ? [] : framed(tail))]
 }
 
 /** Where a file stays for who holds an older root, below the folder that all generations of the distribution share. */
 function sharedPaths({ path, sha256, sha512 }: ListedFile): readonly string[] {
-  return basename(path).startsWith(`${sha256}-`) ? [path] : [join(dirname(path), 'SHA256', sha256), join(dirname(path), 'SHA512', sha512)]
+  return basename(path).startsWith(`${sha256}-`)
+    ? [path]
+    : [join(dirname(path), 'SHA256', sha256), join(dirname(path), 'SHA512', sha512)]
 }
 
 /** Links a file under its digests in the folder that all generations of the distribution share. */
-async function share(layout: GenerationDeps['layout'], codename: Codename, { root, file }: { readonly root: string; readonly file: ListedFile }): Promise<void> {
+async function share(
+  layout: GenerationDeps['layout'],
+  codename: Codename,
+  { root, file }: { readonly root: string; readonly file: ListedFile },
+): Promise<void> {
   const shared = layout.byHash(codename)
   const paths = sharedPaths(file)
   for (const path of paths) await linkOnce(join(root, file.path), join(shared, path))
   if (paths.includes(file.path)) return
   const folder = join(shared, dirname(file.path))
   const link_ = join(root, dirname(file.path), 'by-hash')
-  await symlink(relative(dirname(join(layout.generation(codename, 0), file.path)), folder), link_).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+  await symlink(relative(dirname(join(layout.generation(codename, 0), file.path)), folder), link_).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    },
+  )
 }
 
 /** One index in all its forms. */
-async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribution, pieces }: Plan, to: { readonly plan: IndexPlan; readonly root: string }): Promise<ListedFile[]> {
+async function writeIndex(
+  { layout, cache, joiner }: GenerationDeps,
+  { distribution, pieces }: Plan,
+  to: { readonly plan: IndexPlan; readonly root: string },
+): Promise<ListedFile[]> {
   const { plan, root } = to
   const { codename } = distribution
   const shards = pieces[plan.id] ?? []
   const files: ListedFile[] = []
   await mkdir(dirname(join(root, plan.path)), { recursive: true })
   // a name that carries the digest stands for a root that also names what the file unpacks to
-  const plain = plan.addressed !== 'name' ? undefined : await joiner.join({ key: `${codename}/${plan.path}`, parts: await partsOf(cache, plan, { shards, kind: '' }), sha256Only: true })
+  const plain =
+    plan.addressed !== 'name'
+      ? undefined
+      : await joiner.join({
+          key: `${codename}/${plan.path}`,
+          parts: await partsOf(cache, plan, { shards, kind: '' }),
+          sha256Only: true,
+        })
   for (const kind of plan.kinds) {
     const asked = `${plan.path}${kind}`
-    const joined = await joiner.join({ key: `${codename}/${asked}`, out: join(root, asked), parts: await partsOf(cache, plan, { shards, kind }) })
-    const path = relPath(plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked)
+    const joined = await joiner.join({
+      key: `${codename}/${asked}`,
+      out: join(root, asked),
+      parts: await partsOf(cache, plan, { shards, kind }),
+    })
+    const path = relPath(
+      plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked,
+    )
     if (path !== asked) await rename(join(root, asked), join(root, path))
-    const file: ListedFile = { path, ...joined, ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }) }
+    const file: ListedFile = {
+      path,
+      ...joined,
+      ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }),
+    }
     files.push(file)
     if (plan.addressed !== 'path') await share(layout, codename, { root, file })
   }
@@ -90,24 +146,41 @@ async function writeIndex({ layout, cache, joiner }: GenerationDeps, { distribut
 }
 
 /** Takes in what another program wrote: its digests, and who holds an older root finds it too. */
-async function adopt({ layout, joiner }: GenerationDeps, { distribution: { codename } }: Plan, { root, made }: { readonly root: string; readonly made: readonly Pick<ListedFile, 'path'>[] }): Promise<ListedFile[]> {
+async function adopt(
+  { layout, joiner }: GenerationDeps,
+  { distribution: { codename } }: Plan,
+  { root, made }: { readonly root: string; readonly made: readonly Pick<ListedFile, 'path'>[] },
+): Promise<ListedFile[]> {
   const files: ListedFile[] = []
   for (const { path } of made) {
     const { size } = await stat(join(root, path))
-    const file = { path, ...await joiner.join({ key: `foreign ${codename}/${path}`, parts: [{ id: randomUUID(), path: join(root, path), size }] }) }
+    const file = {
+      path,
+      ...(await joiner.join({
+        key: `foreign ${codename}/${path}`,
+        parts: [{ id: randomUUID(), path: join(root, path), size }],
+      })),
+    }
     files.push(file)
     await share(layout, codename, { root, file })
   }
   return files
 }
 
-/** Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys. */
-async function verify({ writer }: GenerationDeps, { signer, distribution }: Plan, { root, files }: { readonly root: string; readonly files: readonly ListedFile[] }): Promise<void> {
+/**
+ * Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys.
+ */
+async function verify(
+  { writer }: GenerationDeps,
+  { signer, distribution }: Plan,
+  { root, files }: { readonly root: string; readonly files: readonly ListedFile[] },
+): Promise<void> {
   for (const file of files) {
     const { size } = await stat(join(root, file.path))
     if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
   }
-  if (!await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution)) throw new Error('the signatures of the new tree do not verify')
+  if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution)))
+    throw new Error('the signatures of the new tree do not verify')
 }
 
 /**
@@ -124,14 +197,16 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
   const files: ListedFile[] = []
-  if (deps.foreign === undefined) for (const index of writer.indexes(distribution)) files.push(...await writeIndex(deps, plan, { plan: index, root }))
-  else files.push(...await adopt(deps, plan, { root, made: await deps.foreign(root) }))
+  if (deps.foreign === undefined)
+    for (const index of writer.indexes(distribution))
+      files.push(...(await writeIndex(deps, plan, { plan: index, root })))
+  else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
   for (const file of contents) {
     await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
     await share(layout, distribution.codename, { root, file })
     files.push(file)
   }
-  const listed = files.sort((a, b) => a.path < b.path ? -1 : 1)
+  const listed = files.sort((a, b) => (a.path < b.path ? -1 : 1))
   const made = { signer, at, read: (path: string) => readFile(join(root, path)) }
   for (const [path, bytes] of await writer.root(listed, distribution, made)) await writeFile(join(root, path), bytes)
   failpoint('publish:before-verify')
@@ -142,10 +217,14 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
 }
 
 /**
- * Makes generation `n` the one that clients see, by one rename of a link. Bytes are not forced to the disk here: a start
- * after a power cut proves the live trees and builds a damaged one again (`publisher.repair`).
+ * Makes generation `n` the one that clients see, by one rename of a link. Bytes are not forced to the disk here: a
+ * start after a power cut proves the live trees and builds a damaged one again (`publisher.repair`).
  */
-export async function goLive(layout: Pick<Layout, 'live' | 'generation'>, codename: Codename, n: number): Promise<void> {
+export async function goLive(
+  layout: Pick<Layout, 'live' | 'generation'>,
+  codename: Codename,
+  n: number,
+): Promise<void> {
   failpoint('publish:before-swap')
   const link_ = layout.live(codename)
   await swapLink(relative(dirname(link_), layout.generation(codename, n)), link_)
@@ -153,7 +232,11 @@ export async function goLive(layout: Pick<Layout, 'live' | 'generation'>, codena
 }
 
 /** From now on these are files of the past: their age, which decides when they go, begins. */
-export async function age(layout: Pick<Layout, 'byHash'>, codename: Codename, { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date }): Promise<void> {
+export async function age(
+  layout: Pick<Layout, 'byHash'>,
+  codename: Codename,
+  { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date },
+): Promise<void> {
   for (const path of files.flatMap(file => sharedPaths(file).slice(0, 1))) {
     await utimes(join(layout.byHash(codename), path), at, at).catch(() => undefined) // pruned already, or not shared
   }

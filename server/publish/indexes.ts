@@ -20,7 +20,10 @@ export interface IndexDeps {
 /** Pieces by the id of their index. */
 export type Pieces = Readonly<Record<string, readonly Shard[]>>
 
-/** What the indexes of one architecture are to be. `gone` are the package files that the old pieces named and the new ones do not. */
+/**
+ * What the indexes of one architecture are to be. `gone` are the package files that the old pieces named and the new
+ * ones do not.
+ */
 export interface IndexUpdate {
   readonly pieces: Pieces
   readonly written: number
@@ -33,8 +36,8 @@ interface Question {
   readonly distribution: Distribution
   readonly arch: string
   /**
-   * The indexes of this architecture. They are cut at the same names, so one range of names is the same range of pieces in
-   * each; the first one's cards say where the packages are.
+   * The indexes of this architecture. They are cut at the same names, so one range of names is the same range of pieces
+   * in each; the first one's cards say where the packages are.
    */
   readonly plans: readonly IndexPlan[]
   readonly before: Pieces
@@ -50,31 +53,49 @@ async function filesOf(cache: ShardCache, shards: readonly Shard[]): Promise<Poo
   return cards.flatMap(card => card?.files ?? [])
 }
 
-interface Rewritten { readonly pieces: Pieces; readonly files: readonly PoolFile[]; readonly written: number; readonly missing: readonly string[] }
+interface Rewritten {
+  readonly pieces: Pieces
+  readonly files: readonly PoolFile[]
+  readonly written: number
+  readonly missing: readonly string[]
+}
 
 /** Compresses and keeps one index's pieces. @returns how many were not there yet */
-async function keepAll(cache: ShardCache, { kinds }: IndexPlan, { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<string, readonly PoolFile[]> }): Promise<number> {
+async function keepAll(
+  cache: ShardCache,
+  { kinds }: IndexPlan,
+  { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<string, readonly PoolFile[]> },
+): Promise<number> {
   let written = 0
   const waiting = [...cuts]
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      if (await cache.find(one.shard.digest) === undefined) written++
-      await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+        if ((await cache.find(one.shard.digest)) === undefined) written++
+        await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
+      }
+    }),
+  )
   return written
 }
 
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
-async function rewrite(deps: IndexDeps, { distribution, arch, plans, names }: Question, range: Range): Promise<Rewritten> {
+async function rewrite(
+  deps: IndexDeps,
+  { distribution, arch, plans, names }: Question,
+  range: Range,
+): Promise<Rewritten> {
   const { codename, format, neutral } = distribution
   const rendered = new Map<string, Rendered[]>(plans.map(one => [one.id, []]))
   const files: PoolFile[] = []
   const missing: string[] = []
   const add = async (entry: PublishedEntry): Promise<void> => {
-    const path = deps.format.poolName({ format, name: entry.name, version: entry.version, arch: entry.arch }, entry.source)
+    const path = deps.format.poolName(
+      { format, name: entry.name, version: entry.version, arch: entry.arch },
+      entry.source,
+    )
     const isNew = names === undefined || names.has(entry.name)
-    if (isNew && !await linkPackage(deps.layout, codename, { path, blob: entry.blob })) {
+    if (isNew && !(await linkPackage(deps.layout, codename, { path, blob: entry.blob }))) {
       missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
       return
     }
@@ -82,7 +103,14 @@ async function rewrite(deps: IndexDeps, { distribution, arch, plans, names }: Qu
     const file = deps.writer.fileName(distribution, arch, path)
     for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file) })
   }
-  for await (const entry of readEntries(deps.db, { codename, format, archs: [arch, ...neutral], from: range.from, to: range.to })) await add(entry)
+  for await (const entry of readEntries(deps.db, {
+    codename,
+    format,
+    archs: [arch, ...neutral],
+    from: range.from,
+    to: range.to,
+  }))
+    await add(entry)
   const byName = Map.groupBy(files, file => file.name)
   const pieces: Record<string, readonly Shard[]> = {}
   let written = 0
@@ -94,13 +122,18 @@ async function rewrite(deps: IndexDeps, { distribution, arch, plans, names }: Qu
   return { pieces, files, written, missing }
 }
 
-/** Brings the indexes of one architecture to what the database says, by rewriting only the pieces in which a name changed. */
+/**
+ * Brings the indexes of one architecture to what the database says, by rewriting only the pieces in which a name
+ * changed.
+ */
 export async function updateIndexes(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
   const { before, names, plans } = question
   const first = before[plans[0]?.id ?? ''] ?? []
   // an index that is new in this build has no pieces yet: then everything is rendered once
   const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
-  const ranges: readonly Range[] = isWhole ? [{ from: '', to: undefined, shards: [0, first.length] }] : plan(first, names)
+  const ranges: readonly Range[] = isWhole
+    ? [{ from: '', to: undefined, shards: [0, first.length] }]
+    : plan(first, names)
   const changes = new Map<string, { range: Range; shards: readonly Shard[] }[]>(plans.map(one => [one.id, []]))
   const gone: PoolFile[] = []
   const missing: string[] = []
@@ -112,7 +145,11 @@ export async function updateIndexes(deps: IndexDeps, question: Question): Promis
     gone.push(...old.filter(file => !kept.has(file.path)))
     missing.push(...fresh.missing)
     written += fresh.written
-    for (const one of plans) changes.get(one.id)?.push({ range: isWhole ? { ...range, shards: [0, before[one.id]?.length ?? 0] } : range, shards: fresh.pieces[one.id] ?? [] })
+    for (const one of plans)
+      changes.get(one.id)?.push({
+        range: isWhole ? { ...range, shards: [0, before[one.id]?.length ?? 0] } : range,
+        shards: fresh.pieces[one.id] ?? [],
+      })
   }
   const pieces = Object.fromEntries(plans.map(one => [one.id, splice(before[one.id] ?? [], changes.get(one.id) ?? [])]))
   return { pieces, written, gone, missing }

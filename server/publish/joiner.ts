@@ -3,7 +3,9 @@ import type * as Fs from 'node:fs'
 import { createWorkers, type Require, type Workers } from '../lib/workers.ts'
 
 /** A file, or bytes given here. `id` names the content, so that what did not change is not hashed again. */
-export type Part = { readonly id: string; readonly path: string; readonly size: number } | { readonly id: string; readonly bytes: Uint8Array }
+export type Part =
+  | { readonly id: string; readonly path: string; readonly size: number }
+  | { readonly id: string; readonly bytes: Uint8Array }
 
 export interface JoinOrder {
   /** Orders with one key are versions of one file: the hash of their common beginning is kept between them. */
@@ -15,13 +17,20 @@ export interface JoinOrder {
   readonly sha256Only?: true
 }
 
-export interface Joined { readonly size: number; readonly sha256: string; readonly sha512: string }
+export interface Joined {
+  readonly size: number
+  readonly sha256: string
+  readonly sha512: string
+}
 
 /** Runs in the thread: writes the parts one after the other and hashes them on the way. */
 function joinBody(require: Require) {
   const { openSync, readSync, writeSync, closeSync } = require('node:fs') as typeof Fs
   const { createHash } = require('node:crypto') as typeof Crypto
-  interface Kept { readonly ids: string[]; readonly states: [Crypto.Hash, Crypto.Hash][] }
+  interface Kept {
+    readonly ids: string[]
+    readonly states: [Crypto.Hash, Crypto.Hash][]
+  }
   const kept = new Map<string, Kept>()
   const chunk = Buffer.allocUnsafe(1 << 20)
 
@@ -47,7 +56,13 @@ function joinBody(require: Require) {
   function join({ key, out, parts, sha256Only }: JoinOrder): Joined {
     const before = kept.get(key)
     let same = 0
-    while (before !== undefined && same < before.states.length && same < parts.length && before.ids[same] === parts[same]?.id) same++
+    while (
+      before !== undefined &&
+      same < before.states.length &&
+      same < parts.length &&
+      before.ids[same] === parts[same]?.id
+    )
+      same++
     const ids = before?.ids.slice(0, same) ?? []
     const states = before?.states.slice(0, same) ?? []
     const [last256, last512] = states.at(-1) ?? [createHash('sha256'), createHash('sha512')]

@@ -44,9 +44,17 @@ export interface Order {
 }
 
 /** What `make` did. */
-export interface Made { readonly codename: Codename; readonly n: number; readonly packages: number; readonly bytes: number; readonly ms: number }
+export interface Made {
+  readonly codename: Codename
+  readonly n: number
+  readonly packages: number
+  readonly bytes: number
+  readonly ms: number
+}
 
-/** Makes generations from pieces, switches to them, and knows the live one. The caller holds the distribution's lock. */
+/**
+ * Makes generations from pieces, switches to them, and knows the live one. The caller holds the distribution's lock.
+ */
 export interface Maker {
   readonly cache: ShardCache
   writerOf(distribution: Distribution): TreeWriter
@@ -60,8 +68,8 @@ export interface Maker {
   /** @throws no_signing_key */
   make(order: Order): Promise<Made>
   /**
-   * Forgets what generations were made of whose pieces are not there any more: the pieces are a cache, and what it lacks must
-   * decide nothing. @returns true when the live one is among them, so that everything is to be made anew
+   * Forgets what generations were made of whose pieces are not there any more: the pieces are a cache, and what it
+   * lacks must decide nothing. @returns true when the live one is among them, so that everything is to be made anew
    */
   forgetLost(codename: Codename): Promise<boolean>
   /** Removes what is out of time. */
@@ -69,16 +77,26 @@ export interface Maker {
   close(): Promise<void>
 }
 
-/** apt takes a date that is so far ahead of its own clock (`Acquire::Max-FutureTime`), and none that is older than what it has. */
+/**
+ * apt takes a date that is so far ahead of its own clock (`Acquire::Max-FutureTime`), and none that is older than what
+ * it has.
+ */
 const AHEAD_MS = 10_000
 
-/** Now; where the clock was set back a little, the date of the live generation, or whoever has that one would not take this one. */
+/**
+ * Now; where the clock was set back a little, the date of the live generation, or whoever has that one would not take
+ * this one.
+ */
 function dateAfter(live: GenerationState | undefined, now: Date): Date {
   const before = Date.parse(live?.at ?? '')
   return before > now.getTime() && before - now.getTime() <= AHEAD_MS ? new Date(before) : now
 }
 
-function gravesOf(gone: readonly PoolFile[], withheld: ReadonlySet<string>, { at, n }: { readonly at: Date; readonly n: number }): Grave[] {
+function gravesOf(
+  gone: readonly PoolFile[],
+  withheld: ReadonlySet<string>,
+  { at, n }: { readonly at: Date; readonly n: number },
+): Grave[] {
   return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
 }
 
@@ -94,13 +112,21 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return writer
   }
 
-  const plansByArch = (distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]> => Map.groupBy(writerOf(distribution).indexes(distribution), plan => plan.arch)
+  const plansByArch = (distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]> =>
+    Map.groupBy(writerOf(distribution).indexes(distribution), plan => plan.arch)
   /** Of each architecture the first index: its cards say where the packages are. */
-  const carriers = (distribution: Distribution, pieces: Pieces): readonly (readonly [arch: string, shards: Pieces[string]])[] =>
+  const carriers = (
+    distribution: Distribution,
+    pieces: Pieces,
+  ): readonly (readonly [arch: string, shards: Pieces[string]])[] =>
     [...plansByArch(distribution)].map(([arch, plans]) => [arch, pieces[plans[0]?.id ?? ''] ?? []])
 
   async function filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]> {
-    const cards = await Promise.all(carriers(distribution, pieces).flatMap(([, shards]) => shards).map(shard => cache.find(shard.digest)))
+    const cards = await Promise.all(
+      carriers(distribution, pieces)
+        .flatMap(([, shards]) => shards)
+        .map(shard => cache.find(shard.digest)),
+    )
     return cards.flatMap(card => card?.files ?? [])
   }
 
@@ -112,7 +138,11 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   /** What is withheld goes at once; what was deleted may still be asked for by who holds the old index. */
-  async function retire(codename: Codename, gone: readonly PoolFile[], { at, n }: { readonly at: Date; readonly n: number }): Promise<Grave[]> {
+  async function retire(
+    codename: Codename,
+    gone: readonly PoolFile[],
+    { at, n }: { readonly at: Date; readonly n: number },
+  ): Promise<Grave[]> {
     const withheld = await whichAreWithheld(db, codename, gone)
     for (const path of withheld) await unlinkPackage(layout, codename, path)
     return gravesOf(gone, withheld, { at, n })
@@ -123,21 +153,40 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const { codename } = distribution
     const signer = await keyring.signer()
     const at = dateAfter(live, clock.now())
-    const n = Math.max(live?.n ?? 0, await lastGeneration(db, codename), await liveGeneration(layout, codename) ?? 0) + 1
+    const n =
+      Math.max(live?.n ?? 0, await lastGeneration(db, codename), (await liveGeneration(layout, codename)) ?? 0) + 1
     const indexes = foreign?.(distribution)
     const packages = indexes === undefined ? [] : await filesOf(distribution, pieces)
     const by = indexes === undefined ? undefined : (root: string) => indexes(distribution, { root, packages })
-    const files = await buildGeneration({ layout, cache, joiner, writer: writerOf(distribution), foreign: by }, { distribution, n, at, pieces, contents, signer })
+    const files = await buildGeneration(
+      { layout, cache, joiner, writer: writerOf(distribution), foreign: by },
+      { distribution, n, at, pieces, contents, signer },
+    )
     const named = new Set(gone.map(file => file.path))
-    const entries = carriers(distribution, pieces).flatMap(([, shards]) => shards).reduce((sum, shard) => sum + shard.entries, 0)
+    const entries = carriers(distribution, pieces)
+      .flatMap(([, shards]) => shards)
+      .reduce((sum, shard) => sum + shard.entries, 0)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
     // graves of packages that came back are no graves
     const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))
-    const state: GenerationState = { schema: 2, n, at: at.toISOString(), pieces, entries, files, contents, graves: old, ...(from === undefined ? {} : { from }) }
+    const state: GenerationState = {
+      schema: 2,
+      n,
+      at: at.toISOString(),
+      pieces,
+      entries,
+      files,
+      contents,
+      graves: old,
+      ...(from === undefined ? {} : { from }),
+    }
     // with its graves before it goes live: after a crash in between nobody would know them any more
-    await writeState(layout, codename, { ...state, graves: [...old, ...gravesOf(gone, await whichAreWithheld(db, codename, gone), { at, n })] })
+    await writeState(layout, codename, {
+      ...state,
+      graves: [...old, ...gravesOf(gone, await whichAreWithheld(db, codename, gone), { at, n })],
+    })
     await goLive(layout, codename, n)
-    await settleGraves({ ...state, graves: [...old, ...await retire(codename, gone, { at, n })] }, codename, at)
+    await settleGraves({ ...state, graves: [...old, ...(await retire(codename, gone, { at, n }))] }, codename, at)
     await age(layout, codename, { files: live?.files ?? [], at })
     failpoint('publish:before-done')
     await db.tx(async tx => {
@@ -150,7 +199,11 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   /** Removes what is out of time, and writes the state when that changes it. */
   async function settleGraves(state: GenerationState, codename: Codename, now: Date): Promise<void> {
     const frozen = await readFrozen(db, codename)
-    const oldest = await prune(layout, codename, { now, needs: [state.n, ...frozen === undefined ? [] : [frozen.head, frozen.to]], keep: keep() })
+    const oldest = await prune(layout, codename, {
+      now,
+      needs: [state.n, ...(frozen === undefined ? [] : [frozen.head, frozen.to])],
+      keep: keep(),
+    })
     const graves = await bury(layout, codename, state.graves, { now, oldest })
     const settled = { ...state, graves }
     const isSame = JSON.stringify((await readState(layout, codename, state.n))?.graves) === JSON.stringify(graves)
@@ -159,10 +212,19 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   /** Files that new pieces name, where there are graves that they may have left. */
-  async function whatCame(distribution: Distribution, { pieces, live }: { readonly pieces: Pieces; readonly live: GenerationState | undefined }): Promise<ReadonlySet<string>> {
+  async function whatCame(
+    distribution: Distribution,
+    { pieces, live }: { readonly pieces: Pieces; readonly live: GenerationState | undefined },
+  ): Promise<ReadonlySet<string>> {
     if (live === undefined || live.graves.length === 0) return new Set()
-    const old = new Set(Object.values(live.pieces).flat().map(shard => shard.digest))
-    const fresh = Object.fromEntries(Object.entries(pieces).map(([id, shards]) => [id, shards.filter(shard => !old.has(shard.digest))]))
+    const old = new Set(
+      Object.values(live.pieces)
+        .flat()
+        .map(shard => shard.digest),
+    )
+    const fresh = Object.fromEntries(
+      Object.entries(pieces).map(([id, shards]) => [id, shards.filter(shard => !old.has(shard.digest))]),
+    )
     return new Set((await filesOf(distribution, fresh)).map(file => file.path))
   }
 
@@ -170,7 +232,11 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const live = await liveGeneration(layout, codename)
     const lost: number[] = []
     for (const { n, pieces } of await readStates(layout, codename)) {
-      const whole = await Promise.all(Object.values(pieces).flat().map(shard => cache.refresh(shard.digest)))
+      const whole = await Promise.all(
+        Object.values(pieces)
+          .flat()
+          .map(shard => cache.refresh(shard.digest)),
+      )
       if (!whole.every(Boolean)) lost.push(n)
     }
     for (const n of lost) await rm(stateFile(layout, codename, n), { force: true })
@@ -181,7 +247,14 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   return {
-    cache, writerOf, plansByArch, filesOf, whatCame, current, make, forgetLost,
+    cache,
+    writerOf,
+    plansByArch,
+    filesOf,
+    whatCame,
+    current,
+    make,
+    forgetLost,
     async tidy(codename) {
       const state = await current(codename)
       if (state !== undefined) await settleGraves(state, codename, clock.now())

@@ -6,8 +6,15 @@ import type { PublishedEntry } from '../formats/tree.ts'
 
 type Links = Pick<Layout, 'published' | 'blob'>
 
-/** Makes the package reachable under its name. @returns false when its bytes are not in the pool: it must not be named then */
-export async function linkPackage(layout: Links, codename: Codename, { path, blob }: { readonly path: string; readonly blob: PublishedEntry['blob'] }): Promise<boolean> {
+/**
+ * Makes the package reachable under its name. @returns false when its bytes are not in the pool: it must not be named
+ * then
+ */
+export async function linkPackage(
+  layout: Links,
+  codename: Codename,
+  { path, blob }: { readonly path: string; readonly blob: PublishedEntry['blob'] },
+): Promise<boolean> {
   const from = layout.blob(sha256(blob.sha256))
   const to = layout.published(codename, relPath(path))
   const known = await stat(from).catch(() => undefined)
@@ -16,7 +23,9 @@ export async function linkPackage(layout: Links, codename: Codename, { path, blo
   if (there?.ino === known.ino) return true
   await mkdir(dirname(to), { recursive: true })
   if (there === undefined) {
-    await link(from, to).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+    await link(from, to).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
     return true
   }
   // the version was deleted and came back with other bytes: replace the old link in one step

@@ -17,8 +17,16 @@ export async function digestOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** True when every file that the live root names is there with its digest: a power cut can leave names without their bytes. */
-export async function proveLiveTree(layout: Pick<Layout, 'generation'>, codename: Codename, { n, files }: GenerationState): Promise<boolean> {
-  for (const file of files) if (await digestOf(join(layout.generation(codename, n), file.path)) !== file.sha256) return false
+/**
+ * True when every file that the live root names is there with its digest: a power cut can leave names without their
+ * bytes.
+ */
+export async function proveLiveTree(
+  layout: Pick<Layout, 'generation'>,
+  codename: Codename,
+  { n, files }: GenerationState,
+): Promise<boolean> {
+  for (const file of files)
+    if ((await digestOf(join(layout.generation(codename, n), file.path))) !== file.sha256) return false
   return true
 }

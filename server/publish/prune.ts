@@ -6,7 +6,10 @@ import { readState, stateFile, type GenerationState, type Grave } from './state.
 import { unlinkPackage } from './pool-links.ts'
 
 /** How many generations are kept, the live one included, and for how long those that are not live. */
-export interface Keep { readonly generations: number; readonly days: number }
+export interface Keep {
+  readonly generations: number
+  readonly days: number
+}
 export const KEEP: Keep = { generations: 5, days: 7 }
 const DAY_MS = 86_400_000
 /** How long what an index that somebody may still hold names stays reachable. */
@@ -35,7 +38,9 @@ async function names(folder: string): Promise<string[]> {
 
 /** Folders and states of a distribution, oldest first. */
 export async function listGenerations(layout: Pick<Layout, 'trees'>, codename: Codename): Promise<number[]> {
-  const numbers = (await names(join(layout.trees, codename))).flatMap(name => /^\d+$/.test(name) ? [Number(name)] : [])
+  const numbers = (await names(join(layout.trees, codename))).flatMap(name =>
+    /^\d+$/.test(name) ? [Number(name)] : [],
+  )
   return numbers.sort((a, b) => a - b)
 }
 
@@ -48,7 +53,10 @@ export async function* walkFiles(folder: string): AsyncGenerator<string> {
   }
 }
 
-async function removeOld(folder: string, { needed, before }: { readonly needed: ReadonlySet<string>; readonly before: number }): Promise<void> {
+async function removeOld(
+  folder: string,
+  { needed, before }: { readonly needed: ReadonlySet<string>; readonly before: number },
+): Promise<void> {
   for (const name of await names(folder)) {
     const path = join(folder, name)
     const known = await stat(path).catch(() => undefined)
@@ -63,7 +71,12 @@ async function removeOld(folder: string, { needed, before }: { readonly needed: 
  * @param oldest the oldest generation that is kept
  * @returns those that still wait
  */
-export async function bury(layout: Pick<Layout, 'published' | 'blob'>, codename: Codename, graves: readonly Grave[], { now, oldest }: { readonly now: Date; readonly oldest: number }): Promise<readonly Grave[]> {
+export async function bury(
+  layout: Pick<Layout, 'published' | 'blob'>,
+  codename: Codename,
+  graves: readonly Grave[],
+  { now, oldest }: { readonly now: Date; readonly oldest: number },
+): Promise<readonly Grave[]> {
   const due = graves.filter(grave => now.getTime() - Date.parse(grave.at) >= GRACE_MS && grave.n <= oldest)
   for (const grave of due) await unlinkPackage(layout, codename, grave.path)
   return graves.filter(grave => !due.includes(grave))
@@ -71,7 +84,9 @@ export async function bury(layout: Pick<Layout, 'published' | 'blob'>, codename:
 
 /** The states of the generations that exist, oldest first; a generation without its state cannot be returned to. */
 export async function readStates(layout: Pick<Layout, 'trees'>, codename: Codename): Promise<GenerationState[]> {
-  return (await Promise.all((await listGenerations(layout, codename)).map(n => readState(layout, codename, n)))).filter(state => state !== undefined)
+  return (await Promise.all((await listGenerations(layout, codename)).map(n => readState(layout, codename, n)))).filter(
+    state => state !== undefined,
+  )
 }
 
 /**
@@ -79,19 +94,29 @@ export async function readStates(layout: Pick<Layout, 'trees'>, codename: Codena
  * @param needs generations that stay whatever their age
  * @returns the oldest generation that is kept
  */
-export async function prune(layout: Places, codename: Codename, { now, needs = [], keep = KEEP }: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep }): Promise<number> {
+export async function prune(
+  layout: Places,
+  codename: Codename,
+  { now, needs = [], keep = KEEP }: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep },
+): Promise<number> {
   const live = await liveGeneration(layout, codename)
   if (live === undefined) return 0
   const states = await readStates(layout, codename)
   const born = new Map(states.map(state => [state.n, Date.parse(state.at)]))
   const all = (await listGenerations(layout, codename)).filter(n => n <= live)
-  const recent = all.slice(-keep.generations).filter(n => n === live || now.getTime() - (born.get(n) ?? 0) < keep.days * DAY_MS)
+  const recent = all
+    .slice(-keep.generations)
+    .filter(n => n === live || now.getTime() - (born.get(n) ?? 0) < keep.days * DAY_MS)
   const kept = new Set([...recent, ...needs])
   for (const n of all.filter(one => !kept.has(one))) {
     await rm(layout.generation(codename, n), { recursive: true, force: true })
     await rm(stateFile(layout, codename, n), { force: true })
   }
-  const needed = new Set(states.filter(state => kept.has(state.n)).flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])))
+  const needed = new Set(
+    states
+      .filter(state => kept.has(state.n))
+      .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])),
+  )
   const before = now.getTime() - GRACE_MS
   await removeOld(layout.byHash(codename), { needed, before })
   await removeOld(join(layout.trees, codename, 'contents'), { needed, before })
@@ -104,7 +129,8 @@ export async function pruneShards(layout: Places, codenames: readonly Codename[]
   for (const codename of codenames) {
     for (const n of await listGenerations(layout, codename)) {
       const state = await readState(layout, codename, n)
-      for (const shard of Object.values(state?.pieces ?? {}).flat()) for (const kind of ['txt', 'gz', 'xz', 'zst', 'json']) needed.add(`${shard.digest}.${kind}`)
+      for (const shard of Object.values(state?.pieces ?? {}).flat())
+        for (const kind of ['txt', 'gz', 'xz', 'zst', 'json']) needed.add(`${shard.digest}.${kind}`)
     }
   }
   await removeOld(layout.shards, { needed, before: now.getTime() - GRACE_MS })

@@ -24,7 +24,8 @@ beforeEach(async () => {
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
   publisher = startPublisher()
 })
-const startPublisher = (): Publisher => createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+const startPublisher = (): Publisher =>
+  createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
 
 /** A start on a copy without what can be built again. */
 async function restartWithoutTrees(): Promise<void> {
@@ -39,24 +40,48 @@ afterEach(async () => {
 
 const live = (path: string): string => join(stock.layout.live(JAMMY), path)
 const read = (path: string): Promise<string> => readFile(live(path), 'utf8')
-const ref = (name: string, version = '1.0'): PackageRef => ({ format: 'deb', name, version, arch: 'amd64', codename: JAMMY })
-const poolPath = (name: string, version = '1.0'): string => join(stock.layout.publishedFolder(JAMMY), name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
-const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
-const named = async (): Promise<string[]> => [...(await read(INDEX)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(match => `${match[1]} ${match[2]}`)
-const later = (minutes: number): void => stock.clock.set(new Date(stock.clock.now().getTime() + minutes * 60_000).toISOString())
+const ref = (name: string, version = '1.0'): PackageRef => ({
+  format: 'deb',
+  name,
+  version,
+  arch: 'amd64',
+  codename: JAMMY,
+})
+const poolPath = (name: string, version = '1.0'): string =>
+  join(stock.layout.publishedFolder(JAMMY), name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+const named = async (): Promise<string[]> =>
+  [...(await read(INDEX)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(match => `${match[1]} ${match[2]}`)
+const later = (minutes: number): void =>
+  stock.clock.set(new Date(stock.clock.now().getTime() + minutes * 60_000).toISOString())
 const has = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0
 
 /** `p0`, `p1`, … with bytes of their own; a few at a time, as uploads come. */
 async function putMany(prefix: string, count: number): Promise<void> {
   const waiting = Array.from({ length: count }, (_, n) => `${prefix}${n}`)
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await stock.put({ name, bytes: `bytes of ${name}` })
-  }))
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift())
+        await stock.put({ name, bytes: `bytes of ${name}` })
+    }),
+  )
 }
 
 async function differences(): Promise<readonly unknown[]> {
   await stock.outbox.drain()
-  return (await createVerifier({ db: stock.db, layout: stock.layout, manifests: stock.manifests, keyring, formats: getFormat })()).differences
+  return (
+    await createVerifier({
+      db: stock.db,
+      layout: stock.layout,
+      manifests: stock.manifests,
+      keyring,
+      formats: getFormat,
+    })()
+  ).differences
 }
 
 describe('a publication', () => {
@@ -68,36 +93,48 @@ describe('a publication', () => {
     expect(await publisher.publish(JAMMY)).toBeUndefined()
   })
 
-  test('names every published package once, in three forms of one content, signed, with its bytes beside it', { timeout: 120_000 }, async () => {
-    await putMany('p', 300)
-    await stock.put({ name: 'p7', version: '2.0', bytes: 'newer' })
-    await stock.put({ name: 'held', state: 'pending_review', bytes: 'held' })
-    await publisher.publish(JAMMY)
-    const plain = await read(INDEX)
-    expect(new Set(await named()).size).toBe(301)
-    expect(plain).not.toContain('Package: held')
-    expect(spawnSync('gzip', ['-dc', live(`${INDEX}.gz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
-    if (has('xz')) expect(spawnSync('xz', ['-dc', live(`${INDEX}.xz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
-    await writeFile(join(stock.layout.root, 'ring.gpg'), await keyring.publicKey('binary'))
-    if (has('gpgv')) expect(spawnSync('gpgv', ['--keyring', './ring.gpg', live('InRelease')], { cwd: stock.layout.root }).status).toBe(0)
-    expect(await readFile(poolPath('p7', '2.0'), 'utf8')).toBe('newer')
-    expect(await differences()).toEqual([])
-  })
+  test(
+    'names every published package once, in three forms of one content, signed, with its bytes beside it',
+    { timeout: 120_000 },
+    async () => {
+      await putMany('p', 300)
+      await stock.put({ name: 'p7', version: '2.0', bytes: 'newer' })
+      await stock.put({ name: 'held', state: 'pending_review', bytes: 'held' })
+      await publisher.publish(JAMMY)
+      const plain = await read(INDEX)
+      expect(new Set(await named()).size).toBe(301)
+      expect(plain).not.toContain('Package: held')
+      expect(spawnSync('gzip', ['-dc', live(`${INDEX}.gz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
+      if (has('xz'))
+        expect(spawnSync('xz', ['-dc', live(`${INDEX}.xz`)], { maxBuffer: 1 << 26 }).stdout.toString()).toBe(plain)
+      await writeFile(join(stock.layout.root, 'ring.gpg'), await keyring.publicKey('binary'))
+      if (has('gpgv'))
+        expect(
+          spawnSync('gpgv', ['--keyring', './ring.gpg', live('InRelease')], { cwd: stock.layout.root }).status,
+        ).toBe(0)
+      expect(await readFile(poolPath('p7', '2.0'), 'utf8')).toBe('newer')
+      expect(await differences()).toEqual([])
+    },
+  )
 
-  test('of a change writes what a publication of everything would write, and only the pieces that changed', { timeout: 120_000 }, async () => {
-    await putMany('q', 700)
-    const first = await publisher.publish(JAMMY)
-    expect(first?.shardsWritten).toBeGreaterThan(1)
-    await stock.put({ name: 'q77x', bytes: 'one more' })
-    await stock.catalog.change({ kind: 'delete', ref: ref('q600'), why: '' }, { name: 'max' })
-    const second = await publisher.publish(JAMMY)
-    expect(second?.shardsWritten).toBeLessThanOrEqual(2)
-    const incremental = await read(INDEX)
-    await stock.db.query(`insert into publish_dirty (codename, name) values ('jammy', '')`)
-    await publisher.publish(JAMMY)
-    expect(await read(INDEX)).toBe(incremental)
-    expect(await differences()).toEqual([])
-  })
+  test(
+    'of a change writes what a publication of everything would write, and only the pieces that changed',
+    { timeout: 120_000 },
+    async () => {
+      await putMany('q', 700)
+      const first = await publisher.publish(JAMMY)
+      expect(first?.shardsWritten).toBeGreaterThan(1)
+      await stock.put({ name: 'q77x', bytes: 'one more' })
+      await stock.catalog.change({ kind: 'delete', ref: ref('q600'), why: '' }, { name: 'max' })
+      const second = await publisher.publish(JAMMY)
+      expect(second?.shardsWritten).toBeLessThanOrEqual(2)
+      const incremental = await read(INDEX)
+      await stock.db.query(`insert into publish_dirty (codename, name) values ('jammy', '')`)
+      await publisher.publish(JAMMY)
+      expect(await read(INDEX)).toBe(incremental)
+      expect(await differences()).toEqual([])
+    },
+  )
 
   test('leaves out a package whose bytes are gone, says so, and publishes the rest', async () => {
     const { manifest } = await stock.put({ name: 'lost', bytes: 'lost' })
@@ -123,7 +160,10 @@ describe('a publication', () => {
 
   test('twice at once is one after the other, and nothing is lost', async () => {
     await stock.put({ name: 'one', bytes: '1' })
-    const racing = [publisher.publish(JAMMY), stock.put({ name: 'two', bytes: '2' }).then(() => publisher.publish(JAMMY))]
+    const racing = [
+      publisher.publish(JAMMY),
+      stock.put({ name: 'two', bytes: '2' }).then(() => publisher.publish(JAMMY)),
+    ]
     await Promise.all(racing)
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['one 1.0', 'two 1.0'])
@@ -131,7 +171,15 @@ describe('a publication', () => {
 
   test('without a signing key changes nothing', async () => {
     const bare = createPublisher({
-      db: stock.db, layout: stock.layout, clock: stock.clock, formats: getFormat, keyring: { signer: async () => { throw new Error('no key') } },
+      db: stock.db,
+      layout: stock.layout,
+      clock: stock.clock,
+      formats: getFormat,
+      keyring: {
+        signer: async () => {
+          throw new Error('no key')
+        },
+      },
     })
     await expect(bare.publish(JAMMY)).rejects.toThrow('no key')
     expect(await exists(stock.layout.live(JAMMY))).toBe(false)
@@ -198,7 +246,13 @@ describe('what clients may still hold', () => {
     await stock.put({ name: 'kept', bytes: 'kept' })
     await publisher.publish(JAMMY)
     await stock.catalog.change({ kind: 'event', ref: ref('held'), event: 'quarantine', why: '' }, { name: 'max' })
-    const full = createPublisher({ db: stock.db, layout: stock.layout, keyring: { signer: () => Promise.reject(new Error('no room left')) }, clock: stock.clock, formats: getFormat })
+    const full = createPublisher({
+      db: stock.db,
+      layout: stock.layout,
+      keyring: { signer: () => Promise.reject(new Error('no room left')) },
+      clock: stock.clock,
+      formats: getFormat,
+    })
     await expect(full.publish(JAMMY)).rejects.toThrow('no room left')
     await full.close()
     expect([await exists(poolPath('held')), await exists(poolPath('kept'))]).toEqual([false, true])
@@ -235,21 +289,26 @@ describe('file lists', () => {
     await publisher.publish(JAMMY)
     expect(await read('Release')).toContain('main/Contents-amd64.gz')
     await publisher.publishContents(JAMMY)
-    expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe('usr/bin/hello\thello,other\n')
+    expect(spawnSync('gzip', ['-dc', live('main/Contents-amd64.gz')]).stdout.toString()).toBe(
+      'usr/bin/hello\thello,other\n',
+    )
     expect(await differences()).toEqual([])
   })
 
-  test.skipIf(process.platform !== 'linux')('that cannot be written fail by themselves, and come when they can', async () => {
-    await stock.put({ name: 'hello', bytes: 'hello' })
-    await publisher.publish(JAMMY)
-    const folder = join(stock.layout.trees, JAMMY, 'contents')
-    await rm(folder, { recursive: true, force: true })
-    await symlink('/proc/self', folder) // a folder in which nobody can make a file
-    await expect(publisher.publishContents(JAMMY)).rejects.toThrow('/contents/')
-    await rm(folder)
-    expect(await publisher.publishContents(JAMMY)).toMatchObject({ n: 2 })
-    expect(await differences()).toEqual([])
-  })
+  test.skipIf(process.platform !== 'linux')(
+    'that cannot be written fail by themselves, and come when they can',
+    async () => {
+      await stock.put({ name: 'hello', bytes: 'hello' })
+      await publisher.publish(JAMMY)
+      const folder = join(stock.layout.trees, JAMMY, 'contents')
+      await rm(folder, { recursive: true, force: true })
+      await symlink('/proc/self', folder) // a folder in which nobody can make a file
+      await expect(publisher.publishContents(JAMMY)).rejects.toThrow('/contents/')
+      await rm(folder)
+      expect(await publisher.publishContents(JAMMY)).toMatchObject({ n: 2 })
+      expect(await differences()).toEqual([])
+    },
+  )
 })
 
 describe('a rollback', () => {
@@ -270,7 +329,10 @@ describe('a rollback', () => {
     expect(await publisher.publish(JAMMY)).toBeUndefined()
     expect(await named()).toEqual(['good 1.0'])
     expect(await differences()).toEqual([])
-    expect(await publisher.generations(JAMMY)).toMatchObject({ frozen: { to: 1, head: 2 }, generations: [{ n: 1 }, { n: 2, live: false }, { n: 3, live: true, from: 1 }] })
+    expect(await publisher.generations(JAMMY)).toMatchObject({
+      frozen: { to: 1, head: 2 },
+      generations: [{ n: 1 }, { n: 2, live: false }, { n: 3, live: true, from: 1 }],
+    })
     expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ n: 4, frozen: false })
     expect(await named()).toEqual(['bad 1.0', 'later 1.0'])
     expect(await differences()).toEqual([])
@@ -296,7 +358,9 @@ describe('a rollback', () => {
     expect(await differences()).toEqual([])
     expect(await publisher.repair()).toEqual([])
     await rm(poolPath('d'))
-    expect(await differences()).toMatchObject([{ what: 'index', why: 'the index names it, and clients cannot fetch it' }])
+    expect(await differences()).toMatchObject([
+      { what: 'index', why: 'the index names it, and clients cannot fetch it' },
+    ])
   })
 
   test('never serves other bytes than the generation named', async () => {
@@ -317,7 +381,9 @@ describe('a rollback', () => {
     await publisher.rollback(JAMMY, 1, noLine)
     await restartWithoutTrees()
     expect(await publisher.repair()).toContain(JAMMY)
-    await expect(publisher.publish(JAMMY)).rejects.toThrow('Generation 1 of jammy is not kept. Kept: none. A rollback without a generation publishes its packages as they are now.')
+    await expect(publisher.publish(JAMMY)).rejects.toThrow(
+      'Generation 1 of jammy is not kept. Kept: none. A rollback without a generation publishes its packages as they are now.',
+    )
     expect(await publisher.generations(JAMMY)).toEqual({ frozen: { to: 1, head: 2 }, generations: [] })
     await expect(publisher.rollback(JAMMY, 1, noLine)).rejects.toMatchObject({ code: 'generation_not_kept' })
     expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ frozen: false, packages: 2 })
@@ -339,8 +405,17 @@ describe('a start after a crash', () => {
     await publisher.publish(JAMMY)
     await stock.catalog.change({ kind: 'delete', ref: ref('gone'), why: '' }, { name: 'max' })
     const { db } = stock
-    const query: typeof db.query = async (...asked) => await liveGeneration(stock.layout, JAMMY) === 2 ? Promise.reject(new Error('the power went')) : db.query(...asked)
-    const cut = createPublisher({ db: { ...db, query }, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+    const query: typeof db.query = async (...asked) =>
+      (await liveGeneration(stock.layout, JAMMY)) === 2
+        ? Promise.reject(new Error('the power went'))
+        : db.query(...asked)
+    const cut = createPublisher({
+      db: { ...db, query },
+      layout: stock.layout,
+      keyring,
+      clock: stock.clock,
+      formats: getFormat,
+    })
     await expect(cut.publish(JAMMY)).rejects.toThrow('the power went')
     await Promise.all([cut.close(), publisher.close()])
     publisher = startPublisher()
@@ -381,7 +456,10 @@ describe('a start after a crash', () => {
     expect(await differences()).toEqual([])
   })
 
-  test.each([['started again', true], ['running', false]])('without the pieces of its indexes serves what it served and takes in what comes: %s', async (_, isRestart) => {
+  test.each([
+    ['started again', true],
+    ['running', false],
+  ])('without the pieces of its indexes serves what it served and takes in what comes: %s', async (_, isRestart) => {
     await stock.put({ name: 'one', bytes: '1' })
     await stock.put({ name: 'two', bytes: '2' })
     await publisher.publish(JAMMY)
@@ -396,7 +474,11 @@ describe('a start after a crash', () => {
     await stock.catalog.change({ kind: 'event', ref: ref('two'), event: 'quarantine', why: '' }, { name: 'max' })
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['one 1.0', 'three 1.0'])
-    expect([await exists(poolPath('one')), await exists(poolPath('two')), await exists(poolPath('three'))]).toEqual([true, false, true])
+    expect([await exists(poolPath('one')), await exists(poolPath('two')), await exists(poolPath('three'))]).toEqual([
+      true,
+      false,
+      true,
+    ])
     expect(await differences()).toEqual([])
   })
 

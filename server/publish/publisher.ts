@@ -15,7 +15,15 @@ import { pruneShards } from './prune.ts'
 import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState } from './state.ts'
-import { clearDirty, readDirty, readFrozen, wasPublished, whichAreWithheld, type Dirty, type PoolFile } from './store.ts'
+import {
+  clearDirty,
+  readDirty,
+  readFrozen,
+  wasPublished,
+  whichAreWithheld,
+  type Dirty,
+  type PoolFile,
+} from './store.ts'
 
 /** What a publication did, for logs, events and the dashboard. */
 export interface Publication extends Made {
@@ -29,22 +37,27 @@ export interface Publication extends Made {
 /** Makes generations and switches to them. One at a time per distribution. */
 export interface Publisher {
   /**
-   * Brings the live tree of one distribution to what the database says; where it is rolled back, takes out what must not be
-   * served any more. Idempotent; costs what changed.
+   * Brings the live tree of one distribution to what the database says; where it is rolled back, takes out what must
+   * not be served any more. Idempotent; costs what changed.
    * @returns undefined when there was nothing to do. @throws no_signing_key
    */
   publish(codename: Codename): Promise<Publication | undefined>
-  /** Makes file lists and advisories anew and publishes those that differ. Costs what is there, so it follows the packages at a distance. */
+  /**
+   * Makes file lists and advisories anew and publishes those that differ. Costs what is there, so it follows the
+   * packages at a distance.
+   */
   publishContents(codename: Codename): Promise<Publication | undefined>
   /** What can be returned to, oldest first, and whether the distribution is rolled back now. */
   generations(codename: Codename): ReturnType<Rollback['list']>
   /**
-   * Publishes again what generation `n` was, under a new number and date, since clients refuse a root older than theirs. It
-   * stays so until it is rolled to its newest generation, which is also the way forward.
+   * Publishes again what generation `n` was, under a new number and date, since clients refuse a root older than
+   * theirs. It stays so until it is rolled to its newest generation, which is also the way forward.
    * @param within  written in the same transaction: the audit line. @throws generation_not_kept, no_signing_key
    */
   rollback(codename: Codename, n: number, within: Within): Promise<RolledBack>
-  /** Removes what a crash left and proves every live tree; @returns the distributions whose tree is to be built again */
+  /**
+   * Removes what a crash left and proves every live tree; @returns the distributions whose tree is to be built again
+   */
   repair(): Promise<readonly Codename[]>
   /** Removes what nobody can ask for any more, in all distributions. */
   tidy(): Promise<void>
@@ -69,32 +82,64 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const maker = createMaker(deps)
 
   /** The ordinary publication: the pieces in which a name changed are rendered anew. */
-  async function follow(distribution: Distribution, { live, before, dirty, contents }: {
-    readonly live: GenerationState | undefined; readonly before: GenerationState | undefined; readonly dirty: readonly Dirty[]
-    readonly contents: readonly ListedFile[] | undefined
-  }, record: Order['record'] = () => Promise.resolve()): Promise<Publication> {
+  async function follow(
+    distribution: Distribution,
+    {
+      live,
+      before,
+      dirty,
+      contents,
+    }: {
+      readonly live: GenerationState | undefined
+      readonly before: GenerationState | undefined
+      readonly dirty: readonly Dirty[]
+      readonly contents: readonly ListedFile[] | undefined
+    },
+    record: Order['record'] = () => Promise.resolve(),
+  ): Promise<Publication> {
     const started = performance.now()
     const everything = before === undefined || dirty.some(mark => mark.name === '')
     const names = everything ? undefined : new Set(dirty.map(mark => mark.name))
-    const parts = { db, layout, cache: maker.cache, format: formats(distribution.format), writer: maker.writerOf(distribution) }
+    const parts = {
+      db,
+      layout,
+      cache: maker.cache,
+      format: formats(distribution.format),
+      writer: maker.writerOf(distribution),
+    }
     await keyring.signer() // no key: say so before any work
     failpoint('publish:before-build')
     const updates: IndexUpdate[] = []
-    for (const [arch, plans] of maker.plansByArch(distribution)) updates.push(await updateIndexes(parts, { distribution, arch, plans, before: before?.pieces ?? {}, names }))
+    for (const [arch, plans] of maker.plansByArch(distribution))
+      updates.push(await updateIndexes(parts, { distribution, arch, plans, before: before?.pieces ?? {}, names }))
     const pieces: Pieces = Object.assign({}, ...updates.map(update => update.pieces)) as Pieces
     const gone = updates.flatMap(update => update.gone)
     // forward again from a rollback: what only that one had goes, too
-    if (live !== undefined && live.n !== before?.n) gone.push(...await whatOnlyOneHas(distribution, live.pieces, pieces))
+    if (live !== undefined && live.n !== before?.n)
+      gone.push(...(await whatOnlyOneHas(distribution, live.pieces, pieces)))
     const made = await maker.make({
-      distribution, live, pieces, contents: contents ?? before?.contents ?? [], gone,
+      distribution,
+      live,
+      pieces,
+      contents: contents ?? before?.contents ?? [],
+      gone,
       came: await maker.whatCame(distribution, { pieces, live }),
       record: async (tx, n) => {
-        await clearDirty(tx, dirty.map(mark => mark.seq))
+        await clearDirty(
+          tx,
+          dirty.map(mark => mark.seq),
+        )
         await record(tx, n)
       },
     })
     const shardsWritten = updates.reduce((sum, update) => sum + update.written, 0)
-    return { ...made, ms: Math.round(performance.now() - started), shardsWritten, changes: dirty.length, missing: updates.flatMap(update => update.missing) }
+    return {
+      ...made,
+      ms: Math.round(performance.now() - started),
+      shardsWritten,
+      changes: dirty.length,
+      missing: updates.flatMap(update => update.missing),
+    }
   }
 
   async function whatOnlyOneHas(distribution: Distribution, one: Pieces, other: Pieces): Promise<readonly PoolFile[]> {
@@ -103,9 +148,20 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 
   const rollback = createRollback({
-    db, layout, maker,
+    db,
+    layout,
+    maker,
     goForward: async (distribution, base, record) =>
-      follow(distribution, { live: await maker.current(distribution.codename), before: base, dirty: await readDirty(db, distribution.codename), contents: undefined }, record),
+      follow(
+        distribution,
+        {
+          live: await maker.current(distribution.codename),
+          before: base,
+          dirty: await readDirty(db, distribution.codename),
+          contents: undefined,
+        },
+        record,
+      ),
   })
 
   async function stay(...of: Parameters<Rollback['stay']>): Promise<Publication | undefined> {
@@ -116,7 +172,11 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const whole = (made: Made): Publication => ({ shardsWritten: 0, changes: 1, missing: [], ...made })
 
   /** Brings the live tree to what is asked for. The caller holds the lock. */
-  async function attempt(codename: Codename, lists: readonly ListedFile[] | undefined, isLast: boolean): Promise<Publication | undefined> {
+  async function attempt(
+    codename: Codename,
+    lists: readonly ListedFile[] | undefined,
+    isLast: boolean,
+  ): Promise<Publication | undefined> {
     const distribution = getDistribution(codename)
     const dirty = await readDirty(db, codename)
     const frozen = await readFrozen(db, codename)
@@ -124,10 +184,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
     if (frozen === undefined && dirty.length === 0 && before !== undefined && contents === undefined) return undefined
     try {
-      return await (frozen !== undefined ? stay(distribution, frozen, dirty) : follow(distribution, { live: before, before, dirty, contents }))
+      return await (frozen !== undefined
+        ? stay(distribution, frozen, dirty)
+        : follow(distribution, { live: before, before, dirty, contents }))
     } catch (error) {
       await withhold(distribution, before, dirty).catch(() => undefined) // the first error says more
-      if (isLast || !await maker.forgetLost(codename).catch(() => false)) throw error
+      if (isLast || !(await maker.forgetLost(codename).catch(() => false))) throw error
       return attempt(codename, lists, true)
     }
   }
@@ -141,18 +203,32 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     })
   }
 
-  /** No new index can be made, of a full disk for one: what somebody took out since the last one is out of reach nevertheless. */
-  async function withhold(distribution: Distribution, live: GenerationState | undefined, dirty: readonly Dirty[]): Promise<void> {
+  /**
+   * No new index can be made, of a full disk for one: what somebody took out since the last one is out of reach
+   * nevertheless.
+   */
+  async function withhold(
+    distribution: Distribution,
+    live: GenerationState | undefined,
+    dirty: readonly Dirty[],
+  ): Promise<void> {
     const names = new Set(dirty.map(mark => mark.name))
-    const touched = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(file => names.has('') || names.has(file.name))
-    for (const path of await whichAreWithheld(db, distribution.codename, touched)) await unlinkPackage(layout, distribution.codename, path)
+    const touched = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(
+      file => names.has('') || names.has(file.name),
+    )
+    for (const path of await whichAreWithheld(db, distribution.codename, touched))
+      await unlinkPackage(layout, distribution.codename, path)
   }
 
   async function makeLists(distribution: Distribution): Promise<readonly ListedFile[]> {
     const writer = maker.writerOf(distribution)
     const lists: ListedFile[] = []
-    for (const plan of writer.contents(distribution)) lists.push(await buildContents({ db, layout }, distribution, plan))
-    if (fixes !== undefined) lists.push(...await buildAdvisories({ db, layout, fixes }, distribution, writer.advisories?.(distribution) ?? []))
+    for (const plan of writer.contents(distribution))
+      lists.push(await buildContents({ db, layout }, distribution, plan))
+    if (fixes !== undefined)
+      lists.push(
+        ...(await buildAdvisories({ db, layout, fixes }, distribution, writer.advisories?.(distribution) ?? [])),
+      )
     return lists
   }
 
@@ -160,25 +236,36 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   return {
     publish: codename => publishing(codename),
     // made before anything is locked: publications go on meanwhile
-    publishContents: async codename => await readFrozen(db, codename) === undefined ? publishing(codename, await makeLists(getDistribution(codename))) : publishing(codename),
+    publishContents: async codename =>
+      (await readFrozen(db, codename)) === undefined
+        ? publishing(codename, await makeLists(getDistribution(codename)))
+        : publishing(codename),
     generations: codename => rollback.list(codename),
-    rollback: (codename, n, within) => lock.run(codename, async () => {
-      const done = await rollback.to(codename, n, within)
-      onPublished?.(whole(done))
-      return done
-    }),
+    rollback: (codename, n, within) =>
+      lock.run(codename, async () => {
+        const done = await rollback.to(codename, n, within)
+        onPublished?.(whole(done))
+        return done
+      }),
     async repair() {
       const broken: Codename[] = []
       for (const distribution of DISTRIBUTIONS) {
         const { codename } = distribution
-        const wasTouched = existsSync(join(layout.trees, codename)) || existsSync(layout.publishedFolder(codename)) || await wasPublished(db, codename)
-        if (wasTouched && await repairOne(distribution)) broken.push(codename)
+        const wasTouched =
+          existsSync(join(layout.trees, codename)) ||
+          existsSync(layout.publishedFolder(codename)) ||
+          (await wasPublished(db, codename))
+        if (wasTouched && (await repairOne(distribution))) broken.push(codename)
       }
       return broken
     },
     async tidy() {
       for (const { codename } of DISTRIBUTIONS) await lock.run(codename, () => maker.tidy(codename))
-      await pruneShards(layout, DISTRIBUTIONS.map(distribution => distribution.codename), clock.now())
+      await pruneShards(
+        layout,
+        DISTRIBUTIONS.map(distribution => distribution.codename),
+        clock.now(),
+      )
     },
     close: () => maker.close(),
   }

@@ -9,15 +9,26 @@ import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.
 import { readState, stateFile, type GenerationState } from './state.ts'
 import { markAllDirty, wasPublished, whichAreWithheld } from './store.ts'
 
-export interface RepairDeps { readonly db: Db; readonly layout: Layout; readonly maker: Pick<Maker, 'filesOf' | 'forgetLost'> }
+export interface RepairDeps {
+  readonly db: Db
+  readonly layout: Layout
+  readonly maker: Pick<Maker, 'filesOf' | 'forgetLost'>
+}
 
-/** Removes what a crash left of one distribution and proves its live tree. @returns true when the tree is to be built again */
+/**
+ * Removes what a crash left of one distribution and proves its live tree. @returns true when the tree is to be built
+ * again
+ */
 export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
   /** What was linked for a publication that never was, or outlived one that was cut off, must not stay within reach. */
   async function unlinkUnnamed(distribution: Distribution, live: GenerationState | undefined): Promise<void> {
     const kept = await readStates(layout, distribution.codename)
-    const files = (await Promise.all([...kept, ...live === undefined ? [] : [live]].map(state => maker.filesOf(distribution, state.pieces)))).flat()
-    const named = new Set([...files, ...live?.graves ?? []].map(file => file.path))
+    const files = (
+      await Promise.all(
+        [...kept, ...(live === undefined ? [] : [live])].map(state => maker.filesOf(distribution, state.pieces)),
+      )
+    ).flat()
+    const named = new Set([...files, ...(live?.graves ?? [])].map(file => file.path))
     const withheld = await whichAreWithheld(db, distribution.codename, files)
     const top = layout.publishedFolder(distribution.codename)
     for await (const path of walkFiles(top)) {
@@ -40,8 +51,8 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     const state = live === undefined ? undefined : await readState(layout, codename, live)
     // with the state lost, the rebuild below links everything anew
     await unlinkUnnamed(distribution, state)
-    if (live === undefined && !await wasPublished(db, codename)) return false
-    if (live !== undefined && state !== undefined && await proveLiveTree(layout, codename, state)) return false
+    if (live === undefined && !(await wasPublished(db, codename))) return false
+    if (live !== undefined && state !== undefined && (await proveLiveTree(layout, codename, state))) return false
     // without a link the trees were left out of the copy that this was restored from
     if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })
     await markAllDirty(db, codename)

@@ -24,7 +24,14 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     const keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
     await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
     const foreign = composeReprepro({ aptPublisher: 'reprepro' }, stock.layout)
-    publisher = createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, ...foreign === undefined ? {} : { foreign } })
+    publisher = createPublisher({
+      db: stock.db,
+      layout: stock.layout,
+      keyring,
+      clock: stock.clock,
+      formats: getFormat,
+      ...(foreign === undefined ? {} : { foreign }),
+    })
   })
   afterEach(async () => {
     await publisher.close()
@@ -34,22 +41,39 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
   const put = async (name: string, version = '1.0', codename = 'jammy'): Promise<void> => {
     await stock.put({ name, version, codename, bytes: await buildDeb({ name, version }) })
   }
-  const read = (path: string, codename = JAMMY): Promise<string> => readFile(join(stock.layout.live(codename), path), 'utf8')
-  const named = async (codename = JAMMY): Promise<string[]> => [...(await read('main/binary-amd64/Packages', codename)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(match => `${match[1]} ${match[2]}`)
-  const ref = (name: string, version = '1.0'): PackageRef => ({ format: 'deb', name, version, arch: 'amd64', codename: JAMMY })
+  const read = (path: string, codename = JAMMY): Promise<string> =>
+    readFile(join(stock.layout.live(codename), path), 'utf8')
+  const named = async (codename = JAMMY): Promise<string[]> =>
+    [...(await read('main/binary-amd64/Packages', codename)).matchAll(/^Package: (.*)\nVersion: (.*)$/gm)].map(
+      match => `${match[1]} ${match[2]}`,
+    )
+  const ref = (name: string, version = '1.0'): PackageRef => ({
+    format: 'deb',
+    name,
+    version,
+    arch: 'amd64',
+    codename: JAMMY,
+  })
 
-  test('the index is reprepro\'s, the signature and the switch are ours, and the bytes are within reach', async () => {
+  test("the index is reprepro's, the signature and the switch are ours, and the bytes are within reach", async () => {
     for (const name of ['hello', 'libfoo1']) await put(name)
     await publisher.publish(JAMMY)
     expect((await named()).sort()).toEqual(['hello 1.0', 'libfoo1 1.0'])
-    const paths = [...(await read('main/binary-amd64/Packages')).matchAll(/^Filename: (.*)$/gm)].map(match => match[1] ?? '')
-    expect(paths.sort()).toEqual(['pool/main/h/hello/hello_1.0_amd64.deb', 'pool/main/libf/libfoo1/libfoo1_1.0_amd64.deb'])
+    const paths = [...(await read('main/binary-amd64/Packages')).matchAll(/^Filename: (.*)$/gm)].map(
+      match => match[1] ?? '',
+    )
+    expect(paths.sort()).toEqual([
+      'pool/main/h/hello/hello_1.0_amd64.deb',
+      'pool/main/libf/libfoo1/libfoo1_1.0_amd64.deb',
+    ])
     for (const path of paths) expect(existsSync(join(stock.layout.aptPool, '..', path))).toBe(true)
     const release = await read('Release')
     expect(release).toContain('Acquire-By-Hash: yes')
     expect(await read('InRelease')).toContain('-----BEGIN PGP SIGNATURE-----')
     const plain = await read('main/binary-amd64/Packages')
-    expect(spawnSync('xz', ['-dc', join(stock.layout.live(JAMMY), 'main/binary-amd64/Packages.xz')]).stdout.toString()).toBe(plain)
+    expect(
+      spawnSync('xz', ['-dc', join(stock.layout.live(JAMMY), 'main/binary-amd64/Packages.xz')]).stdout.toString(),
+    ).toBe(plain)
   })
 
   test('of several versions the newest is served, and what is taken away or goes back goes', async () => {
@@ -59,7 +83,10 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     await put('other')
     await publisher.publish(JAMMY)
     expect((await named()).sort()).toEqual(['hello 1.10', 'other 1.0'])
-    await stock.catalog.change({ kind: 'event', ref: ref('hello', '1.10'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(
+      { kind: 'event', ref: ref('hello', '1.10'), event: 'quarantine', why: '' },
+      { name: 'max' },
+    )
     await publisher.publish(JAMMY)
     expect((await named()).sort()).toEqual(['hello 1.9', 'other 1.0'])
     expect(existsSync(join(stock.layout.aptPool, 'main/h/hello/hello_1.10_amd64.deb'))).toBe(false)

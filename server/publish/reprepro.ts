@@ -10,7 +10,10 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { PoolFile } from './store.ts'
 
 /** Writes the indexes of a distribution below `root`, in place of our own writer. */
-export type ForeignIndexes = (distribution: Distribution, made: { readonly root: string; readonly packages: readonly PoolFile[] }) => Promise<readonly Pick<ListedFile, 'path'>[]>
+export type ForeignIndexes = (
+  distribution: Distribution,
+  made: { readonly root: string; readonly packages: readonly PoolFile[] },
+) => Promise<readonly Pick<ListedFile, 'path'>[]>
 
 export interface RepreproDeps {
   readonly layout: Pick<Layout, 'reprepro' | 'aptPool' | 'publishedFolder'>
@@ -27,15 +30,19 @@ const OUTPUT_BYTES = 64 * 2 ** 20
 const AT_ONCE = 500
 const KINDS = ['', '.gz', '.xz'] as const
 
-const configOf = (distributions: readonly Distribution[]): string => distributions
-  .map(({ codename, archs, component }) => `Codename: ${codename}\nSuite: ${codename}\nOrigin: Gatehouse\nLabel: Gatehouse\nArchitectures: ${archs.join(' ')}\nComponents: ${component}\nDebIndices: Packages Release . .gz .xz\n`)
-  .join('\n')
+const configOf = (distributions: readonly Distribution[]): string =>
+  distributions
+    .map(
+      ({ codename, archs, component }) =>
+        `Codename: ${codename}\nSuite: ${codename}\nOrigin: Gatehouse\nLabel: Gatehouse\nArchitectures: ${archs.join(' ')}\nComponents: ${component}\nDebIndices: Packages Release . .gz .xz\n`,
+    )
+    .join('\n')
 
 /**
- * Has reprepro make the indexes, for sites that want theirs to come from it. It keeps its own pool (`/repos/pool/main/…`) and
- * database (`trees/.reprepro`); the release file, its signatures and the switch stay ours.
- * Limits, which the README names: the newest version of a package alone, a second copy of each file, cost by what is there,
- * and what left the index is gone at once.
+ * Has reprepro make the indexes, for sites that want theirs to come from it. It keeps its own pool
+ * (`/repos/pool/main/…`) and database (`trees/.reprepro`); the release file, its signatures and the switch stay ours.
+ * Limits, which the README names: the newest version of a package alone, a second copy of each file, cost by what is
+ * there, and what left the index is gone at once.
  */
 export function createRepreproIndexes({ layout, exec, compareVersions, writer }: RepreproDeps): ForeignIndexes {
   const lock = createKeyedLock()
@@ -43,7 +50,11 @@ export function createRepreproIndexes({ layout, exec, compareVersions, writer }:
   const outdir = dirname(layout.aptPool)
 
   async function run(args: readonly string[]): Promise<string> {
-    const options = { env: { PATH: '/usr/bin:/bin', HOME: base, LC_ALL: 'C.UTF-8' }, deadlineMs: DEADLINE_MS, maxOutputBytes: OUTPUT_BYTES }
+    const options = {
+      env: { PATH: '/usr/bin:/bin', HOME: base, LC_ALL: 'C.UTF-8' },
+      deadlineMs: DEADLINE_MS,
+      maxOutputBytes: OUTPUT_BYTES,
+    }
     const { code, out, err } = await exec(PROGRAM, ['--basedir', base, '--outdir', outdir, ...args], options)
     if (code !== 0) throw new Error(`reprepro ended with ${code}: ${err.slice(-500)}`)
     return out.toString('utf8')
@@ -73,27 +84,45 @@ export function createRepreproIndexes({ layout, exec, compareVersions, writer }:
       const [, name = '', version = '', arch = ''] = line.split(' ')
       if (name !== '') there.set(`${name} ${arch}`, version)
     }
-    const gone = [...there].filter(([key, version]) => wanted.get(key)?.version !== version).map(([key]) => key.split(' ')[0] ?? '')
-    const fresh = [...wanted].filter(([key, file]) => there.get(key) !== file.version || gone.includes(file.name)).map(([, file]) => file)
+    const gone = [...there]
+      .filter(([key, version]) => wanted.get(key)?.version !== version)
+      .map(([key]) => key.split(' ')[0] ?? '')
+    const fresh = [...wanted]
+      .filter(([key, file]) => there.get(key) !== file.version || gone.includes(file.name))
+      .map(([, file]) => file)
     for await (const names of batches([...new Set(gone)])) await run(['--export=never', 'remove', codename, ...names])
-    for await (const files of batches(fresh)) await run(['--section', 'misc', '--priority', 'optional', '--export=never', 'includedeb', codename, ...files.map(file => join(layout.publishedFolder(codename), relPath(file.path)))])
+    for await (const files of batches(fresh))
+      await run([
+        '--section',
+        'misc',
+        '--priority',
+        'optional',
+        '--export=never',
+        'includedeb',
+        codename,
+        ...files.map(file => join(layout.publishedFolder(codename), relPath(file.path))),
+      ])
   }
 
-  return (distribution, { root, packages }) => lock.run('reprepro', async () => {
-    await mkdir(join(base, 'conf'), { recursive: true })
-    await writeFile(join(base, 'conf', 'distributions'), configOf(DISTRIBUTIONS.filter(one => one.family === distribution.family)))
-    await follow(distribution, packages)
-    const made = join(root, '.reprepro')
-    await run(['--distdir', made, '--export=force', 'export', distribution.codename])
-    const files: { path: ListedFile['path'] }[] = []
-    for (const { path } of writer.indexes(distribution)) {
-      await mkdir(dirname(join(root, path)), { recursive: true })
-      for (const kind of KINDS) {
-        await copyFile(join(made, distribution.codename, `${path}${kind}`), join(root, `${path}${kind}`))
-        files.push({ path: relPath(`${path}${kind}`) })
+  return (distribution, { root, packages }) =>
+    lock.run('reprepro', async () => {
+      await mkdir(join(base, 'conf'), { recursive: true })
+      await writeFile(
+        join(base, 'conf', 'distributions'),
+        configOf(DISTRIBUTIONS.filter(one => one.family === distribution.family)),
+      )
+      await follow(distribution, packages)
+      const made = join(root, '.reprepro')
+      await run(['--distdir', made, '--export=force', 'export', distribution.codename])
+      const files: { path: ListedFile['path'] }[] = []
+      for (const { path } of writer.indexes(distribution)) {
+        await mkdir(dirname(join(root, path)), { recursive: true })
+        for (const kind of KINDS) {
+          await copyFile(join(made, distribution.codename, `${path}${kind}`), join(root, `${path}${kind}`))
+          files.push({ path: relPath(`${path}${kind}`) })
+        }
       }
-    }
-    await rm(made, { recursive: true, force: true })
-    return files
-  })
+      await rm(made, { recursive: true, force: true })
+      return files
+    })
 }

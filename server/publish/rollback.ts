@@ -7,7 +7,15 @@ import type { Pieces } from './indexes.ts'
 import type { Made, Maker, Order } from './maker.ts'
 import { liveGeneration, readStates } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
-import { readDirty, readFrozen, saveFrozen, whichAreNotPublished, whichAreWithheld, type Dirty, type Frozen } from './store.ts'
+import {
+  readDirty,
+  readFrozen,
+  saveFrozen,
+  whichAreNotPublished,
+  whichAreWithheld,
+  type Dirty,
+  type Frozen,
+} from './store.ts'
 import { withdraw } from './withdraw.ts'
 
 /** A generation that is kept. */
@@ -37,16 +45,26 @@ export interface RollbackDeps {
   readonly layout: Layout
   readonly maker: Maker
   /** The ordinary publication, from the pieces of `base`; without them everything is rendered anew. */
-  readonly goForward: (distribution: Distribution, base: GenerationState | undefined, record: Order['record']) => Promise<Made>
+  readonly goForward: (
+    distribution: Distribution,
+    base: GenerationState | undefined,
+    record: Order['record'],
+  ) => Promise<Made>
 }
 
 /** Returns of a distribution to what it was. The caller holds the distribution's lock. */
 export interface Rollback {
   /** @throws generation_not_kept, no_signing_key */
   to(codename: Codename, n: number, within: Within): Promise<RolledBack>
-  /** While rolled back, only what must not be served any more is taken out; new keys sign the same again. @returns undefined when there was nothing to do */
+  /**
+   * While rolled back, only what must not be served any more is taken out; new keys sign the same again. @returns
+   * undefined when there was nothing to do
+   */
   stay(distribution: Distribution, frozen: Frozen, dirty: readonly Dirty[]): Promise<Made | undefined>
-  list(codename: Codename): Promise<{ readonly generations: readonly GenerationCard[]; readonly frozen: { readonly to: number; readonly head: number } | undefined }>
+  list(codename: Codename): Promise<{
+    readonly generations: readonly GenerationCard[]
+    readonly frozen: { readonly to: number; readonly head: number } | undefined
+  }>
 }
 
 // what was taken back is not published again by itself: that is for whoever took it back
@@ -54,21 +72,49 @@ const LOST = 'none. A rollback without a generation publishes its packages as th
 
 /** Rolls distributions back with the means of the publisher. */
 export function createRollback({ db, layout, maker, goForward }: RollbackDeps): Rollback {
-  /** Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back. */
-  async function republish(distribution: Distribution, { base, live, out, from, record }: {
-    readonly base: GenerationState; readonly live: GenerationState | undefined; readonly out: ReadonlySet<string>; readonly from: number; readonly record: Order['record']
-  }): Promise<Made> {
+  /**
+   * Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back.
+   */
+  async function republish(
+    distribution: Distribution,
+    {
+      base,
+      live,
+      out,
+      from,
+      record,
+    }: {
+      readonly base: GenerationState
+      readonly live: GenerationState | undefined
+      readonly out: ReadonlySet<string>
+      readonly from: number
+      readonly record: Order['record']
+    },
+  ): Promise<Made> {
     const pieces: Record<string, Pieces[string]> = {}
-    for (const plans of maker.plansByArch(distribution).values()) Object.assign(pieces, await withdraw(maker.cache, { plans, pieces: base.pieces }, file => out.has(file.path)))
+    for (const plans of maker.plansByArch(distribution).values())
+      Object.assign(pieces, await withdraw(maker.cache, { plans, pieces: base.pieces }, file => out.has(file.path)))
     const gone = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(file => out.has(file.path))
-    return maker.make({ distribution, live, pieces, contents: base.contents, gone, came: await maker.whatCame(distribution, { pieces, live }), from, record })
+    return maker.make({
+      distribution,
+      live,
+      pieces,
+      contents: base.contents,
+      gone,
+      came: await maker.whatCame(distribution, { pieces, live }),
+      from,
+      record,
+    })
   }
 
   /** While rolled back, only what must not be served any more is taken out; new keys sign the same again. */
   async function stay(distribution: Distribution, frozen: Frozen, dirty: readonly Dirty[]): Promise<Made | undefined> {
     const { codename } = distribution
     const live = await maker.current(codename)
-    const base = live ?? await readState(layout, codename, frozen.to) ?? fail('generation_not_kept', { codename, generation: frozen.to, kept: LOST })
+    const base =
+      live ??
+      (await readState(layout, codename, frozen.to)) ??
+      fail('generation_not_kept', { codename, generation: frozen.to, kept: LOST })
     const fresh = dirty.filter(mark => mark.seq > frozen.seq)
     if (fresh.length === 0 && live !== undefined) return undefined
     const names = new Set(fresh.map(mark => mark.name))
@@ -76,7 +122,8 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
     const out = await whichAreNotPublished(db, codename, touched)
     const seq = Math.max(frozen.seq, ...fresh.map(mark => mark.seq))
     const record = (tx: Queryable): Promise<void> => saveFrozen(tx, codename, { ...frozen, seq })
-    if (out.size > 0 || names.has('') || live === undefined) return republish(distribution, { base, live, out, from: frozen.to, record })
+    if (out.size > 0 || names.has('') || live === undefined)
+      return republish(distribution, { base, live, out, from: frozen.to, record })
     await record(db)
     return undefined
   }
@@ -88,7 +135,8 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
     const base = await readState(layout, codename, n)
     const kept = (await readStates(layout, codename)).map(state => state.n)
     const head = frozen?.head ?? live?.n
-    if (n === head) { // forward needs no earlier files, which a restored copy may not have; back does
+    if (n === head) {
+      // forward needs no earlier files, which a restored copy may not have; back does
       const publication = await goForward(distribution, base, async (tx, made) => {
         await saveFrozen(tx, codename, undefined)
         await within(tx, { n: made, frozen: false })
@@ -96,23 +144,38 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
       return { ...publication, frozen: false, left_out: [] }
     }
     if (base === undefined || live === undefined || head === undefined) {
-      return fail('generation_not_kept', { codename, generation: n, kept: kept.length > 0 ? kept.join(', ') : frozen === undefined ? 'none' : LOST })
+      return fail('generation_not_kept', {
+        codename,
+        generation: n,
+        kept: kept.length > 0 ? kept.join(', ') : frozen === undefined ? 'none' : LOST,
+      })
     }
     const files = await maker.filesOf(distribution, base.pieces)
     const unserved = await whichAreNotPublished(db, codename, files)
-    const withheld = await whichAreWithheld(db, codename, files.filter(file => unserved.has(file.path)))
+    const withheld = await whichAreWithheld(
+      db,
+      codename,
+      files.filter(file => unserved.has(file.path)),
+    )
     const graves = new Set(live.graves.map(grave => grave.path))
     // what was only deleted comes back where its bytes are still within reach
     const out = new Set([...unserved].filter(path => withheld.has(path) || !graves.has(path)))
     const seq = Math.max(0, ...(await readDirty(db, codename)).map(mark => mark.seq))
     const publication = await republish(distribution, {
-      base, live, out, from: n,
+      base,
+      live,
+      out,
+      from: n,
       record: async (tx, made) => {
         await saveFrozen(tx, codename, { to: n, head, seq })
         await within(tx, { n: made, frozen: true })
       },
     })
-    return { ...publication, frozen: true, left_out: files.filter(file => out.has(file.path)).map(file => `${file.name} ${file.version} ${file.arch}`) }
+    return {
+      ...publication,
+      frozen: true,
+      left_out: files.filter(file => out.has(file.path)).map(file => `${file.name} ${file.version} ${file.arch}`),
+    }
   }
 
   return {
@@ -120,8 +183,16 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
     to: rollback,
     async list(codename) {
       const [live, frozen] = [await liveGeneration(layout, codename), await readFrozen(db, codename)]
-      const generations = (await readStates(layout, codename)).filter(state => state.n <= (live ?? 0)).map(({ n, at, entries, files, from }): GenerationCard =>
-        ({ n, at, packages: entries, bytes: files.reduce((sum, file) => sum + file.size, 0), live: n === live, ...(from === undefined ? {} : { from }) }))
+      const generations = (await readStates(layout, codename))
+        .filter(state => state.n <= (live ?? 0))
+        .map(({ n, at, entries, files, from }): GenerationCard => ({
+          n,
+          at,
+          packages: entries,
+          bytes: files.reduce((sum, file) => sum + file.size, 0),
+          live: n === live,
+          ...(from === undefined ? {} : { from }),
+        }))
       return { generations, frozen: frozen === undefined ? undefined : { to: frozen.to, head: frozen.head } }
     },
   }

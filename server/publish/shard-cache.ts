@@ -11,23 +11,34 @@ import type { PoolFile } from './store.ts'
 /** A compressed piece in one form: its size in bytes, and for xz the blocks that a joined stream lists at its end. */
 export interface Packed {
   readonly size: number
-  readonly xz?: { readonly flags: string; readonly blocks: readonly { readonly unpadded: number; readonly uncompressed: number }[] }
+  readonly xz?: {
+    readonly flags: string
+    readonly blocks: readonly { readonly unpadded: number; readonly uncompressed: number }[]
+  }
 }
 
-/** What is known of a piece: `trees/.shards/ab/<digest>.json`, written last: it promises that the files beside it are there. */
+/**
+ * What is known of a piece: `trees/.shards/ab/<digest>.json`, written last: it promises that the files beside it are
+ * there.
+ */
 export interface ShardCard {
   readonly schema: 2
   readonly packed: Partial<Record<Kind, Packed>>
   /** Bytes of each entry's text, in order: an entry can be taken out again without knowing its format. */
   readonly lengths: readonly number[]
-  /** Where clients fetch the packages in it, in the same order; empty where another index of the architecture says it. */
+  /**
+   * Where clients fetch the packages in it, in the same order; empty where another index of the architecture says it.
+   */
   readonly files: readonly PoolFile[]
 }
 
 /** Pieces of indexes, compressed once and kept by their digest. A cache: lost, it is only slower. */
 export interface ShardCache {
   path(digest: string, kind: Kind): string
-  /** Compresses what is not there yet; what is there counts as new, so that nobody tidies it away before a generation names it. */
+  /**
+   * Compresses what is not there yet; what is there counts as new, so that nobody tidies it away before a generation
+   * names it.
+   */
   keep(cut: Cut, made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] }): Promise<ShardCard>
   /** @returns undefined when the piece is not there */
   find(digest: string): Promise<ShardCard | undefined>
@@ -53,12 +64,18 @@ const PACK: Record<Kind, Packing> = {
   },
   '.zst': async bytes => {
     // told the size, it does not make tables for gigabytes: a tenth of the time, measured on 450 KB
-    const body = await zstd(bytes, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL }, pledgedSrcSize: bytes.length })
+    const body = await zstd(bytes, {
+      params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
+      pledgedSrcSize: bytes.length,
+    })
     return { body, packed: { size: body.length } }
   },
   '.xz': async bytes => {
     const { data, unpadded, uncompressed } = await xzBlock(bytes)
-    return { body: data, packed: { size: data.length, xz: { flags: XZ_FLAGS.toString('hex'), blocks: [{ unpadded, uncompressed }] } } }
+    return {
+      body: data,
+      packed: { size: data.length, xz: { flags: XZ_FLAGS.toString('hex'), blocks: [{ unpadded, uncompressed }] } },
+    }
   },
 }
 
@@ -85,7 +102,10 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     }
   }
 
-  /** A card that is remembered does not say that the files are there: they may have been tidied away since, and a power cut leaves some without their bytes. */
+  /**
+   * A card that is remembered does not say that the files are there: they may have been tidied away since, and a power
+   * cut leaves some without their bytes.
+   */
   async function refresh(digest: string): Promise<boolean> {
     const card = await find(digest)
     if (card === undefined) return false
@@ -111,18 +131,26 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     path,
     find,
     refresh,
-    get: async digest => await find(digest) ?? (() => { throw new Error(`the piece ${digest} of an index is not in the cache`) })(),
+    get: async digest =>
+      (await find(digest)) ??
+      (() => {
+        throw new Error(`the piece ${digest} of an index is not in the cache`)
+      })(),
     async keep({ shard: { digest }, text, lengths }, { files, kinds }) {
-      const known = await refresh(digest) ? await find(digest) : undefined
+      const known = (await refresh(digest)) ? await find(digest) : undefined
       if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined)) return known
       const bytes = Buffer.from(text)
       await mkdir(join(layout.shards, digest.slice(0, 2)), { recursive: true })
       const forms: readonly Kind[] = [...new Set<Kind>(['', ...kinds])]
-      const packed = Object.fromEntries(await Promise.all(forms.map(async kind => {
-        const made = await PACK[kind](bytes)
-        await writeFile(path(digest, kind), made.body)
-        return [kind, made.packed] as const
-      })))
+      const packed = Object.fromEntries(
+        await Promise.all(
+          forms.map(async kind => {
+            const made = await PACK[kind](bytes)
+            await writeFile(path(digest, kind), made.body)
+            return [kind, made.packed] as const
+          }),
+        ),
+      )
       const card: ShardCard = { schema: 2, packed: { ...known?.packed, ...packed }, lengths, files }
       await writeFile(file(digest, '.json'), JSON.stringify(card))
       return remember(digest, card)

@@ -10,11 +10,15 @@ import type { Pieces } from './indexes.ts'
  * A package file that generation `n` names no more. It stays reachable for an hour after `at`, and for as long as an
  * earlier generation is kept: somebody may be pinned to it, and a rollback may bring it back.
  */
-export interface Grave { readonly path: string; readonly at: string; readonly n: number }
+export interface Grave {
+  readonly path: string
+  readonly at: string
+  readonly n: number
+}
 
 /**
- * What a generation was made of: `trees/<codename>/<n>.json`, beside its folder. The next one is built from the difference.
- * A lost or damaged state costs a full rebuild and nothing else.
+ * What a generation was made of: `trees/<codename>/<n>.json`, beside its folder. The next one is built from the
+ * difference. A lost or damaged state costs a full rebuild and nothing else.
  */
 export interface GenerationState {
   readonly schema: 2
@@ -25,17 +29,25 @@ export interface GenerationState {
   readonly entries: number
   /** Every file the root names. */
   readonly files: readonly ListedFile[]
-  /** Those of `files` that follow at their own pace, file lists and advisories: carried from generation to generation until a new one is made. */
+  /**
+   * Those of `files` that follow at their own pace, file lists and advisories: carried from generation to generation
+   * until a new one is made.
+   */
   readonly contents: readonly ListedFile[]
   readonly graves: readonly Grave[]
   /** The earlier generation it is a return to, where an admin rolled back. */
   readonly from?: number
 }
 
-export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string => join(layout.trees, codename, `${n}.json`)
+export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string =>
+  join(layout.trees, codename, `${n}.json`)
 
 /** What a generation was made of, undefined where that is lost. */
-export async function readState(layout: Pick<Layout, 'trees'>, codename: Codename, n: number): Promise<GenerationState | undefined> {
+export async function readState(
+  layout: Pick<Layout, 'trees'>,
+  codename: Codename,
+  n: number,
+): Promise<GenerationState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(layout, codename, n), 'utf8')) as GenerationState
     return state.schema === 2 && state.n === n ? state : undefined
@@ -45,6 +57,10 @@ export async function readState(layout: Pick<Layout, 'trees'>, codename: Codenam
 }
 
 /** Keeps what a generation was made of, whole or not at all. */
-export async function writeState(layout: Pick<Layout, 'trees'>, codename: Codename, state: GenerationState): Promise<void> {
+export async function writeState(
+  layout: Pick<Layout, 'trees'>,
+  codename: Codename,
+  state: GenerationState,
+): Promise<void> {
   await writeAtomic(stateFile(layout, codename, state.n), `${JSON.stringify(state)}\n`)
 }

@@ -3,7 +3,10 @@ import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 
-export interface Dirty { readonly seq: number; readonly name: string }
+export interface Dirty {
+  readonly seq: number
+  readonly name: string
+}
 
 /** Every mark that is visible now. Marks of transactions that commit later stay for the next publication. */
 export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
@@ -12,7 +15,7 @@ export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
 
 /** Whether a tree of this distribution was ever switched to, wherever that is now. */
 export async function wasPublished(db: Queryable, codename: Codename): Promise<boolean> {
-  return await db.first('select 1 from generation where codename = $1 limit 1', [codename]) !== undefined
+  return (await db.first('select 1 from generation where codename = $1 limit 1', [codename])) !== undefined
 }
 
 /** Exactly the marks that were read: a range would also take one that was committed meanwhile with a lower number. */
@@ -26,25 +29,42 @@ export async function markAllDirty(db: Queryable, codename: Codename): Promise<v
 }
 
 interface EntryRow {
-  readonly name: string; readonly version: string; readonly arch: string; readonly sort_key: string
-  readonly blob: PublishedEntry['blob']; readonly source: string; readonly facts: unknown
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly sort_key: string
+  readonly blob: PublishedEntry['blob']
+  readonly source: string
+  readonly facts: unknown
 }
 
-export interface EntryQuery { readonly codename: Codename; readonly format: FormatId; readonly archs: readonly string[]; readonly from: string; readonly to: string | undefined }
+export interface EntryQuery {
+  readonly codename: Codename
+  readonly format: FormatId
+  readonly archs: readonly string[]
+  readonly from: string
+  readonly to: string | undefined
+}
 
 const PAGE = 2_000
 /** Between two pages others get their turn: what is done with each of these takes longer than reading it. */
 const OFFERED_PAGE = 500
 
 /** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
-export async function* readEntries(db: Queryable, { codename, format, archs, from, to }: EntryQuery): AsyncGenerator<PublishedEntry> {
+export async function* readEntries(
+  db: Queryable,
+  { codename, format, archs, from, to }: EntryQuery,
+): AsyncGenerator<PublishedEntry> {
   let after: readonly [string, string, string] = [from, '', '']
   for (;;) {
-    const rows = await db.query<EntryRow>(`
+    const rows = await db.query<EntryRow>(
+      `
       select name, version, arch, sort_key, manifest->'blob' as blob, manifest->'about'->>'source' as source, facts
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
-      order by name, sort_key, arch limit ${PAGE}`, [codename, format, archs, ...after, to ?? null])
+      order by name, sort_key, arch limit ${PAGE}`,
+      [codename, format, archs, ...after, to ?? null],
+    )
     for (const { sort_key, ...row } of rows) yield { ...row, sortKey: sort_key }
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
@@ -53,13 +73,19 @@ export async function* readEntries(db: Queryable, { codename, format, archs, fro
 }
 
 /** Every published package with the source it was built from, in the order of names; read page by page. */
-export async function* readOffered(db: Queryable, { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>): AsyncGenerator<OfferedPackage> {
+export async function* readOffered(
+  db: Queryable,
+  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>,
+): AsyncGenerator<OfferedPackage> {
   let after: readonly [string, string, string] = ['', '', '']
   for (;;) {
-    const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(`
+    const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(
+      `
       select name, version, arch, sort_key, manifest->'about'->>'source' as source, manifest->'about'->>'source_version' as source_version
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and (name, sort_key, arch) > ($4, $5, $6)
-      order by name, sort_key, arch limit ${OFFERED_PAGE}`, [codename, format, archs, ...after])
+      order by name, sort_key, arch limit ${OFFERED_PAGE}`,
+      [codename, format, archs, ...after],
+    )
     for (const { sort_key: _, ...row } of rows) yield row
     const last = rows.at(-1)
     if (last === undefined || rows.length < OFFERED_PAGE) return
@@ -68,66 +94,123 @@ export async function* readOffered(db: Queryable, { codename, format, archs }: O
 }
 
 /** A package file as clients fetch it. */
-export interface PoolFile { readonly name: string; readonly version: string; readonly arch: string; readonly path: string; readonly sha256: string }
+export interface PoolFile {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly path: string
+  readonly sha256: string
+}
 
 /**
- * A distribution that an admin rolled back: it stays as generation `to` was, whatever is published, until it goes forward
- * again to what follows `head`. Marks up to `seq` were looked at since.
+ * A distribution that an admin rolled back: it stays as generation `to` was, whatever is published, until it goes
+ * forward again to what follows `head`. Marks up to `seq` were looked at since.
  */
-export interface Frozen { readonly to: number; readonly head: number; readonly seq: number }
+export interface Frozen {
+  readonly to: number
+  readonly head: number
+  readonly seq: number
+}
 
 /** To what a distribution is rolled back, undefined where it is not. */
 export async function readFrozen(db: Queryable, codename: Codename): Promise<Frozen | undefined> {
-  return db.first<Frozen>('select frozen_to as "to", frozen_head as head, frozen_seq as seq from distribution where codename = $1 and frozen_to is not null', [codename])
+  return db.first<Frozen>(
+    'select frozen_to as "to", frozen_head as head, frozen_seq as seq from distribution where codename = $1 and frozen_to is not null',
+    [codename],
+  )
 }
 
 /** Notes a rollback; undefined is its end. */
 export async function saveFrozen(tx: Queryable, codename: Codename, frozen: Frozen | undefined): Promise<void> {
-  await tx.query(`insert into distribution (codename, frozen_to, frozen_head, frozen_seq) values ($1, $2, $3, $4)
-    on conflict (codename) do update set frozen_to = $2, frozen_head = $3, frozen_seq = $4`, [codename, frozen?.to ?? null, frozen?.head ?? null, frozen?.seq ?? null])
+  await tx.query(
+    `insert into distribution (codename, frozen_to, frozen_head, frozen_seq) values ($1, $2, $3, $4)
+    on conflict (codename) do update set frozen_to = $2, frozen_head = $3, frozen_seq = $4`,
+    [codename, frozen?.to ?? null, frozen?.head ?? null, frozen?.seq ?? null],
+  )
 }
 
 /** Of these, those that are not published any more with these bytes: withheld, deleted, or replaced. */
-export async function whichAreNotPublished(db: Queryable, codename: Codename, files: readonly PoolFile[]): Promise<Set<string>> {
+export async function whichAreNotPublished(
+  db: Queryable,
+  codename: Codename,
+  files: readonly PoolFile[],
+): Promise<Set<string>> {
   if (files.length === 0) return new Set()
-  const rows = await db.query<{ name: string; version: string; arch: string; sha256: string }>(`
-    select name, version, arch, sha256 from package where codename = $1 and state = 'published' and name = any($2)`, [codename, [...new Set(files.map(file => file.name))]])
+  const rows = await db.query<{ name: string; version: string; arch: string; sha256: string }>(
+    `
+    select name, version, arch, sha256 from package where codename = $1 and state = 'published' and name = any($2)`,
+    [codename, [...new Set(files.map(file => file.name))]],
+  )
   const published = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}\u0000${row.sha256}`))
-  return new Set(files.filter(file => !published.has(`${file.name}\u0000${file.version}\u0000${file.arch}\u0000${file.sha256}`)).map(file => file.path))
+  return new Set(
+    files
+      .filter(file => !published.has(`${file.name}\u0000${file.version}\u0000${file.arch}\u0000${file.sha256}`))
+      .map(file => file.path),
+  )
 }
 
 /** Of these, those that are still known but must not be served: held, quarantined or rejected since. */
-export async function whichAreWithheld(db: Queryable, codename: Codename, files: readonly PoolFile[]): Promise<Set<string>> {
+export async function whichAreWithheld(
+  db: Queryable,
+  codename: Codename,
+  files: readonly PoolFile[],
+): Promise<Set<string>> {
   if (files.length === 0) return new Set()
-  const rows = await db.query<{ name: string; version: string; arch: string }>(`
-    select name, version, arch from package where codename = $1 and state <> 'published' and name = any($2)`, [codename, [...new Set(files.map(file => file.name))]])
+  const rows = await db.query<{ name: string; version: string; arch: string }>(
+    `
+    select name, version, arch from package where codename = $1 and state <> 'published' and name = any($2)`,
+    [codename, [...new Set(files.map(file => file.name))]],
+  )
   const withheld = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}`))
-  return new Set(files.filter(file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`)).map(file => file.path))
+  return new Set(
+    files.filter(file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`)).map(file => file.path),
+  )
 }
 
-export interface GenerationRow { readonly codename: Codename; readonly n: number; readonly at: Date; readonly packages: number; readonly bytes: number }
+export interface GenerationRow {
+  readonly codename: Codename
+  readonly n: number
+  readonly at: Date
+  readonly packages: number
+  readonly bytes: number
+}
 
 /** Notes a generation that went live. */
 export async function recordGeneration(tx: Tx, { codename, n, at, packages, bytes }: GenerationRow): Promise<void> {
-  await tx.query(`insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)
-    on conflict (codename, n) do update set made_at = excluded.made_at, packages = excluded.packages, bytes = excluded.bytes`, [codename, n, at, packages, bytes])
+  await tx.query(
+    `insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)
+    on conflict (codename, n) do update set made_at = excluded.made_at, packages = excluded.packages, bytes = excluded.bytes`,
+    [codename, n, at, packages, bytes],
+  )
 }
 
 /** The highest number that was ever published, 0 for none. */
 export async function lastGeneration(db: Queryable, codename: Codename): Promise<number> {
-  return (await db.first<{ n: number | null }>('select max(n) as n from generation where codename = $1', [codename]))?.n ?? 0
+  return (
+    (await db.first<{ n: number | null }>('select max(n) as n from generation where codename = $1', [codename]))?.n ?? 0
+  )
 }
 
 const LINES = 5_000
 
-/** Every file with the packages it is in, in the order of paths: `usr/bin/hello`, `['utils/hello']`. Sorted and joined by the database. */
-export async function readContents(db: Db, { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>, each: (lines: readonly string[]) => Promise<void>): Promise<void> {
+/**
+ * Every file with the packages it is in, in the order of paths: `usr/bin/hello`, `['utils/hello']`. Sorted and joined
+ * by the database.
+ */
+export async function readContents(
+  db: Db,
+  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>,
+  each: (lines: readonly string[]) => Promise<void>,
+): Promise<void> {
   await db.tx(async tx => {
-    await tx.query(`declare contents cursor for
+    await tx.query(
+      `declare contents cursor for
       select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
       from (select unnest(string_to_array(files, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
             from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and files <> '') as owned
-      group by file order by file collate "C"`, [codename, format, archs])
+      group by file order by file collate "C"`,
+      [codename, format, archs],
+    )
     for (;;) {
       const rows = await tx.query<{ line: string }>(`fetch ${LINES} from contents`)
       if (rows.length === 0) return

@@ -10,7 +10,7 @@ async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly P
   const [{ lengths }, bytes] = await Promise.all([cache.get(digest), readFile(cache.path(digest, ''))])
   let at = 0
   return lengths.map((length, n) => {
-    const text = bytes.subarray(at, at += length).toString('utf8')
+    const text = bytes.subarray(at, (at += length)).toString('utf8')
     return { name: files[n]?.name ?? '', text }
   })
 }
@@ -20,7 +20,11 @@ async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly P
  * was, but for what must not be served any more.
  * @param isOut  true for what must go
  */
-export async function withdraw(cache: ShardCache, { plans, pieces }: { readonly plans: readonly IndexPlan[]; readonly pieces: Pieces }, isOut: (file: PoolFile) => boolean): Promise<Pieces> {
+export async function withdraw(
+  cache: ShardCache,
+  { plans, pieces }: { readonly plans: readonly IndexPlan[]; readonly pieces: Pieces },
+  isOut: (file: PoolFile) => boolean,
+): Promise<Pieces> {
   const result: Record<string, Shard[]> = Object.fromEntries(plans.map(one => [one.id, []]))
   const first = pieces[plans[0]?.id ?? ''] ?? []
   for (const [n, { digest }] of first.entries()) {
@@ -36,7 +40,10 @@ export async function withdraw(cache: ShardCache, { plans, pieces }: { readonly 
       const entries = (await readPiece(cache, shard, files)).filter((_, at) => stays[at])
       const kept = files.filter((_, at) => stays[at])
       for (const cut_ of cut(entries)) {
-        await cache.keep(cut_, { kinds: one.kinds, files: index === 0 ? kept.filter(file => cut_.names.includes(file.name)) : [] })
+        await cache.keep(cut_, {
+          kinds: one.kinds,
+          files: index === 0 ? kept.filter(file => cut_.names.includes(file.name)) : [],
+        })
         result[one.id]?.push(cut_.shard)
       }
     }

@@ -24,16 +24,28 @@ const NEWLINE = 0x0a
 const PREV = /"prev":"([0-9a-f]{64})"\}$/
 
 /** A file, and how much of it is looked at. */
-export interface FileSoFar { readonly path: string; readonly size: number }
+export interface FileSoFar {
+  readonly path: string
+  readonly size: number
+}
 
 /** What the database keeps of the chain: the hash of its newest line, and what its oldest one names as predecessor. */
-export interface Head { readonly hash: string; readonly starts: string }
+export interface Head {
+  readonly hash: string
+  readonly starts: string
+}
 
 /** Yields whole lines as bytes, without their newline; the last one also when its newline is missing. */
-async function* lineBytes({ path, size }: FileSoFar): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
+async function* lineBytes({
+  path,
+  size,
+}: FileSoFar): AsyncGenerator<{ readonly bytes: Buffer; readonly whole: boolean }> {
   if (size === 0) return
   let rest = Buffer.alloc(0)
-  for await (const chunk of createReadStream(path, { end: size - 1, highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of createReadStream(path, {
+    end: size - 1,
+    highWaterMark: 1 << 20,
+  }) as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let start = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
@@ -48,11 +60,14 @@ async function* lineBytes({ path, size }: FileSoFar): AsyncGenerator<{ readonly 
 /**
  * Walks the files in order and names every line whose `prev` is not the hash of the line before it.
  * A removed file shows at the first line after it, a cut tail by comparing with `head`.
- * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent: not compared
+ * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent:
+ *   not compared
  */
 export async function walkChain(files: readonly FileSoFar[], head: Head | undefined): Promise<ChainReport> {
   const broken: { file: string; line: number; why: string }[] = []
-  const name = (file: string, line: number, why: string): void => { if (broken.length < MOST_NAMED) broken.push({ file, line, why }) }
+  const name = (file: string, line: number, why: string): void => {
+    if (broken.length < MOST_NAMED) broken.push({ file, line, why })
+  }
   let expected = head?.starts ?? NO_LINE
   let lines = 0
   let afterHead: number | undefined = head === undefined || head.hash === NO_LINE ? 0 : undefined
@@ -67,7 +82,8 @@ export async function walkChain(files: readonly FileSoFar[], head: Head | undefi
       const text = bytes.toString('latin1') // only ASCII is looked at
       const prev = PREV.exec(text)?.[1]
       if (!whole) name(file, line, WHY.torn)
-      else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined)) name(file, line, WHY.foreign)
+      else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined))
+        name(file, line, WHY.foreign)
       else if (prev !== expected) name(file, line, lines === 1 ? WHY.first : WHY.changed)
       expected = lineHash(bytes)
       if (afterHead !== undefined) afterHead++

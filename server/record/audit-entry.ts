@@ -1,10 +1,41 @@
 /** The actions of the specification, "Audit log entry". */
 export const AUDIT_ACTIONS = [
-  'LOGIN', 'USER_CREATE', 'USER_UPDATE', 'USER_DELETE', 'USER_ROLE_CHANGE', 'PASSWORD_CHANGE', 'PASSWORD_RESET', 'UPLOAD', 'DELETE', 'IMPORT',
-  'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN', 'CLAMAV_UPDATE', 'SETTINGS_CHANGE', 'GPG_GENERATE', 'INIT_DISTS', 'IMPORT_GROUP_DELETE',
-  'BACKUP_CREATE', 'TOKEN_CREATE', 'TOKEN_REVOKE', 'PROMOTE', 'ROLLBACK', 'RETENTION', 'PIN', 'ACCESS_CHANGE', 'MFA_ENABLE', 'MFA_DISABLE', 'MFA_RESET', 'MFA_RECOVERY_CODES', 'SESSION_END', 'SYNC_INDEX', 'VULNDB_IMPORT',
+  'LOGIN',
+  'USER_CREATE',
+  'USER_UPDATE',
+  'USER_DELETE',
+  'USER_ROLE_CHANGE',
+  'PASSWORD_CHANGE',
+  'PASSWORD_RESET',
+  'UPLOAD',
+  'DELETE',
+  'IMPORT',
+  'SYNC',
+  'SECURITY_DECISION',
+  'QUARANTINE',
+  'RESCAN',
+  'CLAMAV_UPDATE',
+  'SETTINGS_CHANGE',
+  'GPG_GENERATE',
+  'INIT_DISTS',
+  'IMPORT_GROUP_DELETE',
+  'BACKUP_CREATE',
+  'TOKEN_CREATE',
+  'TOKEN_REVOKE',
+  'PROMOTE',
+  'ROLLBACK',
+  'RETENTION',
+  'PIN',
+  'ACCESS_CHANGE',
+  'MFA_ENABLE',
+  'MFA_DISABLE',
+  'MFA_RESET',
+  'MFA_RECOVERY_CODES',
+  'SESSION_END',
+  'SYNC_INDEX',
+  'VULNDB_IMPORT',
 ] as const
-export type AuditAction = typeof AUDIT_ACTIONS[number]
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
 
 /** What is said about one act. Never a secret: not a password, not a token, not a key. */
@@ -20,7 +51,10 @@ export interface AuditFact {
   readonly ip?: string
 }
 
-/** One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the very first. */
+/**
+ * One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the
+ * very first.
+ */
 export interface AuditEntry extends AuditFact {
   readonly id: string
   readonly timestamp: string

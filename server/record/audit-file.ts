@@ -16,7 +16,10 @@ export function lineHash(line: string | Uint8Array): string {
   return hash('sha256', line, 'hex')
 }
 
-/** The file names under `audit/`, oldest first; none when the folder is not there yet. Other files are not ours and are left alone. */
+/**
+ * The file names under `audit/`, oldest first; none when the folder is not there yet. Other files are not ours and are
+ * left alone.
+ */
 export async function auditFiles(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter(name => FILE_NAME.test(name)).sort()
@@ -39,8 +42,8 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 }
 
 /**
- * Yields the file's whole lines in blocks, newest block first; each block is whole lines in file order, every one ending in a newline.
- * Bytes past `size`, and a last line without newline, are not looked at. Holds one block.
+ * Yields the file's whole lines in blocks, newest block first; each block is whole lines in file order, every one
+ * ending in a newline. Bytes past `size`, and a last line without newline, are not looked at. Holds one block.
  */
 export async function* blocksBackwards(handle: FileHandle, size: number, blockBytes = CHUNK): AsyncGenerator<Buffer> {
   let carried: Buffer[] = [] // the end of a line that begins further left
@@ -76,7 +79,9 @@ export interface Tail {
   readonly recent: ReadonlySet<string>
 }
 
-/** What makes a pending row and a line the same: the id alone would repeat after a database was restored or made anew. */
+/**
+ * What makes a pending row and a line the same: the id alone would repeat after a database was restored or made anew.
+ */
 export function lineKey(entry: { readonly id: string; readonly timestamp: string }): string {
   return `${entry.id} ${entry.timestamp}`
 }
@@ -85,13 +90,17 @@ export function lineKey(entry: { readonly id: string; readonly timestamp: string
 export function parseLine(text: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'timestamp' in value && 'prev' in value ? value as AuditEntry : undefined
+    return typeof value === 'object' && value !== null && 'timestamp' in value && 'prev' in value
+      ? (value as AuditEntry)
+      : undefined
   } catch {
     return undefined // what is no JSON is named by `integrity`, a reader goes on
   }
 }
 
-/** Ends a line that lost its newline, or cuts one that was written in part. The row it came from is still pending then. */
+/**
+ * Ends a line that lost its newline, or cuts one that was written in part. The row it came from is still pending then.
+ */
 async function repairEnd(path: string): Promise<void> {
   const handle = await open(path, 'r+')
   try {

@@ -4,8 +4,8 @@ import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**
- * Bytes as a string of code points 0–255: one string a block, searched without a call into the runtime for every hit, and
- * UTF-8 stays searchable because needles are turned the same way.
+ * Bytes as a string of code points 0–255: one string a block, searched without a call into the runtime for every hit,
+ * and UTF-8 stays searchable because needles are turned the same way.
  */
 const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
@@ -15,7 +15,10 @@ const RECENT_BLOCK = 64 << 10
 
 /** A query made ready: what a line's bytes must hold, and what only its parsed entry can tell. */
 interface Plan {
-  /** Must all be in the line; exact, because a quote inside a JSON string is always escaped. The first drives the search. */
+  /**
+   * Must all be in the line; exact, because a quote inside a JSON string is always escaped. The first drives the
+   * search.
+   */
   readonly needles: readonly string[]
   readonly actions: ReadonlySet<string> | undefined
   /** Lower case; must be in the lower-cased line. Not exact: the hit may be in another field. */
@@ -25,8 +28,10 @@ interface Plan {
   readonly check: ((entry: AuditEntry) => boolean) | undefined
 }
 
-const isFound = (entry: AuditEntry, q: string | undefined): boolean => q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
-const tellsOf = (entry: AuditEntry, codenames: readonly string[]): boolean => codenames.some(codename => entry.distribution === codename || entry.detail.includes(codename))
+const isFound = (entry: AuditEntry, q: string | undefined): boolean =>
+  q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
+const tellsOf = (entry: AuditEntry, codenames: readonly string[]): boolean =>
+  codenames.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 
 function plan(query: AuditQuery): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
@@ -40,13 +45,20 @@ function plan(query: AuditQuery): Plan {
     lowered: plain,
     from: query.from,
     to: query.to,
-    check: q === undefined && query.without === undefined ? undefined : entry => isFound(entry, q) && !tellsOf(entry, query.without ?? []),
+    check:
+      q === undefined && query.without === undefined
+        ? undefined
+        : entry => isFound(entry, q) && !tellsOf(entry, query.without ?? []),
   }
 }
 
 /** True when finding the first needle is all there is to check. */
-const isExact = (p: Plan): boolean => p.needles.length <= 1 && p.actions === undefined && p.check === undefined && p.from === undefined
-  && p.to === undefined
+const isExact = (p: Plan): boolean =>
+  p.needles.length <= 1 &&
+  p.actions === undefined &&
+  p.check === undefined &&
+  p.from === undefined &&
+  p.to === undefined
 const isUnfiltered = (p: Plan): boolean => p.needles.length === 0 && isExact(p)
 
 function actionOf(line: string): string {
@@ -57,7 +69,8 @@ function actionOf(line: string): string {
 /** The bounds of the matching lines in a block of whole lines, in file order, as pairs in one flat list. */
 function matches(block: string, p: Plan): number[] {
   const found: number[] = []
-  const lowered = p.lowered === undefined ? undefined : block.toLowerCase() // same length: every code point here is below 256
+  // same length: every code point here is below 256
+  const lowered = p.lowered === undefined ? undefined : block.toLowerCase()
   const [driver, ...others] = p.needles
   const haystack = driver !== undefined || lowered === undefined ? block : lowered
   const needle = driver ?? p.lowered ?? '\n'
@@ -79,17 +92,25 @@ function matches(block: string, p: Plan): number[] {
       if ((p.from !== undefined && timestamp < p.from) || (p.to !== undefined && timestamp > p.to)) return false
     }
     if (p.check === undefined) return true
-    if (lowered !== undefined && driver !== undefined && !lowered.slice(start, end).includes(p.lowered ?? '')) return false
+    if (lowered !== undefined && driver !== undefined && !lowered.slice(start, end).includes(p.lowered ?? ''))
+      return false
     const entry = parseLine(asText(line))
     return entry !== undefined && p.check(entry)
   }
 }
 
 /** The page so far. `total` counts every match seen, also those before and after the page. */
-interface Collected { readonly items: AuditEntry[]; total: number; readonly skip: number }
+interface Collected {
+  readonly items: AuditEntry[]
+  total: number
+  readonly skip: number
+}
 
 /** Adds a block's matches to the page, newest first. */
-function collect(block: string, { p, page, until }: { readonly p: Plan; readonly page: Collected; readonly until: number }): void {
+function collect(
+  block: string,
+  { p, page, until }: { readonly p: Plan; readonly page: Collected; readonly until: number },
+): void {
   const found = matches(block, p)
   const inBlock = found.length / 2
   for (let i = Math.max(0, page.skip - page.total); i < Math.min(inBlock, until - page.total); i++) {
@@ -130,7 +151,10 @@ export function createAuditSearch(folder: string): AuditSearch {
   }
 
   /** Walks blocks from the newest, hands over each block's matches, stops when told. */
-  async function inFile(file: string, { p, page, until, key }: { p: Plan; page: Collected; until: number; key: string }): Promise<void> {
+  async function inFile(
+    file: string,
+    { p, page, until, key }: { p: Plan; page: Collected; until: number; key: string },
+  ): Promise<void> {
     const handle = await open(join(folder, file), 'r')
     try {
       const { size } = await handle.stat()

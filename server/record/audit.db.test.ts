@@ -15,7 +15,9 @@ let close: () => Promise<void>
 let root: string
 let now: Date
 
-beforeAll(async () => { ({ db, address, close } = await createTestDb()) })
+beforeAll(async () => {
+  ;({ db, address, close } = await createTestDb())
+})
 afterAll(async () => close())
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'audit-'))
@@ -26,13 +28,27 @@ beforeEach(async () => {
 afterEach(async () => rm(root, { recursive: true, force: true }))
 
 const at = (file: string): string => join(root, file)
-const open = (): Audit => createAudit({
-  db, layout: { audit: root }, clock: { now: () => now }, outbox: { owe: async () => 1, nudge: () => undefined },
+const open = (): Audit =>
+  createAudit({
+    db,
+    layout: { audit: root },
+    clock: { now: () => now },
+    outbox: { owe: async () => 1, nudge: () => undefined },
+  })
+const fact = (over: Partial<AuditFact> = {}): AuditFact => ({
+  action: 'UPLOAD',
+  result: 'SUCCESS',
+  user: 'ada',
+  package: 'hello',
+  detail: 'hello_1.0_amd64.deb',
+  ip: '192.0.2.1',
+  ...over,
 })
-const fact = (over: Partial<AuditFact> = {}): AuditFact =>
-  ({ action: 'UPLOAD', result: 'SUCCESS', user: 'ada', package: 'hello', detail: 'hello_1.0_amd64.deb', ip: '192.0.2.1', ...over })
 const lines = async (file: string): Promise<AuditEntry[]> =>
-  (await readFile(at(file), 'utf8')).split('\n').filter(Boolean).map(text => JSON.parse(text) as AuditEntry)
+  (await readFile(at(file), 'utf8'))
+    .split('\n')
+    .filter(Boolean)
+    .map(text => JSON.parse(text) as AuditEntry)
 const pending = async (): Promise<number> => (await db.query('select 1 from audit_pending')).length
 async function write(audit: Audit, ...facts: Partial<AuditFact>[]): Promise<void> {
   for (const one of facts) await audit.record(fact(one))
@@ -49,7 +65,12 @@ describe('lines', () => {
     await write(audit, { user: 'cyd', action: 'LOGIN', detail: '' })
     const [first, second] = (await readFile(at('2026-03-01.jsonl'), 'utf8')).split('\n')
     const [third] = await lines('2026-03-02.jsonl')
-    expect(JSON.parse(first ?? '')).toEqual({ ...fact(), id: expect.any(String), timestamp: '2026-03-01T10:00:00.000Z', prev: NO_LINE })
+    expect(JSON.parse(first ?? '')).toEqual({
+      ...fact(),
+      id: expect.any(String),
+      timestamp: '2026-03-01T10:00:00.000Z',
+      prev: NO_LINE,
+    })
     expect(JSON.parse(second ?? '')).toMatchObject({ user: 'bob', prev: lineHash(first ?? '') })
     expect(third).toMatchObject({ user: 'cyd', prev: lineHash(second ?? '') })
     expect(await pending()).toBe(0)
@@ -57,10 +78,12 @@ describe('lines', () => {
 
   test('a fact belongs to its transaction: no line without its change', async () => {
     const audit = open()
-    await expect(db.tx(async tx => {
-      await audit.owe(tx, fact())
-      throw new Error('the change failed')
-    })).rejects.toThrow('the change failed')
+    await expect(
+      db.tx(async tx => {
+        await audit.owe(tx, fact())
+        throw new Error('the change failed')
+      }),
+    ).rejects.toThrow('the change failed')
     await audit.deliver()
     expect(await readdir(root)).toEqual([])
   })
@@ -68,7 +91,10 @@ describe('lines', () => {
   test('a line never goes into a file before the newest one', () => {
     const row = (id: number, day: string) => ({ id, at: new Date(`${day}T12:00:00Z`), fact: fact() })
     expect(nextFile([row(1, '2026-03-01')], '2026-03-02.jsonl').file).toBe('2026-03-02.jsonl')
-    const split = nextFile([row(1, '2026-03-01'), row(2, '2026-03-01'), row(3, '2026-03-02'), row(4, '2026-03-01')], undefined)
+    const split = nextFile(
+      [row(1, '2026-03-01'), row(2, '2026-03-01'), row(3, '2026-03-02'), row(4, '2026-03-01')],
+      undefined,
+    )
     expect([split.file, split.rows.map(one => one.id)]).toEqual(['2026-03-01.jsonl', [1, 2]])
   })
 
@@ -76,7 +102,9 @@ describe('lines', () => {
     const [one, other] = [open(), open()] // two instances over one folder and one database
     await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? one : other).record(fact({ user: `u${n}` }))))
     await Promise.all([one.deliver(), other.deliver(), one.deliver(), other.deliver()])
-    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user).sort()).toEqual(Array.from({ length: 40 }, (_, n) => `u${n}`).sort())
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user).sort()).toEqual(
+      Array.from({ length: 40 }, (_, n) => `u${n}`).sort(),
+    )
     expect(await one.integrity()).toEqual({ ok: true, files: 1, lines: 40, broken: [] })
   })
 
@@ -88,7 +116,10 @@ describe('lines', () => {
 
   test('more facts than one batch are all written', async () => {
     const audit = open()
-    await db.query(`insert into audit_pending (at, fact) select $1, $2::jsonb from generate_series(1, 1234)`, [now, JSON.stringify(fact())])
+    await db.query(`insert into audit_pending (at, fact) select $1, $2::jsonb from generate_series(1, 1234)`, [
+      now,
+      JSON.stringify(fact()),
+    ])
     await audit.deliver()
     expect(await audit.integrity()).toEqual({ ok: true, files: 1, lines: 1234, broken: [] })
     expect(await pending()).toBe(0)
@@ -99,10 +130,16 @@ describe('after a crash', () => {
   /** The state between append and delete: the lines are there, the rows too. */
   async function crashBeforeDelete(count: number): Promise<void> {
     const audit = open()
-    await db.query(`insert into audit_pending (at, fact) select $1, jsonb_build_object('action', 'UPLOAD', 'result', 'SUCCESS', 'user', 'u' || n, 'detail', '') from generate_series(1, $2::int) n`, [now, count])
+    await db.query(
+      `insert into audit_pending (at, fact) select $1, jsonb_build_object('action', 'UPLOAD', 'result', 'SUCCESS', 'user', 'u' || n, 'detail', '') from generate_series(1, $2::int) n`,
+      [now, count],
+    )
     const rows = await db.query('select id, at, fact from audit_pending')
     await audit.deliver()
-    await db.query('insert into audit_pending (id, at, fact) overriding system value select id, at, fact from jsonb_to_recordset($1::jsonb) as r (id bigint, at timestamptz, fact jsonb)', [JSON.stringify(rows)])
+    await db.query(
+      'insert into audit_pending (id, at, fact) overriding system value select id, at, fact from jsonb_to_recordset($1::jsonb) as r (id bigint, at timestamptz, fact jsonb)',
+      [JSON.stringify(rows)],
+    )
     await db.query('delete from audit_head')
   }
 
@@ -110,30 +147,40 @@ describe('after a crash', () => {
     await crashBeforeDelete(500)
     const audit = open()
     await write(audit, { user: 'later' })
-    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual([...Array.from({ length: 500 }, (_, n) => `u${n + 1}`), 'later'])
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual([
+      ...Array.from({ length: 500 }, (_, n) => `u${n + 1}`),
+      'later',
+    ])
     expect([await pending(), (await audit.integrity()).ok]).toEqual([0, true])
   })
 
-  test.each(['audit:before-append', 'audit:after-append', 'audit:before-append#2',
-    'audit:after-append#2'])('a process killed at %s leaves every line once', async point => {
-    const import_ = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
-    const script = `
+  test.each(['audit:before-append', 'audit:after-append', 'audit:before-append#2', 'audit:after-append#2'])(
+    'a process killed at %s leaves every line once',
+    async point => {
+      const import_ = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+      const script = `
       import { createDb } from ${import_('../db/db.ts')}
       import { armFailpoint } from ${import_('../lib/failpoint.ts')}
       import { createAudit } from ${import_('./audit.ts')}
       const audit = createAudit({ db: createDb(${JSON.stringify(address)}), layout: { audit: ${JSON.stringify(root)} }, clock: { now: () => new Date() }, outbox: { owe: async () => 1, nudge() {} } })
       armFailpoint(${JSON.stringify(point)})
       await audit.deliver()`
-    await db.query(`insert into audit_pending (at, fact) select $1, jsonb_build_object('action', 'UPLOAD', 'result', 'SUCCESS', 'user', 'u' || n, 'detail', '') from generate_series(1, 700) n`, [now])
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
-    const [, signal] = await once(child, 'exit') as [number | null, string | null]
-    expect(signal).toBe('SIGKILL')
-    expect(await pending()).toBe(point.endsWith('#2') ? 200 : 700)
-    const audit = open()
-    await audit.deliver()
-    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(Array.from({ length: 700 }, (_, n) => `u${n + 1}`))
-    expect([await pending(), (await audit.integrity()).ok]).toEqual([0, true])
-  })
+      await db.query(
+        `insert into audit_pending (at, fact) select $1, jsonb_build_object('action', 'UPLOAD', 'result', 'SUCCESS', 'user', 'u' || n, 'detail', '') from generate_series(1, 700) n`,
+        [now],
+      )
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+      const [, signal] = (await once(child, 'exit')) as [number | null, string | null]
+      expect(signal).toBe('SIGKILL')
+      expect(await pending()).toBe(point.endsWith('#2') ? 200 : 700)
+      const audit = open()
+      await audit.deliver()
+      expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(
+        Array.from({ length: 700 }, (_, n) => `u${n + 1}`),
+      )
+      expect([await pending(), (await audit.integrity()).ok]).toEqual([0, true])
+    },
+  )
 
   test('a line that was written in part is cut off and written whole', async () => {
     await write(open(), { user: 'ada' })
@@ -168,8 +215,11 @@ describe('after a crash', () => {
     await write(open(), { user: 'ada' })
     const [first] = await lines('2026-03-01.jsonl')
     now = new Date('2026-03-01T11:00:00Z')
-    await db.query('insert into audit_pending (id, at, fact) overriding system value values ($1, $2, $3)',
-      [first?.id, now, JSON.stringify(fact({ user: 'bob' }))])
+    await db.query('insert into audit_pending (id, at, fact) overriding system value values ($1, $2, $3)', [
+      first?.id,
+      now,
+      JSON.stringify(fact({ user: 'bob' })),
+    ])
     await open().deliver()
     expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob'])
   })
@@ -195,9 +245,15 @@ describe('search', () => {
       now = new Date(`${day}T10:00:00Z`)
       await write(audit, { user: `${day.slice(-1)}a` }, { user: `${day.slice(-1)}b` }, { user: `${day.slice(-1)}c` })
     }
-    for (let again = 0; again < 2; again++) { // the second time from remembered counts
+    for (let again = 0; again < 2; again++) {
+      // the second time from remembered counts
       const pages = await Promise.all([1, 2, 3, 4].map(page => audit.search({ page, perPage: 4 })))
-      expect(pages.map(page => page.items.map(entry => entry.user))).toEqual([['3c', '3b', '3a', '2c'], ['2b', '2a', '1c', '1b'], ['1a'], []])
+      expect(pages.map(page => page.items.map(entry => entry.user))).toEqual([
+        ['3c', '3b', '3a', '2c'],
+        ['2b', '2a', '1c', '1b'],
+        ['1a'],
+        [],
+      ])
       expect(pages.map(page => page.total)).toEqual([9, 9, 9, 9])
     }
     await write(audit, { user: 'new' })
@@ -207,9 +263,13 @@ describe('search', () => {
 
   test('filters are exact, and together', async () => {
     const audit = open()
-    await write(audit,
-      { user: 'a', package: 'hello' }, { user: 'b', package: 'hello-doc' }, { user: 'c', package: 'hello', action: 'DELETE' },
-      { user: 'd', action: 'LOGIN', result: 'FAILURE', detail: 'the text "package":"hello" and "action":"DELETE"' })
+    await write(
+      audit,
+      { user: 'a', package: 'hello' },
+      { user: 'b', package: 'hello-doc' },
+      { user: 'c', package: 'hello', action: 'DELETE' },
+      { user: 'd', action: 'LOGIN', result: 'FAILURE', detail: 'the text "package":"hello" and "action":"DELETE"' },
+    )
     expect(await users(audit, { package: 'hello' })).toEqual(['d', 'c', 'a'])
     expect(await users(audit, { action: 'DELETE' })).toEqual(['c'])
     expect(await users(audit, { package: 'hello', action: 'UPLOAD' })).toEqual(['a'])
@@ -221,9 +281,12 @@ describe('search', () => {
   })
 
   test.each([
-    ['upper and lower case', 'HELLO world', 'o WoR'], ['a quote', 'said "no"', '"NO"'], ['a backslash', 'a\\b', 'A\\B'],
-      ['beyond ASCII', 'Größe Ωmega', 'ωME'],
-    ['a percent sign', '100 % done', '0 % D'], ['control characters', 'a\tb\nc', 'b\nC'],
+    ['upper and lower case', 'HELLO world', 'o WoR'],
+    ['a quote', 'said "no"', '"NO"'],
+    ['a backslash', 'a\\b', 'A\\B'],
+    ['beyond ASCII', 'Größe Ωmega', 'ωME'],
+    ['a percent sign', '100 % done', '0 % D'],
+    ['control characters', 'a\tb\nc', 'b\nC'],
   ])('free text is found in the detail: %s', async (_, detail, q) => {
     const audit = open()
     await write(audit, { user: 'yes', detail }, { user: 'no', detail: 'another' })
@@ -232,8 +295,13 @@ describe('search', () => {
 
   test('free text looks in package, user and detail and nowhere else', async () => {
     const audit = open()
-    await write(audit, { user: 'Needle' }, { user: 'b', package: 'libneedle1' }, { user: 'c', detail: 'a needle' },
-      { user: 'd', distribution: 'needle', ip: 'needle' })
+    await write(
+      audit,
+      { user: 'Needle' },
+      { user: 'b', package: 'libneedle1' },
+      { user: 'c', detail: 'a needle' },
+      { user: 'd', distribution: 'needle', ip: 'needle' },
+    )
     expect(await users(audit, { q: 'needle' })).toEqual(['c', 'b', 'Needle'])
     expect(await users(audit, { q: 'upload' })).toEqual([])
   })
@@ -244,7 +312,10 @@ describe('search', () => {
       now = new Date(`2026-03-01T${hour}:00:00Z`)
       await write(audit, { user: hour })
     }
-    expect(await users(audit, { from: '2026-03-01T09:00:00.000Z', to: '2026-03-01T10:00:00.000Z' })).toEqual(['10', '09'])
+    expect(await users(audit, { from: '2026-03-01T09:00:00.000Z', to: '2026-03-01T10:00:00.000Z' })).toEqual([
+      '10',
+      '09',
+    ])
     expect(await users(audit, { from: '2026-03-02T00:00:00.000Z' })).toEqual([])
     expect(await users(audit, { to: '2026-02-28T23:59:59.999Z' })).toEqual([])
   })
@@ -277,9 +348,15 @@ describe('integrity', () => {
   }
   async function edit(file: string, change: (lines: string[]) => string[]): Promise<void> {
     const texts = (await readFile(at(file), 'utf8')).split('\n').slice(0, -1)
-    await writeFile(at(file), change(texts).map(text => `${text}\n`).join(''))
+    await writeFile(
+      at(file),
+      change(texts)
+        .map(text => `${text}\n`)
+        .join(''),
+    )
   }
-  const places = async (audit: Audit): Promise<string[]> => (await audit.integrity()).broken.map(({ file, line }) => `${file.slice(8, 10)}:${line}`)
+  const places = async (audit: Audit): Promise<string[]> =>
+    (await audit.integrity()).broken.map(({ file, line }) => `${file.slice(8, 10)}:${line}`)
 
   test('an untouched log is whole, also before its first line', async () => {
     expect(await open().integrity()).toEqual({ ok: true, files: 0, lines: 0, broken: [] })
@@ -287,20 +364,44 @@ describe('integrity', () => {
   })
 
   test.each<[string, () => Promise<void>, string[]]>([
-    ['a changed line shows at the line after it', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 1 ? l.replace('2b', 'xx') : l)),
-      ['02:3']],
-    ['the last line of a day shows at the next day', () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => i === 2 ? l.replace('2c', 'xx') : l)),
-      ['03:1']],
+    [
+      'a changed line shows at the line after it',
+      () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => (i === 1 ? l.replace('2b', 'xx') : l))),
+      ['02:3'],
+    ],
+    [
+      'the last line of a day shows at the next day',
+      () => edit('2026-03-02.jsonl', ls => ls.map((l, i) => (i === 2 ? l.replace('2c', 'xx') : l))),
+      ['03:1'],
+    ],
     ['a removed line', () => edit('2026-03-01.jsonl', ls => ls.toSpliced(1, 1)), ['01:2']],
     ['the first line removed', () => edit('2026-03-01.jsonl', ls => ls.slice(1)), ['01:1']],
-    ['an inserted line', () => edit('2026-03-01.jsonl', ls => ls.toSpliced(1, 0, JSON.stringify({ user: 'x', prev: NO_LINE }))), ['01:2', '01:3']],
-    ['two lines swapped', () => edit('2026-03-01.jsonl', ls => [ls[0], ls[2], ls[1]] as string[]), ['01:2', '01:3', '02:1']],
+    [
+      'an inserted line',
+      () => edit('2026-03-01.jsonl', ls => ls.toSpliced(1, 0, JSON.stringify({ user: 'x', prev: NO_LINE }))),
+      ['01:2', '01:3'],
+    ],
+    [
+      'two lines swapped',
+      () => edit('2026-03-01.jsonl', ls => [ls[0], ls[2], ls[1]] as string[]),
+      ['01:2', '01:3', '02:1'],
+    ],
     ['a removed file', () => rm(at('2026-03-02.jsonl')), ['03:1']],
     ['the first file removed', () => rm(at('2026-03-01.jsonl')), ['02:1']],
-    ['the newest line changed', () => edit('2026-03-03.jsonl', ls => ls.map((l, i) => i === 2 ? l.replace('3c', 'xx') : l)), ['03:4']],
+    [
+      'the newest line changed',
+      () => edit('2026-03-03.jsonl', ls => ls.map((l, i) => (i === 2 ? l.replace('3c', 'xx') : l))),
+      ['03:4'],
+    ],
     ['a cut tail', () => edit('2026-03-03.jsonl', ls => ls.slice(0, 1)), ['03:2']],
     ['the newest file removed', () => rm(at('2026-03-03.jsonl')), ['02:4']],
-    ['everything removed', async () => { for (const day of [1, 2, 3]) await rm(at(`2026-03-0${day}.jsonl`)) }, [':1']],
+    [
+      'everything removed',
+      async () => {
+        for (const day of [1, 2, 3]) await rm(at(`2026-03-0${day}.jsonl`))
+      },
+      [':1'],
+    ],
     ['a line without end', () => appendFile(at('2026-03-03.jsonl'), '{"half'), ['03:4', '03:4']],
   ])('%s', async (_, damage, expected) => {
     const audit = await filled()
@@ -311,7 +412,9 @@ describe('integrity', () => {
 
   test('what is written during the walk is no damage', async () => {
     const audit = await filled()
-    const writing = (async () => { for (let n = 0; n < 30; n++) await write(audit, { user: `u${n}` }) })()
+    const writing = (async () => {
+      for (let n = 0; n < 30; n++) await write(audit, { user: `u${n}` })
+    })()
     const walks = []
     for (let n = 0; n < 10; n++) walks.push(await audit.integrity())
     await writing
@@ -321,7 +424,10 @@ describe('integrity', () => {
   test('a line that somebody forged at the end shows, though it carries the right hash', async () => {
     const audit = await filled()
     const last = (await readFile(at('2026-03-03.jsonl'), 'utf8')).split('\n').at(-2) ?? ''
-    await appendFile(at('2026-03-03.jsonl'), `${JSON.stringify({ timestamp: now.toISOString(), id: '99', ...fact(), prev: lineHash(last) })}\n`)
+    await appendFile(
+      at('2026-03-03.jsonl'),
+      `${JSON.stringify({ timestamp: now.toISOString(), id: '99', ...fact(), prev: lineHash(last) })}\n`,
+    )
     expect(await places(audit)).toEqual(['03:4'])
   })
 })

@@ -14,7 +14,10 @@ import { createAuditSearch } from './audit-search.ts'
 export { AUDIT_ACTIONS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
 
-/** The append-only log. Facts wait in the table `audit_pending` inside the transaction they belong to, then become lines. */
+/**
+ * The append-only log. Facts wait in the table `audit_pending` inside the transaction they belong to, then become
+ * lines.
+ */
 export interface Audit {
   /** Owes the line inside `tx`: no line without its change, no change without its line. */
   owe(tx: Tx, fact: AuditFact): Promise<void>
@@ -42,10 +45,20 @@ const BATCH = 500
 // Any number will do, it only has to be ours: two instances over one folder append in turn.
 const ADVISORY_LOCK = 7_201_842
 
-interface PendingRow { readonly id: number; readonly at: Date; readonly fact: AuditFact }
-interface HeadRow { readonly hash: string; readonly starts: string }
+interface PendingRow {
+  readonly id: number
+  readonly at: Date
+  readonly fact: AuditFact
+}
+interface HeadRow {
+  readonly hash: string
+  readonly starts: string
+}
 
-const owed = (row: PendingRow): { id: string; timestamp: string } => ({ id: String(row.id), timestamp: row.at.toISOString() })
+const owed = (row: PendingRow): { id: string; timestamp: string } => ({
+  id: String(row.id),
+  timestamp: row.at.toISOString(),
+})
 
 /**
  * One line. The order of the keys is part of the format: `audit-search.ts` relies on `timestamp` being first and on
@@ -58,10 +71,13 @@ export function renderLine(row: PendingRow, prev: string): string {
 }
 
 /**
- * The rows that go into one file, in order. The file is the day of the first row's timestamp in UTC, but never one before the
- * newest file: the chain runs through the files in the order of their names.
+ * The rows that go into one file, in order. The file is the day of the first row's timestamp in UTC, but never one
+ * before the newest file: the chain runs through the files in the order of their names.
  */
-export function nextFile(rows: readonly PendingRow[], newest: string | undefined): { readonly file: string; readonly rows: readonly PendingRow[] } {
+export function nextFile(
+  rows: readonly PendingRow[],
+  newest: string | undefined,
+): { readonly file: string; readonly rows: readonly PendingRow[] } {
   const fileOf = (row: PendingRow): string => {
     const own = `${row.at.toISOString().slice(0, 10)}.jsonl`
     return newest !== undefined && newest > own ? newest : own
@@ -124,9 +140,13 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
         done.push(...mine)
       }
       if (tail.hash !== head?.hash && tail.hash !== NO_LINE) {
-        await tx.query('insert into audit_head (hash) values ($1) on conflict (one) do update set hash = excluded.hash', [tail.hash])
+        await tx.query(
+          'insert into audit_head (hash) values ($1) on conflict (one) do update set hash = excluded.hash',
+          [tail.hash],
+        )
       }
-      if (done.length > 0) await tx.query('delete from audit_pending where id = any($1::bigint[])', [done.map(row => row.id)])
+      if (done.length > 0)
+        await tx.query('delete from audit_pending where id = any($1::bigint[])', [done.map(row => row.id)])
       return { tail, any: rows.length > 0 }
     })
     known = moved.tail
@@ -134,7 +154,11 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
   }
 
   async function deliver(): Promise<void> {
-    await inTurn(async () => { while (await deliverBatch()) { /* until nothing is pending */ } })
+    await inTurn(async () => {
+      while (await deliverBatch()) {
+        /* until nothing is pending */
+      }
+    })
   }
 
   return {
@@ -145,7 +169,8 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       outbox.nudge()
     },
     search: async query => {
-      // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is there
+      // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is
+      // there
       await deliver().catch(() => undefined)
       const without = hiddenNow()
       return files.search(without.length === 0 ? query : { ...query, without })

@@ -4,11 +4,16 @@ import { createEvents, type LiveEvent } from './events.ts'
 const clock = { now: () => new Date('2026-03-01T12:00:00Z') }
 const event = (n: number): LiveEvent => ({ type: 'upload', at: '2026-03-01T12:00:00.000Z', data: { n } })
 
-async function take(source: AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>,
-  count: number): Promise<{ ids: string[]; ns: unknown[] }> {
+async function take(
+  source: AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>,
+  count: number,
+): Promise<{ ids: string[]; ns: unknown[] }> {
   const ids: string[] = []
   const ns: unknown[] = []
-  for await (const { id, event: { data } } of source) {
+  for await (const {
+    id,
+    event: { data },
+  } of source) {
     ids.push(id)
     ns.push(data.n)
     if (ns.length === count) break

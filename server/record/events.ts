@@ -11,14 +11,29 @@ export interface LiveEvent {
 /** The in-process list behind `GET /dashboard/events`: the last 1,000 events, numbered, so that a client can resume. */
 export interface Events {
   emit(event: LiveEvent): void
-  /** Yields events after `lastId`, then new ones as they come; ends when the signal aborts. `new` counts from the call. */
-  follow(lastId: string | undefined, signal: AbortSignal): AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>
+  /**
+   * Yields events after `lastId`, then new ones as they come; ends when the signal aborts. `new` counts from the call.
+   */
+  follow(
+    lastId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly id: string; readonly event: LiveEvent }>
 }
 
 const KEPT = 1000
 
-/** Makes the list. Ids are `<start>-<n>`: after a restart an old id is not ours, and its client gets all that is kept. */
-export function createEvents({ clock, kept = KEPT, shared = ALONE }: { readonly clock: Clock; readonly kept?: number; readonly shared?: Pick<Shared, 'tell' | 'hear'> }): Events {
+/**
+ * Makes the list. Ids are `<start>-<n>`: after a restart an old id is not ours, and its client gets all that is kept.
+ */
+export function createEvents({
+  clock,
+  kept = KEPT,
+  shared = ALONE,
+}: {
+  readonly clock: Clock
+  readonly kept?: number
+  readonly shared?: Pick<Shared, 'tell' | 'hear'>
+}): Events {
   const life = clock.now().getTime().toString(36)
   const ring: LiveEvent[] = [] // ring[n % kept] is event n
   let next = 0
@@ -33,7 +48,10 @@ export function createEvents({ clock, kept = KEPT, shared = ALONE }: { readonly 
     return seen >= next ? next : Math.max(oldest, seen + 1)
   }
 
-  async function* from(start: number, signal: AbortSignal): AsyncGenerator<{ readonly id: string; readonly event: LiveEvent }> {
+  async function* from(
+    start: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ readonly id: string; readonly event: LiveEvent }> {
     let wake: (() => void) | undefined
     const leave = (): void => wake?.()
     signal.addEventListener('abort', leave, { once: true })
@@ -66,7 +84,16 @@ export function createEvents({ clock, kept = KEPT, shared = ALONE }: { readonly 
     waiting.clear()
   }
   // whoever else writes to the shared memory must not break every stream
-  shared.hear('events', event => { if (typeof event === 'object' && event !== null && 'data' in event && typeof event.data === 'object' && event.data !== null) add(event as LiveEvent) })
+  shared.hear('events', event => {
+    if (
+      typeof event === 'object' &&
+      event !== null &&
+      'data' in event &&
+      typeof event.data === 'object' &&
+      event.data !== null
+    )
+      add(event as LiveEvent)
+  })
 
   return {
     emit: event => {

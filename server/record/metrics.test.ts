@@ -3,8 +3,13 @@ import { createMetrics } from './metrics.ts'
 
 test('the nine metrics of the specification are exposed with their names, types and labels', async () => {
   const metrics = createMetrics()
-  for (const name of ['svc_packages_total', 'svc_pending_review_total', 'svc_quarantine_total', 'svc_clamav_last_update',
-    'svc_grype_db_age_seconds'] as const) {
+  for (const name of [
+    'svc_packages_total',
+    'svc_pending_review_total',
+    'svc_quarantine_total',
+    'svc_clamav_last_update',
+    'svc_grype_db_age_seconds',
+  ] as const) {
     metrics.gauge(name, () => 7)
   }
   metrics.uploaded('published')
@@ -12,16 +17,27 @@ test('the nine metrics of the specification are exposed with their names, types 
   metrics.request('GET', '/api/v1/artifacts/{name}', 200, 0.02)
   const text = await metrics.text()
   expect([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`).sort()).toEqual([
-    'http_request_duration_seconds histogram', 'http_requests_total counter', 'svc_clamav_last_update gauge', 'svc_cve_findings_total counter',
-    'svc_grype_db_age_seconds gauge', 'svc_packages_total gauge', 'svc_pending_review_total gauge', 'svc_quarantine_total gauge',
-      'svc_uploads_total counter',
+    'http_request_duration_seconds histogram',
+    'http_requests_total counter',
+    'svc_clamav_last_update gauge',
+    'svc_cve_findings_total counter',
+    'svc_grype_db_age_seconds gauge',
+    'svc_packages_total gauge',
+    'svc_pending_review_total gauge',
+    'svc_quarantine_total gauge',
+    'svc_uploads_total counter',
   ])
   for (const line of [
-    'svc_packages_total 7', 'svc_uploads_total{status="published"} 1', 'svc_uploads_total{status="rejected"} 0',
-      'svc_cve_findings_total{severity="high"} 3',
-    'http_requests_total{method="GET",path="/api/v1/artifacts/{name}",status="200"} 1', 'http_request_duration_seconds_count 1',
-    'http_request_duration_seconds_bucket{le="0.025"} 1', 'http_request_duration_seconds_bucket{le="0.01"} 0',
-  ]) expect(text.split('\n')).toContain(line)
+    'svc_packages_total 7',
+    'svc_uploads_total{status="published"} 1',
+    'svc_uploads_total{status="rejected"} 0',
+    'svc_cve_findings_total{severity="high"} 3',
+    'http_requests_total{method="GET",path="/api/v1/artifacts/{name}",status="200"} 1',
+    'http_request_duration_seconds_count 1',
+    'http_request_duration_seconds_bucket{le="0.025"} 1',
+    'http_request_duration_seconds_bucket{le="0.01"} 0',
+  ])
+    expect(text.split('\n')).toContain(line)
 })
 
 test('a gauge whose source does not answer is left out, and the scrape answers with the rest', async () => {
@@ -30,7 +46,9 @@ test('a gauge whose source does not answer is left out, and the scrape answers w
   metrics.gauge('svc_packages_total', () => answer())
   metrics.gauge('svc_quarantine_total', () => 2)
   expect(await metrics.text()).toContain('\nsvc_packages_total 1\n')
-  answer = () => { throw new Error('the database is gone') }
+  answer = () => {
+    throw new Error('the database is gone')
+  }
   const text = await metrics.text()
   expect(text).not.toContain('\nsvc_packages_total 1')
   expect(text).toContain('\nsvc_quarantine_total 2\n')

@@ -8,8 +8,15 @@ export interface Metrics {
   found(severity: string, count: number): void
   request(method: string, path: string, status: number, seconds: number): void
   /** Gauges are given as functions, asked at each scrape. */
-  gauge(name: 'svc_packages_total' | 'svc_pending_review_total' | 'svc_quarantine_total' | 'svc_clamav_last_update' | 'svc_grype_db_age_seconds',
-    read: () => number | Promise<number>): void
+  gauge(
+    name:
+      | 'svc_packages_total'
+      | 'svc_pending_review_total'
+      | 'svc_quarantine_total'
+      | 'svc_clamav_last_update'
+      | 'svc_grype_db_age_seconds',
+    read: () => number | Promise<number>,
+  ): void
   /** The text format, version 0.0.4. */
   text(): Promise<string>
 }
@@ -29,14 +36,29 @@ const GAUGES = {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const uploads = new Counter({ name: 'svc_uploads_total', help: 'Uploads by what became of them.', labelNames: ['status'] as const, registers })
-  const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Vulnerabilities found by scans, by severity.',
-    labelNames: ['severity'] as const, registers })
-  const requests = new Counter({ name: 'http_requests_total', help: 'Requests by route template.', labelNames: ['method', 'path', 'status'] as const,
-    registers })
+  const uploads = new Counter({
+    name: 'svc_uploads_total',
+    help: 'Uploads by what became of them.',
+    labelNames: ['status'] as const,
+    registers,
+  })
+  const findings = new Counter({
+    name: 'svc_cve_findings_total',
+    help: 'Vulnerabilities found by scans, by severity.',
+    labelNames: ['severity'] as const,
+    registers,
+  })
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests by route template.',
+    labelNames: ['method', 'path', 'status'] as const,
+    registers,
+  })
   // no labels: the specification gives none, and a label per route would be 16 series per route
   const durations = new Histogram({
-    name: 'http_request_duration_seconds', help: 'Time from the request to the end of its answer.', registers,
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request to the end of its answer.',
+    registers,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   })
   // a series that exists from the start is one that `rate()` and alerts can be written for
@@ -52,7 +74,9 @@ export function createMetrics(): Metrics {
     },
     gauge: (name, read) => {
       const gauge = new Gauge({
-        name, help: GAUGES[name], registers,
+        name,
+        help: GAUGES[name],
+        registers,
         collect: async () => {
           try {
             const value = await read()

@@ -3,7 +3,10 @@ import { malformed, quote } from '../lib/limited.ts'
 import { createTarReader } from '../lib/tar.ts'
 
 /** One wanted file of an archive. `path` is relative to the root, without `./`. */
-export interface WantedFile { readonly path: string; readonly body: Buffer }
+export interface WantedFile {
+  readonly path: string
+  readonly body: Buffer
+}
 
 /** Which files are wanted: the most bytes one may have, or undefined for those that are not. */
 export type Want = (path: string, size: number) => number | undefined
@@ -31,7 +34,8 @@ async function* gathered(source: AsyncIterable<Buffer>, size: number): AsyncGene
 
 async function* tarFiles(chunks: AsyncIterable<Buffer>, what: string, want: Want): AsyncGenerator<WantedFile> {
   const tar = createTarReader({
-    what, maxEntries: MAX_ENTRIES,
+    what,
+    maxEntries: MAX_ENTRIES,
     keep: entry => {
       const most = entry.type === 'file' ? want(cleanPath(entry.name), entry.size) : undefined
       // what is too large is left out here and told by who wanted it, instead of ending the archive
@@ -39,7 +43,8 @@ async function* tarFiles(chunks: AsyncIterable<Buffer>, what: string, want: Want
     },
   })
   for await (const chunk of chunks) {
-    for (const entry of tar.push(chunk)) if (entry.body !== undefined) yield { path: cleanPath(entry.name), body: entry.body }
+    for (const entry of tar.push(chunk))
+      if (entry.body !== undefined) yield { path: cleanPath(entry.name), body: entry.body }
   }
 }
 
@@ -56,7 +61,7 @@ function createCursor(chunks: AsyncIterable<Buffer>) {
   return {
     /** @throws Malformed at an early end */
     async take(size: number): Promise<Buffer> {
-      while (rest.length < size) if (!await more()) malformed('the payload is cut off')
+      while (rest.length < size) if (!(await more())) malformed('the payload is cut off')
       const taken = rest.subarray(0, size)
       rest = rest.subarray(size)
       return taken
@@ -64,23 +69,28 @@ function createCursor(chunks: AsyncIterable<Buffer>) {
     async skip(size: number): Promise<void> {
       let left = size
       while (left > 0) {
-        if (rest.length === 0 && !await more()) malformed('the payload is cut off')
+        if (rest.length === 0 && !(await more())) malformed('the payload is cut off')
         const passed = Math.min(left, rest.length)
         rest = rest.subarray(passed)
         left -= passed
       }
     },
-    close: async (): Promise<void> => { await iterator.return?.() },
+    close: async (): Promise<void> => {
+      await iterator.return?.()
+    },
   }
 }
 
-// newc: eight hex digits a field after the magic; 1 mode, 6 file size, 11 name size. Source: cpio(5), "New ASCII Format"
+// newc: eight hex digits a field after the magic; 1 mode, 6 file size, 11 name size. Source: cpio(5), "New ASCII
+// Format"
 function cpioField(header: Buffer, n: number): number {
   const digits = header.toString('latin1', 6 + n * 8, 14 + n * 8)
-  return /^[0-9a-fA-F]{8}$/.test(digits) ? parseInt(digits, 16) : malformed(`a cpio header holds ${quote(digits)} where a number belongs`)
+  return /^[0-9a-fA-F]{8}$/.test(digits)
+    ? parseInt(digits, 16)
+    : malformed(`a cpio header holds ${quote(digits)} where a number belongs`)
 }
 
-const toFour = (length: number): number => (4 - length % 4) % 4
+const toFour = (length: number): number => (4 - (length % 4)) % 4
 const isRegular = (mode: number): boolean => (mode & 0o170000) === 0o100000
 
 async function* cpioFiles(chunks: AsyncIterable<Buffer>, want: Want): AsyncGenerator<WantedFile> {

@@ -33,7 +33,10 @@ export interface Heading {
 }
 
 /** A bill to print: `entries` may be read several times and gives the same packages each time. */
-export interface Bill { readonly heading: Heading; entries(): AsyncIterable<Entry> }
+export interface Bill {
+  readonly heading: Heading
+  entries(): AsyncIterable<Entry>
+}
 
 /** One way to write a bill down. */
 export interface Print {
@@ -57,7 +60,9 @@ export function uuidOf(texts: Iterable<string>): string {
 /** Which of what a package carries a finding is about, or undefined when it is about the package itself. */
 export function carriedBy({ contents }: Entry, finding: Finding): number | undefined {
   const { matched } = finding
-  const n = contents.components.findIndex(component => component.purl === finding.package || (matched !== undefined && isMatchedBy(component, matched)))
+  const n = contents.components.findIndex(
+    component => component.purl === finding.package || (matched !== undefined && isMatchedBy(component, matched)),
+  )
   return n === -1 ? undefined : n
 }
 
@@ -71,8 +76,11 @@ export interface Stand {
 export function standOf(manifest: IndexedManifest, finding: Finding, now: Iso): Stand {
   const accepted = acceptanceOf(manifest, finding, now)
   if (accepted !== undefined) return { status: 'accepted', decision: accepted }
-  const said = [...manifest.review?.history ?? (manifest.decision === undefined ? [] : [manifest.decision])]
-  const refused = said.findLast(({ action, cve }) => action === 'reject' && (cve === undefined || cve === finding.id || finding.aliases?.includes(cve) === true))
+  const said = [...(manifest.review?.history ?? (manifest.decision === undefined ? [] : [manifest.decision]))]
+  const refused = said.findLast(
+    ({ action, cve }) =>
+      action === 'reject' && (cve === undefined || cve === finding.id || finding.aliases?.includes(cve) === true),
+  )
   return refused === undefined ? { status: 'open' } : { status: 'refused', decision: refused }
 }
 
@@ -100,4 +108,3 @@ export function webAddress(text: string | undefined): string | undefined {
 export function fullName({ group, name }: { readonly group?: string; readonly name: string }): string {
   return group === undefined ? name : `${group}/${name}`
 }
-

@@ -39,7 +39,11 @@ const NEVER = '1970-01-01T00:00:00.000Z'
 export function createBills({ db, clock, components, formats, tool }: BillsDeps): Bills {
   async function entryOf({ manifest, carries }: Stored): Promise<Entry> {
     const { ref } = manifest
-    return { manifest, purl: formats(ref.format).purl(ref, getDistribution(ref.codename), manifest.about), contents: await components.of(manifest, carries) }
+    return {
+      manifest,
+      purl: formats(ref.format).purl(ref, getDistribution(ref.codename), manifest.about),
+      contents: await components.of(manifest, carries),
+    }
   }
 
   async function* entriesOf(ids: readonly number[]): AsyncGenerator<Entry> {
@@ -54,7 +58,11 @@ export function createBills({ db, clock, components, formats, tool }: BillsDeps)
       const newest = served.reduce((sofar, { changed_at }) => Math.max(sofar, changed_at.getTime()), Date.parse(NEVER))
       return {
         heading: {
-          name: `gatehouse-${codename ?? 'all'}`, at: new Date(newest).toISOString(), tool, total, now: isoNow(clock),
+          name: `gatehouse-${codename ?? 'all'}`,
+          at: new Date(newest).toISOString(),
+          tool,
+          total,
+          now: isoNow(clock),
           uuid: uuidOf(served.flatMap(({ id, sha256, changed_at }) => [String(id), sha256, changed_at.toISOString()])),
         },
         entries: () => entriesOf(served.map(({ id }) => id)),
@@ -66,8 +74,18 @@ export function createBills({ db, clock, components, formats, tool }: BillsDeps)
       const entry = await entryOf(stored)
       const { ref, blob, changed_at } = stored.manifest
       return {
-        heading: { name: ref.name, version: ref.version, at: changed_at, tool, total: 1, now: isoNow(clock), uuid: uuidOf([entry.purl, blob.sha256, changed_at]) },
-        async* entries() { yield entry },
+        heading: {
+          name: ref.name,
+          version: ref.version,
+          at: changed_at,
+          tool,
+          total: 1,
+          now: isoNow(clock),
+          uuid: uuidOf([entry.purl, blob.sha256, changed_at]),
+        },
+        async *entries() {
+          yield entry
+        },
       }
     },
   }

@@ -10,8 +10,8 @@ export interface Component {
   /** The file that says so, relative to the root of the package; behind `!/` inside an archive. */
   readonly path: string
   /**
-   * Installed where the distribution puts libraries it packages itself (`/usr/share/java`, `dist-packages`): the package *is*
-   * this component, and the distribution's own advisories speak of it. What is not marked is vendored.
+   * Installed where the distribution puts libraries it packages itself (`/usr/share/java`, `dist-packages`): the
+   * package *is* this component, and the distribution's own advisories speak of it. What is not marked is vendored.
    */
   readonly packaged?: true
 }
@@ -37,16 +37,19 @@ const PACKAGED = [
 /** Gives what a parser found its place and its package URL. */
 export function componentAt({ type, namespace, name, version }: Found, path: string): Component {
   // a jar that stands in the distribution's folder is packaged, one inside it is not
-  const place = path.split('!/').length > 2 ? path : path.split('!/')[0] ?? path
+  const place = path.split('!/').length > 2 ? path : (path.split('!/')[0] ?? path)
   return {
-    purl: printPurl({ type, name, version, ...namespace === undefined ? {} : { namespace } }),
-    ...namespace === undefined ? {} : { group: namespace }, name, version, path,
-    ...PACKAGED.some(rule => rule.test(place)) ? { packaged: true } : {},
+    purl: printPurl({ type, name, version, ...(namespace === undefined ? {} : { namespace }) }),
+    ...(namespace === undefined ? {} : { group: namespace }),
+    name,
+    version,
+    path,
+    ...(PACKAGED.some(rule => rule.test(place)) ? { packaged: true } : {}),
   }
 }
 
 /** One list: sorted, and each package URL once per place. */
 export function sortComponents(components: readonly Component[]): Component[] {
   const byKey = new Map(components.map(component => [`${component.purl}\n${component.path}`, component]))
-  return [...byKey].sort(([a], [b]) => a < b ? -1 : 1).map(([, component]) => component)
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, component]) => component)
 }

@@ -10,7 +10,9 @@ import { deb } from '../formats/deb/index.ts'
 import { createComponents, readContents } from './components.ts'
 
 let folder: string
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'gh-sbom-')) })
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-sbom-'))
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** A zip of deflated entries. */
@@ -48,34 +50,53 @@ function zip(entries: Readonly<Record<string, string | Buffer>>): Buffer {
   return Buffer.concat([...parts, central, end])
 }
 
-const pom = (group: string, name: string, version: string): Record<string, string> =>
-  ({ [`META-INF/maven/${group}/${name}/pom.properties`]: `#Generated\nartifactId=${name}\ngroupId=${group}\nversion=${version}\n` })
+const pom = (group: string, name: string, version: string): Record<string, string> => ({
+  [`META-INF/maven/${group}/${name}/pom.properties`]: `#Generated\nartifactId=${name}\ngroupId=${group}\nversion=${version}\n`,
+})
 
 async function contentsOf(files: Readonly<Record<string, FileSpec>>) {
   const bytes = await buildDeb({ name: 'app', version: '1.0', files })
   return readContents(deb, await spoolBytes(folder, 'app.deb', bytes))
 }
-const purlsOf = async (files: Readonly<Record<string, FileSpec>>): Promise<string[]> => (await contentsOf(files)).components.map(({ purl }) => purl)
+const purlsOf = async (files: Readonly<Record<string, FileSpec>>): Promise<string[]> =>
+  (await contentsOf(files)).components.map(({ purl }) => purl)
 
 describe('what a package carries', () => {
   test('lockfiles of several ecosystems and jars, sorted, each with its place', async () => {
     const log4j = zip(pom('org.apache.logging.log4j', 'log4j-core', '2.14.1'))
     const { components, incomplete } = await contentsOf({
       'opt/app/package-lock.json': JSON.stringify({ packages: { 'node_modules/lodash': { version: '4.17.20' } } }),
-      'opt/app/requirements.txt': 'requests==2.19.0\n', 'opt/app/lib/log4j-core-2.14.1.jar': log4j, 'opt/app/README': 'requests==1.0',
+      'opt/app/requirements.txt': 'requests==2.19.0\n',
+      'opt/app/lib/log4j-core-2.14.1.jar': log4j,
+      'opt/app/README': 'requests==1.0',
       'usr/lib/python3/dist-packages/app-1.dist-info/METADATA': 'Metadata-Version: 2.1\nName: app\nVersion: 1\n',
     })
     expect(incomplete).toEqual([])
     expect(components).toEqual([
-      { purl: 'pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1', group: 'org.apache.logging.log4j', name: 'log4j-core', version: '2.14.1',
-        path: 'opt/app/lib/log4j-core-2.14.1.jar!/META-INF/maven/org.apache.logging.log4j/log4j-core/pom.properties' },
+      {
+        purl: 'pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1',
+        group: 'org.apache.logging.log4j',
+        name: 'log4j-core',
+        version: '2.14.1',
+        path: 'opt/app/lib/log4j-core-2.14.1.jar!/META-INF/maven/org.apache.logging.log4j/log4j-core/pom.properties',
+      },
       { purl: 'pkg:npm/lodash@4.17.20', name: 'lodash', version: '4.17.20', path: 'opt/app/package-lock.json' },
-      { purl: 'pkg:pypi/app@1', name: 'app', version: '1', path: 'usr/lib/python3/dist-packages/app-1.dist-info/METADATA', packaged: true },
+      {
+        purl: 'pkg:pypi/app@1',
+        name: 'app',
+        version: '1',
+        path: 'usr/lib/python3/dist-packages/app-1.dist-info/METADATA',
+        packaged: true,
+      },
       { purl: 'pkg:pypi/requests@2.19.0', name: 'requests', version: '2.19.0', path: 'opt/app/requirements.txt' },
     ])
   })
   test('archives inside archives, and one that only its name describes', async () => {
-    const war = zip({ 'WEB-INF/lib/b-2.jar': zip(pom('g', 'b', '2')), ...pom('g', 'a', '1'), 'WEB-INF/lib/plain-3.1.jar': zip({ 'A.class': 'x' }) })
+    const war = zip({
+      'WEB-INF/lib/b-2.jar': zip(pom('g', 'b', '2')),
+      ...pom('g', 'a', '1'),
+      'WEB-INF/lib/plain-3.1.jar': zip({ 'A.class': 'x' }),
+    })
     expect(await purlsOf({ 'srv/a.war': war })).toEqual(['pkg:generic/plain@3.1', 'pkg:maven/g/a@1', 'pkg:maven/g/b@2'])
   })
   test('a name that no file system takes describes nothing, and is not puzzled over', async () => {
@@ -85,34 +106,56 @@ describe('what a package carries', () => {
   test('a damaged jar, a lockfile that is none and one level too many are told, and the rest still counts', async () => {
     const deep = zip({ 'a.jar': zip({ 'b.jar': zip({ 'c.jar': zip({ 'd.jar': 'x' }) }) }) })
     const { components, incomplete } = await contentsOf({
-      'a/x.jar': 'not a zip', 'b/package-lock.json': '{', 'c/deep.jar': deep, 'd/requirements.txt': 'a==1',
+      'a/x.jar': 'not a zip',
+      'b/package-lock.json': '{',
+      'c/deep.jar': deep,
+      'd/requirements.txt': 'a==1',
     })
     expect(components.map(({ purl }) => purl)).toEqual(['pkg:pypi/a@1'])
     expect(incomplete).toHaveLength(3)
-    expect(incomplete.join('\n')).toMatch(/a\/x\.jar: .+\nb\/package-lock\.json: it is not JSON\.\nc\/deep\.jar: c\.jar in it is nested more than 3 deep\./)
+    expect(incomplete.join('\n')).toMatch(
+      /a\/x\.jar: .+\nb\/package-lock\.json: it is not JSON\.\nc\/deep\.jar: c\.jar in it is nested more than 3 deep\./,
+    )
   })
   test('an archive that unpacks to more than the budget is told', async () => {
     const bomb = zip({ 'a-1.jar': Buffer.alloc(70 * 1024 * 1024) })
-    expect((await contentsOf({ 'x.jar': bomb })).incomplete).toEqual([expect.stringContaining('at most 67108864 are read')])
+    expect((await contentsOf({ 'x.jar': bomb })).incomplete).toEqual([
+      expect.stringContaining('at most 67108864 are read'),
+    ])
   })
   test('a cpio payload, as an RPM has it', async () => {
     const field = (n: number): string => n.toString(16).padStart(8, '0')
     const entry = (name: string, body: string, mode = 0o100644): Buffer => {
       const head = `070701${[1, mode, 0, 0, 1, 0, body.length, 0, 0, 0, 0, name.length + 1, 0].map(field).join('')}${name}\0`
-      return Buffer.from(head + '\0'.repeat((4 - head.length % 4) % 4) + body + '\0'.repeat((4 - body.length % 4) % 4))
+      return Buffer.from(
+        head + '\0'.repeat((4 - (head.length % 4)) % 4) + body + '\0'.repeat((4 - (body.length % 4)) % 4),
+      )
     }
     const cpio = Buffer.concat([
-      entry('./opt', '', 0o040755), entry('./opt/link.jar', 'elsewhere', 0o120777), entry('./opt/README.long', 'x'.repeat(1001)),
-      entry('./opt/requirements.txt', 'flask==1.0\n'), entry('TRAILER!!!', ''),
+      entry('./opt', '', 0o040755),
+      entry('./opt/link.jar', 'elsewhere', 0o120777),
+      entry('./opt/README.long', 'x'.repeat(1001)),
+      entry('./opt/requirements.txt', 'flask==1.0\n'),
+      entry('TRAILER!!!', ''),
     ])
     const inner = (bytes: Buffer) => ({
-      async* inner(): AsyncGenerator<InnerStream> {
-        yield { name: 'payload.cpio', async* open() { for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7) } }
+      async *inner(): AsyncGenerator<InnerStream> {
+        yield {
+          name: 'payload.cpio',
+          async *open() {
+            for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7)
+          },
+        }
       },
     })
     const file = await spoolBytes(folder, 'x.rpm', Buffer.from('x'))
-    expect(await readContents(inner(cpio), file)).toMatchObject({ components: [{ purl: 'pkg:pypi/flask@1.0', path: 'opt/requirements.txt' }], incomplete: [] })
-    expect((await readContents(inner(cpio.subarray(0, 900)), file)).incomplete).toEqual(['The payload could not be read to its end: the payload is cut off.'])
+    expect(await readContents(inner(cpio), file)).toMatchObject({
+      components: [{ purl: 'pkg:pypi/flask@1.0', path: 'opt/requirements.txt' }],
+      incomplete: [],
+    })
+    expect((await readContents(inner(cpio.subarray(0, 900)), file)).incomplete).toEqual([
+      'The payload could not be read to its end: the payload is cut off.',
+    ])
   })
 })
 
@@ -122,10 +165,24 @@ describe('the cache', () => {
     const file = await spoolBytes(folder, 'app.deb', bytes)
     let opened = 0
     const components = createComponents({
-      pool: { locate: async () => { opened++; return file.path } }, formats: () => deb, folder: join(folder, 'cache'),
+      pool: {
+        locate: async () => {
+          opened++
+          return file.path
+        },
+      },
+      formats: () => deb,
+      folder: join(folder, 'cache'),
     })
-    const carrier = { ref: { format: 'deb', name: 'app', version: '2.0', arch: 'amd64', codename: 'jammy' as Codename }, blob: { ...file.blob, sha256: sha256(file.blob.sha256) }, filename: 'app.deb' } as const
-    expect(await components.of(carrier, ['usr/bin/app', 'usr/share/doc/app/requirements'])).toEqual({ components: [], incomplete: [] })
+    const carrier = {
+      ref: { format: 'deb', name: 'app', version: '2.0', arch: 'amd64', codename: 'jammy' as Codename },
+      blob: { ...file.blob, sha256: sha256(file.blob.sha256) },
+      filename: 'app.deb',
+    } as const
+    expect(await components.of(carrier, ['usr/bin/app', 'usr/share/doc/app/requirements'])).toEqual({
+      components: [],
+      incomplete: [],
+    })
     expect(await components.of(carrier, false)).toEqual({ components: [], incomplete: [] })
     expect(opened).toBe(0)
     const answers = await Promise.all([components.of(carrier, true), components.of(carrier, ['opt/requirements.txt'])])

@@ -14,13 +14,17 @@ import { jarComponents, type Budget } from './jar.ts'
 import { JAVA_ARCHIVE, lockfileReader } from './lockfiles.ts'
 
 /** A package as this needs it. */
-export interface Carrier { readonly ref: Manifest['ref']; readonly blob: Manifest['blob']; readonly filename: string }
+export interface Carrier {
+  readonly ref: Manifest['ref']
+  readonly blob: Manifest['blob']
+  readonly filename: string
+}
 
 /** The libraries that packages carry inside themselves. */
 export interface Components {
   /**
-   * What one package carries; read from its payload at the first call and kept by its digest. A package none of whose paths
-   * may name components costs nothing.
+   * What one package carries; read from its payload at the first call and kept by its digest. A package none of whose
+   * paths may name components costs nothing.
    * @param files  its paths, or only whether any of them is a candidate, where a query has said so
    */
   of(carrier: Carrier, files: readonly string[] | boolean): Promise<Contents>
@@ -47,7 +51,12 @@ const isArchive = (path: string): boolean => ARCHIVE.test(path)
 const isCandidate = (path: string): boolean => isArchive(path) || lockfileReader(path) !== undefined
 
 /** What is known so far of one package. */
-interface Reading { readonly components: Component[]; readonly notes: string[]; readonly budget: Budget; isLate: boolean }
+interface Reading {
+  readonly components: Component[]
+  readonly notes: string[]
+  readonly budget: Budget
+  isLate: boolean
+}
 
 async function readOne({ path, body }: WantedFile, { components, notes, budget }: Reading): Promise<void> {
   try {
@@ -57,12 +66,17 @@ async function readOne({ path, body }: WantedFile, { components, notes, budget }
     components.push(...found)
   } catch (error) {
     // yauzl's errors are plain ones, with a sentence for people; whatever this file is, the others still count
-    notes.push(`${path}: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`)
+    notes.push(
+      `${path}: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`,
+    )
   }
 }
 
 /** Reads the payload once, within its budgets; what is over them is told in `incomplete`. */
-export async function readContents(format: Pick<Format, 'inner'>, file: SpooledFile): Promise<Contents & { readonly isLate: boolean }> {
+export async function readContents(
+  format: Pick<Format, 'inner'>,
+  file: SpooledFile,
+): Promise<Contents & { readonly isLate: boolean }> {
   const reading: Reading = { components: [], notes: [], budget: { bytes: MOST_INFLATED }, isLate: false }
   const { components, notes } = reading
   const deadline = performance.now() + SECONDS * 1000
@@ -76,20 +90,24 @@ export async function readContents(format: Pick<Format, 'inner'>, file: SpooledF
     for await (const inner of format.inner(file)) {
       for await (const wanted of wantedFiles(inner, want)) {
         await readOne(wanted, reading)
-        if (components.length > MOST_COMPONENTS) notes.push(`It names more than ${MOST_COMPONENTS} components; the rest is left out.`)
+        if (components.length > MOST_COMPONENTS)
+          notes.push(`It names more than ${MOST_COMPONENTS} components; the rest is left out.`)
         reading.isLate = performance.now() > deadline
         if (reading.isLate) notes.push(`Reading it took longer than ${SECONDS} s; the rest is left out.`)
         if (reading.isLate || components.length > MOST_COMPONENTS) return sorted(reading)
       }
     }
   } catch (error) {
-    notes.push(`The payload could not be read to its end: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`)
+    notes.push(
+      `The payload could not be read to its end: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`,
+    )
   }
   return sorted(reading)
 }
 
 function sorted({ components, notes, isLate }: Reading): Contents & { readonly isLate: boolean } {
-  const cut = notes.length > MOST_NOTES ? [...notes.slice(0, MOST_NOTES), `And ${notes.length - MOST_NOTES} more.`] : notes
+  const cut =
+    notes.length > MOST_NOTES ? [...notes.slice(0, MOST_NOTES), `And ${notes.length - MOST_NOTES} more.`] : notes
   return { components: sortComponents(components).slice(0, MOST_COMPONENTS), incomplete: cut, isLate }
 }
 
@@ -102,14 +120,23 @@ async function readKept(path: string): Promise<Contents | undefined> {
   }
 }
 
-/** Makes the reader over the pool and its cache. One payload is read at a time: it is decompressed on the threads that serve requests. */
+/**
+ * Makes the reader over the pool and its cache. One payload is read at a time: it is decompressed on the threads that
+ * serve requests.
+ */
 export function createComponents({ pool, formats, folder }: ComponentsDeps): Components {
   const lock = createKeyedLock()
   const pathOf = (digest: string): string => join(folder, digest.slice(0, 2), `${digest}.json`)
 
   async function read({ ref, blob, filename }: Carrier): ReturnType<typeof readContents> {
     const path = await pool.locate(blob.sha256)
-    return readContents(formats(ref.format), { path, filename, blob, head: new Uint8Array(), discard: async () => undefined })
+    return readContents(formats(ref.format), {
+      path,
+      filename,
+      blob,
+      head: new Uint8Array(),
+      discard: async () => undefined,
+    })
   }
 
   return {

@@ -1,63 +1,114 @@
 import type { Finding, Severity } from '../core/findings.ts'
-import { carriedBy, printDecision, standOf, vulnerabilitySource, webAddress, type Entry, type Heading, type Print, type Stand } from './bill.ts'
+import {
+  carriedBy,
+  printDecision,
+  standOf,
+  vulnerabilitySource,
+  webAddress,
+  type Entry,
+  type Heading,
+  type Print,
+  type Stand,
+} from './bill.ts'
 import type { Component } from './component.ts'
 
 /** Source: https://cyclonedx.org/docs/1.5/json/ */
 const SPEC_VERSION = '1.5'
 
 // the severities of CycloneDX, where ours has another word
-const SEVERITY: Record<Severity, string> = { critical: 'critical', high: 'high', medium: 'medium', low: 'low', negligible: 'info', unknown: 'unknown' }
+const SEVERITY: Record<Severity, string> = {
+  critical: 'critical',
+  high: 'high',
+  medium: 'medium',
+  low: 'low',
+  negligible: 'info',
+  unknown: 'unknown',
+}
 const METHOD: Readonly<Record<string, string>> = { '4.0': 'CVSSv4', '3.1': 'CVSSv31', '3.0': 'CVSSv3', '2.0': 'CVSSv2' }
 
 type Json = Readonly<Record<string, unknown>>
-const property = (name: string, value: string | number | undefined): Json[] => value === undefined || value === '' ? [] : [{ name: `gatehouse:${name}`, value: String(value) }]
+const property = (name: string, value: string | number | undefined): Json[] =>
+  value === undefined || value === '' ? [] : [{ name: `gatehouse:${name}`, value: String(value) }]
 
 /** The name of what a package carries: unique in the document, since a package URL may be carried twice. */
 const carriedRef = (purl: string, n: number): string => `${purl}#${n + 1}`
 
 function carried({ purl, group, name, version, path, packaged }: Component, owner: string, n: number): Json {
   return {
-    type: 'library', 'bom-ref': carriedRef(owner, n), ...group === undefined ? {} : { group }, name, version, purl,
-    evidence: { occurrences: [{ location: path }] },
-    ...packaged === true ? { properties: property('packaged', 'true') } : {},
+    'type': 'library',
+    'bom-ref': carriedRef(owner, n),
+    ...(group === undefined ? {} : { group }),
+    name,
+    version,
+    purl,
+    'evidence': { occurrences: [{ location: path }] },
+    ...(packaged === true ? { properties: property('packaged', 'true') } : {}),
   }
 }
 
 function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['blob']): Json[] {
-  return [{ alg: 'SHA-256', content: sha256 }, { alg: 'SHA-512', content: sha512 }, { alg: 'SHA-1', content: sha1 }, { alg: 'MD5', content: md5 }]
+  return [
+    { alg: 'SHA-256', content: sha256 },
+    { alg: 'SHA-512', content: sha512 },
+    { alg: 'SHA-1', content: sha1 },
+    { alg: 'MD5', content: md5 },
+  ]
 }
 
 function componentOf({ manifest, purl, contents }: Entry): Json {
   const { ref, about, blob } = manifest
   const website = webAddress(about.homepage)
   return {
-    type: 'library', 'bom-ref': purl, name: ref.name, version: ref.version,
-    ...about.maintainer === undefined ? {} : { publisher: about.maintainer },
-    ...about.summary === '' ? {} : { description: about.summary },
-    hashes: hashes(blob),
-    ...about.license === undefined || about.license === '' ? {} : { licenses: [{ license: { name: about.license } }] },
+    'type': 'library',
+    'bom-ref': purl,
+    'name': ref.name,
+    'version': ref.version,
+    ...(about.maintainer === undefined ? {} : { publisher: about.maintainer }),
+    ...(about.summary === '' ? {} : { description: about.summary }),
+    'hashes': hashes(blob),
+    ...(about.license === undefined || about.license === ''
+      ? {}
+      : { licenses: [{ license: { name: about.license } }] }),
     purl,
-    ...website === undefined ? {} : { externalReferences: [{ type: 'website', url: website }] },
-    properties: [
-      ...property('distribution', ref.codename), ...property('format', ref.format), ...property('arch', ref.arch), ...property('state', manifest.state),
-      ...property('filename', manifest.filename), ...property('source', about.source), ...property('source_version', about.source_version),
+    ...(website === undefined ? {} : { externalReferences: [{ type: 'website', url: website }] }),
+    'properties': [
+      ...property('distribution', ref.codename),
+      ...property('format', ref.format),
+      ...property('arch', ref.arch),
+      ...property('state', manifest.state),
+      ...property('filename', manifest.filename),
+      ...property('source', about.source),
+      ...property('source_version', about.source_version),
       ...contents.incomplete.flatMap(note => property('incomplete', note)),
     ],
-    ...contents.components.length === 0 ? {} : { components: contents.components.map((component, n) => carried(component, purl, n)) },
+    ...(contents.components.length === 0
+      ? {}
+      : { components: contents.components.map((component, n) => carried(component, purl, n)) }),
   }
 }
 
-/** What people decided, in the words of CycloneDX: nothing here says that a package is not affected, so neither does this. */
+/**
+ * What people decided, in the words of CycloneDX: nothing here says that a package is not affected, so neither does
+ * this.
+ */
 function analysisOf({ status, decision }: Stand, finding: Finding): Json {
   if (decision === undefined) return { state: 'in_triage' }
-  const response = status === 'accepted' ? ['will_not_fix'] : finding.fixed_in === undefined ? ['can_not_fix'] : ['update']
-  return { state: 'exploitable', response, detail: printDecision(decision), firstIssued: decision.at, lastUpdated: decision.at }
+  const response =
+    status === 'accepted' ? ['will_not_fix'] : finding.fixed_in === undefined ? ['can_not_fix'] : ['update']
+  return {
+    state: 'exploitable',
+    response,
+    detail: printDecision(decision),
+    firstIssued: decision.at,
+    lastUpdated: decision.at,
+  }
 }
 
 function ratingOf({ id, severity, cvss, detected_by }: Finding): Json {
   return {
-    source: { name: detected_by.join(', ') || vulnerabilitySource(id).name }, severity: SEVERITY[severity],
-    ...cvss === undefined ? {} : { score: cvss.score, method: METHOD[cvss.version] ?? 'other', vector: cvss.vector },
+    source: { name: detected_by.join(', ') || vulnerabilitySource(id).name },
+    severity: SEVERITY[severity],
+    ...(cvss === undefined ? {} : { score: cvss.score, method: METHOD[cvss.version] ?? 'other', vector: cvss.vector }),
   }
 }
 
@@ -65,16 +116,28 @@ function vulnerabilityOf(entry: Entry, finding: Finding, now: string): Json {
   const at = carriedBy(entry, finding)
   const advisories = (finding.references ?? []).flatMap(reference => webAddress(reference) ?? []).map(url => ({ url }))
   return {
-    id: finding.id, source: vulnerabilitySource(finding.id),
-    ...finding.aliases === undefined || finding.aliases.length === 0 ? {} : { references: finding.aliases.map(id => ({ id, source: vulnerabilitySource(id) })) },
+    id: finding.id,
+    source: vulnerabilitySource(finding.id),
+    ...(finding.aliases === undefined || finding.aliases.length === 0
+      ? {}
+      : { references: finding.aliases.map(id => ({ id, source: vulnerabilitySource(id) })) }),
     ratings: [ratingOf(finding)],
-    ...finding.summary === undefined ? {} : { description: finding.summary },
-    ...finding.fixed_in === undefined ? {} : { recommendation: `Upgrade to ${finding.fixed_in}.` },
-    ...advisories.length === 0 ? {} : { advisories },
+    ...(finding.summary === undefined ? {} : { description: finding.summary }),
+    ...(finding.fixed_in === undefined ? {} : { recommendation: `Upgrade to ${finding.fixed_in}.` }),
+    ...(advisories.length === 0 ? {} : { advisories }),
     analysis: analysisOf(standOf(entry.manifest, finding, now), finding),
-    affects: [{ ref: at === undefined ? entry.purl : carriedRef(entry.purl, at), versions: [{ version: entry.contents.components[at ?? -1]?.version ?? entry.manifest.ref.version, status: 'affected' }] }],
+    affects: [
+      {
+        ref: at === undefined ? entry.purl : carriedRef(entry.purl, at),
+        versions: [
+          { version: entry.contents.components[at ?? -1]?.version ?? entry.manifest.ref.version, status: 'affected' },
+        ],
+      },
+    ],
     properties: [
-      ...property('detected_by', finding.detected_by.join(', ')), ...property('epss', finding.epss), ...property('kev', finding.kev === true ? 'true' : undefined),
+      ...property('detected_by', finding.detected_by.join(', ')),
+      ...property('epss', finding.epss),
+      ...property('kev', finding.kev === true ? 'true' : undefined),
       ...property('fixed_in', finding.fixed_in),
     ],
   }
@@ -82,8 +145,14 @@ function vulnerabilityOf(entry: Entry, finding: Finding, now: string): Json {
 
 function metadataOf({ name, version, at, tool, total }: Heading): Json {
   return {
-    timestamp: at, tools: { components: [{ type: 'application', name: 'Gatehouse', version: tool }] },
-    component: { type: version === undefined ? 'platform' : 'application', 'bom-ref': 'subject', name, ...version === undefined ? {} : { version } },
+    timestamp: at,
+    tools: { components: [{ type: 'application', name: 'Gatehouse', version: tool }] },
+    component: {
+      'type': version === undefined ? 'platform' : 'application',
+      'bom-ref': 'subject',
+      name,
+      ...(version === undefined ? {} : { version }),
+    },
     properties: property('packages', total),
   }
 }
@@ -91,9 +160,13 @@ function metadataOf({ name, version, at, tool, total }: Heading): Json {
 /** CycloneDX 1.5 as JSON, with the decisions as VEX in `vulnerabilities[].analysis`. */
 export const cyclonedx: Print = {
   ending: 'cdx.json',
-  async* print({ heading, entries }) {
+  async *print({ heading, entries }) {
     const { metadata, ...head } = {
-      bomFormat: 'CycloneDX', specVersion: SPEC_VERSION, serialNumber: `urn:uuid:${heading.uuid}`, version: 1, metadata: metadataOf(heading),
+      bomFormat: 'CycloneDX',
+      specVersion: SPEC_VERSION,
+      serialNumber: `urn:uuid:${heading.uuid}`,
+      version: 1,
+      metadata: metadataOf(heading),
     }
     yield `${JSON.stringify(head).slice(0, -1)},"metadata":${JSON.stringify(metadata)},"components":[`
     const incomplete: string[] = []
@@ -106,7 +179,8 @@ export const cyclonedx: Print = {
       if (entry.contents.incomplete.length > 0) incomplete.push(entry.purl)
     }
     yield `],"dependencies":[${JSON.stringify({ ref: 'subject', dependsOn: top })}]`
-    if (incomplete.length > 0) yield `,"compositions":[${JSON.stringify({ aggregate: 'incomplete', assemblies: incomplete })}]`
+    if (incomplete.length > 0)
+      yield `,"compositions":[${JSON.stringify({ aggregate: 'incomplete', assemblies: incomplete })}]`
     yield ',"vulnerabilities":['
     comma = ''
     for await (const entry of entries()) {

@@ -5,7 +5,9 @@ import { componentAt, type Component, type Found } from './component.ts'
 import { JAVA_ARCHIVE } from './lockfiles.ts'
 
 /** What may still be inflated; shared by all archives of one package. */
-export interface Budget { bytes: number }
+export interface Budget {
+  bytes: number
+}
 
 const MAX_ENTRIES = 100_000
 const MAX_PROPERTIES = 64 * 1024
@@ -27,15 +29,20 @@ function pomProperties(text: string): Found[] {
   return namespace === '' || name === '' || version === '' ? [] : [{ type: 'maven', namespace, name, version }]
 }
 
-/** An archive that says nothing of itself is known by its file name alone: without a group it has no Maven coordinates. */
+/**
+ * An archive that says nothing of itself is known by its file name alone: without a group it has no Maven coordinates.
+ */
 function byFileName(path: string): Found[] {
   const fileName = path.slice(path.lastIndexOf('/') + 1)
-  const [, name, version] = fileName.length > LONGEST_NAME ? [] : NAMED.exec(fileName) ?? []
+  const [, name, version] = fileName.length > LONGEST_NAME ? [] : (NAMED.exec(fileName) ?? [])
   return name === undefined || version === undefined ? [] : [{ type: 'generic', name, version }]
 }
 
 async function readEntry(zip: ZipFile, entry: Entry, mostBytes: number, budget: Budget): Promise<Buffer> {
-  if (entry.uncompressedSize > mostBytes) malformed(`${entry.fileName.slice(0, 200)} in it has ${entry.uncompressedSize} bytes, at most ${mostBytes} are read`)
+  if (entry.uncompressedSize > mostBytes)
+    malformed(
+      `${entry.fileName.slice(0, 200)} in it has ${entry.uncompressedSize} bytes, at most ${mostBytes} are read`,
+    )
   budget.bytes -= entry.uncompressedSize
   if (budget.bytes < 0) malformed('the archives of this package unpack to more than is read')
   const stream: Readable = await zip.openReadStreamPromise(entry)
@@ -61,8 +68,8 @@ export async function jarComponents(path: string, bytes: Buffer, budget: Budget,
       own.push(...pomProperties(text).map(found => componentAt(found, place)))
     } else if (ARCHIVE.test(entry.fileName)) {
       if (depth === MAX_DEPTH) malformed(`${entry.fileName.slice(0, 200)} in it is nested more than ${MAX_DEPTH} deep`)
-      nested.push(...await jarComponents(place, await readEntry(zip, entry, MAX_NESTED, budget), budget, depth + 1))
+      nested.push(...(await jarComponents(place, await readEntry(zip, entry, MAX_NESTED, budget), budget, depth + 1)))
     }
   }
-  return [...own.length > 0 ? own : byFileName(path).map(found => componentAt(found, path)), ...nested]
+  return [...(own.length > 0 ? own : byFileName(path).map(found => componentAt(found, path))), ...nested]
 }

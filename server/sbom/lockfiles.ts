@@ -11,8 +11,9 @@ interface Lockfile {
 // no entry is longer; what is would make patterns slow
 const LONGEST_LINE = 1000
 const linesOf = (text: string): string[] => text.split('\n').map(line => line.slice(0, LONGEST_LINE).trimEnd())
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-const textOf = (value: unknown): string => typeof value === 'string' ? value : ''
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function json(text: string): Record<string, unknown> {
   let value: unknown
@@ -28,7 +29,9 @@ function json(text: string): Record<string, unknown> {
 function npm(fullName: string, version: string): Found[] {
   const [, scope, name] = /^(?:(@[^/]+)\/)?([^/@][^/]*)$/.exec(fullName) ?? []
   // a version that is an address (git, file, link) names no release
-  return name === undefined || !/^\d/.test(version) ? [] : [{ type: 'npm', name, version, ...scope === undefined ? {} : { namespace: scope } }]
+  return name === undefined || !/^\d/.test(version)
+    ? []
+    : [{ type: 'npm', name, version, ...(scope === undefined ? {} : { namespace: scope }) }]
 }
 
 const MAX_DEPTH = 100
@@ -37,17 +40,24 @@ const MAX_DEPTH = 100
 function npmTree(dependencies: unknown, depth = 0): Found[] {
   if (depth > MAX_DEPTH) malformed(`its dependencies are nested more than ${MAX_DEPTH} deep`)
   return isObject(dependencies)
-    ? Object.entries(dependencies).flatMap(([name, entry]) => isObject(entry) ? [...npm(name, textOf(entry.version)), ...npmTree(entry.dependencies, depth + 1)] : [])
+    ? Object.entries(dependencies).flatMap(([name, entry]) =>
+        isObject(entry) ? [...npm(name, textOf(entry.version)), ...npmTree(entry.dependencies, depth + 1)] : [],
+      )
     : []
 }
 
-/** lockfileVersion 2 and 3: paths as keys; the empty one is the project itself. Source: docs.npmjs.com, package-lock.json */
+/**
+ * lockfileVersion 2 and 3: paths as keys; the empty one is the project itself. Source: docs.npmjs.com,
+ * package-lock.json
+ */
 function packageLock(text: string): Found[] {
   const { packages, dependencies } = json(text)
   if (!isObject(packages)) return npmTree(dependencies)
   return Object.entries(packages).flatMap(([path, entry]) => {
     const name = isObject(entry) ? textOf(entry.name) || path.slice(path.lastIndexOf('node_modules/') + 13) : ''
-    return isObject(entry) && path.includes('node_modules/') && entry.link !== true ? npm(name, textOf(entry.version)) : []
+    return isObject(entry) && path.includes('node_modules/') && entry.link !== true
+      ? npm(name, textOf(entry.version))
+      : []
   })
 }
 
@@ -70,7 +80,9 @@ function yarnLock(text: string): Found[] {
 
 // the name rule of PEP 508; extras in brackets follow it
 const PYTHON_NAME = '([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)'
-const PIN = new RegExp(`^${PYTHON_NAME}\\s*(?:\\[[^\\]]*\\])?\\s*={2,3}\\s*([0-9][^\\s;#,*]*)\\s*(?:[;#].*|--hash.*|\\\\)?$`)
+const PIN = new RegExp(
+  `^${PYTHON_NAME}\\s*(?:\\[[^\\]]*\\])?\\s*={2,3}\\s*([0-9][^\\s;#,*]*)\\s*(?:[;#].*|--hash.*|\\\\)?$`,
+)
 
 /** Only what is pinned with `==`: a range says what is wanted, not what is there. */
 function requirements(text: string): Found[] {
@@ -85,30 +97,46 @@ function metadata(text: string): Found[] {
   const [head = ''] = text.split(/\r?\n\r?\n/, 1)
   const field = (key: string): string => new RegExp(`^${key}:[ \\t]*(\\S+)[ \\t]*\\r?$`, 'mi').exec(head)?.[1] ?? ''
   const [name, version] = [field('Name'), field('Version')]
-  return name === '' || version === '' || !/^Metadata-Version:/mi.test(head) ? [] : [{ type: 'pypi', name, version }]
+  return name === '' || version === '' || !/^Metadata-Version:/im.test(head) ? [] : [{ type: 'pypi', name, version }]
 }
 
 /** The `[[package]]` tables of Cargo.lock and poetry.lock, without reading the rest of their TOML. */
-const tomlPackages = (type: string) => (text: string): Found[] =>
-  text.split(/^\[\[package\]\][ \t]*\r?$/m).slice(1).flatMap(table => {
-    const [own = ''] = table.split(/^\[/m, 1)
-    const field = (key: string): string => new RegExp(`^${key} = "([^"\\\\]*)"`, 'm').exec(own)?.[1] ?? ''
-    const [name, version] = [field('name'), field('version')]
-    return name === '' || version === '' ? [] : [{ type, name, version }]
-  })
+const tomlPackages =
+  (type: string) =>
+  (text: string): Found[] =>
+    text
+      .split(/^\[\[package\]\][ \t]*\r?$/m)
+      .slice(1)
+      .flatMap(table => {
+        const [own = ''] = table.split(/^\[/m, 1)
+        const field = (key: string): string => new RegExp(`^${key} = "([^"\\\\]*)"`, 'm').exec(own)?.[1] ?? ''
+        const [name, version] = [field('name'), field('version')]
+        return name === '' || version === '' ? [] : [{ type, name, version }]
+      })
 
 function goModule(path: string, version: string): Found {
   const slash = path.lastIndexOf('/')
-  return { type: 'golang', name: path.slice(slash + 1), version, ...slash === -1 ? {} : { namespace: path.slice(0, slash) } }
+  return {
+    type: 'golang',
+    name: path.slice(slash + 1),
+    version,
+    ...(slash === -1 ? {} : { namespace: path.slice(0, slash) }),
+  }
 }
 
-/** `require` lines and blocks; `replace` is followed where it names another module. Source: go.dev/ref/mod, "go.mod files" */
+/**
+ * `require` lines and blocks; `replace` is followed where it names another module. Source: go.dev/ref/mod, "go.mod
+ * files"
+ */
 function goMod(text: string): Found[] {
   const required: (readonly [path: string, version: string])[] = []
   const replaced = new Map<string, Found>()
   let block = ''
   for (const line of linesOf(text)) {
-    const [head = '', ...rest] = line.replace(/\/\/.*/, '').trim().split(/\s+/)
+    const [head = '', ...rest] = line
+      .replace(/\/\/.*/, '')
+      .trim()
+      .split(/\s+/)
     if (rest[0] === '(') block = head
     else if (head === ')') block = ''
     else {

@@ -7,7 +7,10 @@ type Json = Readonly<Record<string, unknown>>
 
 // SPDXRef-[letters, digits, dot, dash]: what a package URL has beyond that is in the digest
 const refOf = (purl: string, n?: number): string => {
-  const digest = createHash('sha256').update(n === undefined ? purl : `${purl}#${n}`).digest('hex').slice(0, 20)
+  const digest = createHash('sha256')
+    .update(n === undefined ? purl : `${purl}#${n}`)
+    .digest('hex')
+    .slice(0, 20)
   const slug = (/^pkg:[^/]+\/(?:.*\/)?([^@?]+)/.exec(purl)?.[1] ?? '').replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)
   return `SPDXRef-${n === undefined ? 'Package' : 'Component'}-${slug}-${digest}`
 }
@@ -18,7 +21,10 @@ function purlReference(purl: string): Json {
   return { referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl }
 }
 
-/** `Person: Ada (ada@example.test)`; free text that is no name and address stays what it is. Source: SPDX 2.3, 7.5 and 7.6 */
+/**
+ * `Person: Ada (ada@example.test)`; free text that is no name and address stays what it is. Source: SPDX 2.3, 7.5 and
+ * 7.6
+ */
 function person(maintainer: string | undefined): string {
   const [, name = '', mail = ''] = /^"?([^<>()"]+)(?:"\s*)?<([^<>()\s]+)>/.exec(maintainer ?? '') ?? []
   return name === '' ? 'NOASSERTION' : `Person: ${name.trim()} (${mail})`
@@ -40,21 +46,38 @@ function packageOf({ manifest, purl, contents }: Entry, extracted: Extracted): J
   const { ref, blob, about } = manifest
   const supplier = person(about.maintainer)
   return {
-    SPDXID: refOf(purl), name: ref.name, versionInfo: ref.version, packageFileName: manifest.filename,
-    supplier, originator: supplier, downloadLocation: 'NOASSERTION', filesAnalyzed: false, primaryPackagePurpose: 'INSTALL',
+    SPDXID: refOf(purl),
+    name: ref.name,
+    versionInfo: ref.version,
+    packageFileName: manifest.filename,
+    supplier,
+    originator: supplier,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    primaryPackagePurpose: 'INSTALL',
     checksums: [
-      { algorithm: 'SHA256', checksumValue: blob.sha256 }, { algorithm: 'SHA512', checksumValue: blob.sha512 },
-      { algorithm: 'SHA1', checksumValue: blob.sha1 }, { algorithm: 'MD5', checksumValue: blob.md5 },
+      { algorithm: 'SHA256', checksumValue: blob.sha256 },
+      { algorithm: 'SHA512', checksumValue: blob.sha512 },
+      { algorithm: 'SHA1', checksumValue: blob.sha1 },
+      { algorithm: 'MD5', checksumValue: blob.md5 },
     ],
-    ...webAddress(about.homepage) === undefined ? {} : { homepage: webAddress(about.homepage) },
+    ...(webAddress(about.homepage) === undefined ? {} : { homepage: webAddress(about.homepage) }),
     sourceInfo: `built from ${about.source} ${about.source_version}; ${ref.codename}, ${ref.arch}, ${manifest.state}`,
-    licenseConcluded: 'NOASSERTION', licenseDeclared: licenseOf(about.license, extracted), copyrightText: 'NOASSERTION',
-    ...about.summary === '' ? {} : { summary: about.summary }, ...about.description === '' ? {} : { description: about.description },
-    ...contents.incomplete.length === 0 ? {} : { comment: `Not everything it carries could be read. ${contents.incomplete.join(' ')}` },
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: licenseOf(about.license, extracted),
+    copyrightText: 'NOASSERTION',
+    ...(about.summary === '' ? {} : { summary: about.summary }),
+    ...(about.description === '' ? {} : { description: about.description }),
+    ...(contents.incomplete.length === 0
+      ? {}
+      : { comment: `Not everything it carries could be read. ${contents.incomplete.join(' ')}` }),
     externalRefs: [
       purlReference(purl),
       ...manifest.findings.map(({ id, severity }) => ({
-        referenceCategory: 'SECURITY', referenceType: 'advisory', referenceLocator: vulnerabilitySource(id).url, comment: `${id}, ${severity}`,
+        referenceCategory: 'SECURITY',
+        referenceType: 'advisory',
+        referenceLocator: vulnerabilitySource(id).url,
+        comment: `${id}, ${severity}`,
       })),
     ],
   }
@@ -62,23 +85,41 @@ function packageOf({ manifest, purl, contents }: Entry, extracted: Extracted): J
 
 function carriedOf(component: Component, owner: string, n: number): Json {
   return {
-    SPDXID: refOf(owner, n), name: fullName(component), versionInfo: component.version, supplier: 'NOASSERTION', downloadLocation: 'NOASSERTION',
-    filesAnalyzed: false, primaryPackagePurpose: 'LIBRARY', licenseConcluded: 'NOASSERTION', licenseDeclared: 'NOASSERTION', copyrightText: 'NOASSERTION',
-    sourceInfo: `named by ${component.path}`, externalRefs: [purlReference(component.purl)],
+    SPDXID: refOf(owner, n),
+    name: fullName(component),
+    versionInfo: component.version,
+    supplier: 'NOASSERTION',
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    primaryPackagePurpose: 'LIBRARY',
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: 'NOASSERTION',
+    copyrightText: 'NOASSERTION',
+    sourceInfo: `named by ${component.path}`,
+    externalRefs: [purlReference(component.purl)],
   }
 }
 
 const relation = (from: string, relationshipType: string, to: string): string =>
   JSON.stringify({ spdxElementId: from, relationshipType, relatedSpdxElement: to })
 
-/** SPDX 2.3 as JSON. Decisions have no place in it; findings are references of the category SECURITY. Source: https://spdx.github.io/spdx-spec/v2.3/ */
+/**
+ * SPDX 2.3 as JSON. Decisions have no place in it; findings are references of the category SECURITY. Source:
+ * https://spdx.github.io/spdx-spec/v2.3/
+ */
 export const spdx: Print = {
   ending: 'spdx.json',
-  async* print({ heading, entries }) {
+  async *print({ heading, entries }) {
     const head = {
-      spdxVersion: 'SPDX-2.3', dataLicense: 'CC0-1.0', SPDXID: 'SPDXRef-DOCUMENT', name: heading.version === undefined ? heading.name : `${heading.name}-${heading.version}`,
+      spdxVersion: 'SPDX-2.3',
+      dataLicense: 'CC0-1.0',
+      SPDXID: 'SPDXRef-DOCUMENT',
+      name: heading.version === undefined ? heading.name : `${heading.name}-${heading.version}`,
       documentNamespace: `https://spdx.org/spdxdocs/${encodeURIComponent(heading.name)}-${heading.uuid}`,
-      creationInfo: { created: seconds(heading.at), creators: [`Tool: Gatehouse-${heading.tool.replace(/[\s-]+/g, '.')}`] },
+      creationInfo: {
+        created: seconds(heading.at),
+        creators: [`Tool: Gatehouse-${heading.tool.replace(/[\s-]+/g, '.')}`],
+      },
       comment: `${heading.total} ${heading.total === 1 ? 'package' : 'packages'} in all.`,
     }
     yield `${JSON.stringify(head).slice(0, -1)},"packages":[`
@@ -88,7 +129,10 @@ export const spdx: Print = {
     for await (const entry of entries()) {
       const own = refOf(entry.purl)
       relations.push(relation('SPDXRef-DOCUMENT', 'DESCRIBES', own))
-      const packages = [packageOf(entry, extracted), ...entry.contents.components.map((component, n) => carriedOf(component, entry.purl, n))]
+      const packages = [
+        packageOf(entry, extracted),
+        ...entry.contents.components.map((component, n) => carriedOf(component, entry.purl, n)),
+      ]
       entry.contents.components.forEach((_, n) => relations.push(relation(own, 'CONTAINS', refOf(entry.purl, n))))
       yield comma + packages.map(one => JSON.stringify(one)).join(',')
       comma = ','

@@ -4,11 +4,20 @@ import { createTarReader } from '../lib/tar.ts'
 import { isHidden, kindOf } from './archive-kinds.ts'
 
 /** A file of an archive; its path is empty where the stream itself is the file. */
-export interface File { readonly path: string; readonly body: Buffer }
+export interface File {
+  readonly path: string
+  readonly body: Buffer
+}
 /** Takes an archive apart while it is read: files come out as they are whole. */
-export interface FileReader { push(chunk: Buffer): readonly File[]; end(): readonly File[] }
+export interface FileReader {
+  push(chunk: Buffer): readonly File[]
+  end(): readonly File[]
+}
 
-/** One file at a time is held while it is looked at; larger ones are told where their name or their first bytes say that clamd opens none of them. */
+/**
+ * One file at a time is held while it is looked at; larger ones are told where their name or their first bytes say that
+ * clamd opens none of them.
+ */
 export const HELD_BYTES = 16 * 1024 * 1024
 const LEAST_BYTES = 16
 const HEAD_BYTES = 512
@@ -16,15 +25,17 @@ const MAX_ENTRIES = 300_000
 
 function tarFiles(where: string, tooLarge: (path: string) => void): FileReader {
   const reader = createTarReader({
-    what: where, maxEntries: MAX_ENTRIES,
-    keep: ({ type, size }) => type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? size : undefined,
-    headOf: ({ type, size }) => type === 'file' && size > HELD_BYTES ? HEAD_BYTES : 0,
+    what: where,
+    maxEntries: MAX_ENTRIES,
+    keep: ({ type, size }) => (type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? size : undefined),
+    headOf: ({ type, size }) => (type === 'file' && size > HELD_BYTES ? HEAD_BYTES : 0),
   })
   return {
-    push: chunk => reader.push(chunk).flatMap(({ name, body, head }) => {
-      if (head !== undefined && isHidden(name, head)) tooLarge(name)
-      return body === undefined ? [] : [{ path: name, body }]
-    }),
+    push: chunk =>
+      reader.push(chunk).flatMap(({ name, body, head }) => {
+        if (head !== undefined && isHidden(name, head)) tooLarge(name)
+        return body === undefined ? [] : [{ path: name, body }]
+      }),
     end: () => [],
   }
 }
@@ -42,18 +53,19 @@ function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader 
     return []
   }
   return {
-    push: chunk => reader.push(chunk).flatMap(part => {
-      if ('bytes' in part) {
-        if (current === undefined || (current.size > HELD_BYTES && current.bytes >= HEAD_BYTES)) return []
-        current.bytes += part.bytes.length
-        current.held.push(Buffer.from(part.bytes))
-        return []
-      }
-      const files = done()
-      const { name, type, size } = part
-      current = type === 'file' ? { path: name, size, held: [], bytes: 0 } : undefined
-      return files
-    }),
+    push: chunk =>
+      reader.push(chunk).flatMap(part => {
+        if ('bytes' in part) {
+          if (current === undefined || (current.size > HELD_BYTES && current.bytes >= HEAD_BYTES)) return []
+          current.bytes += part.bytes.length
+          current.held.push(Buffer.from(part.bytes))
+          return []
+        }
+        const files = done()
+        const { name, type, size } = part
+        current = type === 'file' ? { path: name, size, held: [], bytes: 0 } : undefined
+        return files
+      }),
     end: done,
   }
 }
@@ -71,7 +83,7 @@ function wholeFile(tooLarge: () => void): FileReader {
       tooLarge()
       return []
     },
-    end: () => held === undefined ? [] : [{ path: '', body: Buffer.concat(held) }],
+    end: () => (held === undefined ? [] : [{ path: '', body: Buffer.concat(held) }]),
   }
 }
 
@@ -96,7 +108,11 @@ export function createFiles(where: string, tooLarge: (path: string) => void): Fi
     if (head.toString('latin1', 257, 262) === 'ustar') return tarFiles(where, tooLarge)
     if (head.toString('latin1', 0, 5) === '07070') return cpioFiles(where, tooLarge)
     const kind = kindOf(head)
-    return kind === undefined ? none : wholeFile(() => { if (isHidden('', head)) tooLarge('') })
+    return kind === undefined
+      ? none
+      : wholeFile(() => {
+          if (isHidden('', head)) tooLarge('')
+        })
   }
   const begin = (): readonly File[] => {
     reader = choose()
@@ -108,6 +124,6 @@ export function createFiles(where: string, tooLarge: (path: string) => void): Fi
       head = Buffer.concat([head, chunk])
       return head.length < HEAD_BYTES ? [] : begin()
     },
-    end: () => [...reader === undefined && head.length > 0 ? begin() : [], ...safely(own => own.end())],
+    end: () => [...(reader === undefined && head.length > 0 ? begin() : []), ...safely(own => own.end())],
   }
 }

@@ -5,7 +5,10 @@ import { isAbsolute, join } from 'node:path'
 import { EngineUnavailable } from './scanner.ts'
 
 /** A program on disk, as the record of a scan names it. */
-export interface Binary { readonly path: string; readonly sha256: string }
+export interface Binary {
+  readonly path: string
+  readonly sha256: string
+}
 
 export interface BinaryDeps {
   readonly name: string
@@ -28,7 +31,10 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-interface Looked { readonly sha256: string; readonly isRefused: boolean }
+interface Looked {
+  readonly sha256: string
+  readonly isRefused: boolean
+}
 
 async function look(path: string, refused: RegExp | undefined): Promise<Looked> {
   const hash = createHash('sha256')
@@ -46,7 +52,9 @@ async function look(path: string, refused: RegExp | undefined): Promise<Looked> 
 
 /** Finds a program and knows its digest, which is taken again only when the file changed. */
 export function createBinary({ name, searchPath, pin, refused }: BinaryDeps): {
-  /** Undefined where it is not installed. @throws EngineUnavailable when it is refused, or another one than the pinned */
+  /**
+   * Undefined where it is not installed. @throws EngineUnavailable when it is refused, or another one than the pinned
+   */
   find(): Promise<Binary | undefined>
 } {
   const folders = searchPath.split(':').filter(folder => isAbsolute(folder))
@@ -68,12 +76,19 @@ export function createBinary({ name, searchPath, pin, refused }: BinaryDeps): {
       const key = [path, dev, ino, size, mtimeMs, ctimeMs].join(' ')
       if (known?.key !== key) {
         known = { key, looked: look(path, refused) }
-        known.looked.catch(() => { known = undefined })
+        known.looked.catch(() => {
+          known = undefined
+        })
       }
       const { sha256, isRefused } = await known.looked
-      if (isRefused) throw new EngineUnavailable(name, `${path} is a build that is known to be malicious, and is not started. Remove it, and change every secret of this machine`)
+      if (isRefused)
+        throw new EngineUnavailable(
+          name,
+          `${path} is a build that is known to be malicious, and is not started. Remove it, and change every secret of this machine`,
+        )
       const expected = pin().toLowerCase()
-      if (expected !== '' && expected !== sha256) throw new EngineUnavailable(name, `${path} has the SHA-256 ${sha256}, not the pinned ${expected}`)
+      if (expected !== '' && expected !== sha256)
+        throw new EngineUnavailable(name, `${path} has the SHA-256 ${sha256}, not the pinned ${expected}`)
       return { path, sha256 }
     },
   }

@@ -13,18 +13,49 @@ export interface SignatureFile {
 
 const CONTAINERS = new Set(['.cvd', '.cld', '.cud'])
 // what clamd loads beside them. Source: https://docs.clamav.net/manual/Signatures.html
-const PLAIN = new Set(['.hdb', '.hsb', '.hdu', '.hsu', '.mdb', '.msb', '.ndb', '.ndu', '.ldb', '.ldu', '.idb', '.cdb', '.fp', '.sfp', '.ign2', '.yar',
-  '.yara', '.pdb', '.gdb', '.wdb', '.crb', '.cat', '.cbc', '.ftm', '.db'])
+const PLAIN = new Set([
+  '.hdb',
+  '.hsb',
+  '.hdu',
+  '.hsu',
+  '.mdb',
+  '.msb',
+  '.ndb',
+  '.ndu',
+  '.ldb',
+  '.ldu',
+  '.idb',
+  '.cdb',
+  '.fp',
+  '.sfp',
+  '.ign2',
+  '.yar',
+  '.yara',
+  '.pdb',
+  '.gdb',
+  '.wdb',
+  '.crb',
+  '.cat',
+  '.cbc',
+  '.ftm',
+  '.db',
+])
 const HEADER = 512
 
-/** `ClamAV-VDB:16 Nov 2026 08-25 +0000:27777:2076543:90:<md5>:<signature>:<builder>:1763280300`, padded to 512 bytes. */
+/**
+ * `ClamAV-VDB:16 Nov 2026 08-25 +0000:27777:2076543:90:<md5>:<signature>:<builder>:1763280300`, padded to 512 bytes.
+ */
 export function readHeader(text: string): Pick<SignatureFile, 'version' | 'signatures' | 'built_at'> | undefined {
   const [magic, built = '', version = '', signatures = '', ...rest] = text.trimEnd().split(':')
   if (magic !== 'ClamAV-VDB' || !/^\d{1,9}$/.test(version)) return undefined
   const seconds = rest.at(-1) ?? ''
   const at = /^\d{9,10}$/.test(seconds) ? Number(seconds) * 1000 : Date.parse(built.replace(/(\d\d)-(\d\d)/, '$1:$2'))
   if (Number.isNaN(at)) return undefined
-  return { version, signatures: /^\d{1,9}$/.test(signatures) ? Number(signatures) : null, built_at: new Date(at).toISOString() }
+  return {
+    version,
+    signatures: /^\d{1,9}$/.test(signatures) ? Number(signatures) : null,
+    built_at: new Date(at).toISOString(),
+  }
 }
 
 async function headOf(path: string): Promise<string> {
@@ -41,7 +72,10 @@ async function fileOf(folder: string, file: string): Promise<SignatureFile | und
   const path = join(folder, file)
   try {
     const header = CONTAINERS.has(extname(file)) ? readHeader(await headOf(path)) : undefined
-    return { file, ...header ?? { version: null, signatures: null, built_at: (await stat(path)).mtime.toISOString() } }
+    return {
+      file,
+      ...(header ?? { version: null, signatures: null, built_at: (await stat(path)).mtime.toISOString() }),
+    }
   } catch {
     return undefined // replaced or unreadable at this moment: the others still say something
   }
@@ -50,12 +84,19 @@ async function fileOf(folder: string, file: string): Promise<SignatureFile | und
 /** Everything in the folder that clamd would load, the newest first; empty where the folder is not here. */
 export async function listSignatures(folder: string): Promise<readonly SignatureFile[]> {
   const names = await readdir(folder).catch((): string[] => [])
-  const files = await Promise.all(names.filter(name => CONTAINERS.has(extname(name)) || PLAIN.has(extname(name))).map(name => fileOf(folder, name)))
-  return files.filter(file => file !== undefined).sort((a, b) => a.built_at < b.built_at ? 1 : -1)
+  const files = await Promise.all(
+    names.filter(name => CONTAINERS.has(extname(name)) || PLAIN.has(extname(name))).map(name => fileOf(folder, name)),
+  )
+  return files.filter(file => file !== undefined).sort((a, b) => (a.built_at < b.built_at ? 1 : -1))
 }
 
-/** How old the signatures are where clamd does not say: it names the version of `daily` alone, and only while that is loaded. */
-export async function newestSignatures(folder: string): Promise<{ readonly version?: string; readonly at: string } | undefined> {
+/**
+ * How old the signatures are where clamd does not say: it names the version of `daily` alone, and only while that is
+ * loaded.
+ */
+export async function newestSignatures(
+  folder: string,
+): Promise<{ readonly version?: string; readonly at: string } | undefined> {
   const [newest] = await listSignatures(folder)
-  return newest && { at: newest.built_at, ...newest.version === null ? {} : { version: newest.version } }
+  return newest && { at: newest.built_at, ...(newest.version === null ? {} : { version: newest.version }) }
 }

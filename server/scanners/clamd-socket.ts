@@ -19,7 +19,8 @@ const ANSWER_BYTES = 4096
 const BLOCK = 1 << 20
 
 const unavailable = (why: string, cause?: unknown): EngineUnavailable => new EngineUnavailable(ENGINE, why, cause)
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error))
+const codeOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error))
 
 /** One connection, one command, one answer that ends with a NUL byte. */
 class Line {
@@ -43,9 +44,15 @@ class Line {
     this.socket.on('data', (text: string) => this.read(text))
     this.socket.on('drain', () => this.wake?.())
     // EPIPE and ECONNRESET are how a refusal in the middle of our sending looks; what was answered before still counts
-    this.socket.on('error', error => { this.failure ??= unavailable(`the connection to ${where} failed (${codeOf(error)})`, error) })
+    this.socket.on('error', error => {
+      this.failure ??= unavailable(`the connection to ${where} failed (${codeOf(error)})`, error)
+    })
     this.socket.on('close', () => {
-      this.failure ??= unavailable(this.text === '' ? 'it closed the connection without an answer' : 'it closed the connection in the middle of its answer')
+      this.failure ??= unavailable(
+        this.text === ''
+          ? 'it closed the connection without an answer'
+          : 'it closed the connection in the middle of its answer',
+      )
       this.wake?.()
     })
   }
@@ -72,7 +79,9 @@ class Line {
   }
 
   private async change(): Promise<void> {
-    await new Promise<void>(resolve => { this.wake = resolve })
+    await new Promise<void>(resolve => {
+      this.wake = resolve
+    })
     this.wake = undefined
   }
 
@@ -93,10 +102,16 @@ class Line {
 }
 
 /** Runs `work` over a connection that is gone afterwards, also when the caller gives up. @throws the signal's reason */
-async function overLine<T>(address: ClamdAddress, options: Deadlines & { readonly signal?: AbortSignal }, work: (line: Line) => Promise<T>): Promise<T> {
+async function overLine<T>(
+  address: ClamdAddress,
+  options: Deadlines & { readonly signal?: AbortSignal },
+  work: (line: Line) => Promise<T>,
+): Promise<T> {
   options.signal?.throwIfAborted()
   const line = new Line(address, options)
-  const stop = (): void => { line.socket.destroy() }
+  const stop = (): void => {
+    line.socket.destroy()
+  }
   options.signal?.addEventListener('abort', stop, { once: true })
   try {
     return await work(line)
@@ -110,7 +125,11 @@ async function overLine<T>(address: ClamdAddress, options: Deadlines & { readonl
 }
 
 /** One command without a body, such as `PING` or `VERSION`. @throws EngineUnavailable */
-export function askClamd(address: ClamdAddress, command: string, options: Deadlines & { readonly signal?: AbortSignal }): Promise<string> {
+export function askClamd(
+  address: ClamdAddress,
+  command: string,
+  options: Deadlines & { readonly signal?: AbortSignal },
+): Promise<string> {
   return overLine(address, options, async line => {
     await line.send([`z${command}\0`])
     return line.whole()
@@ -125,11 +144,16 @@ export interface StreamAnswer {
 }
 
 /**
- * Streams bytes with INSTREAM and returns clamd's line as it is. Memory: one chunk. Stops sending once an answer is here.
+ * Streams bytes with INSTREAM and returns clamd's line as it is. Memory: one chunk. Stops sending once an answer is
+ * here.
  * @throws EngineUnavailable; what reading `chunks` throws, unchanged
  * Source: clamd(8), "INSTREAM": 4-byte length in network order before each chunk, a zero length ends
  */
-export function streamToClamd(address: ClamdAddress, chunks: AsyncIterable<Buffer>, options: Deadlines & { readonly signal?: AbortSignal }): Promise<StreamAnswer> {
+export function streamToClamd(
+  address: ClamdAddress,
+  chunks: AsyncIterable<Buffer>,
+  options: Deadlines & { readonly signal?: AbortSignal },
+): Promise<StreamAnswer> {
   return overLine(address, options, async line => {
     let sentBytes = 0
     await line.send(['zINSTREAM\0'])

@@ -18,14 +18,24 @@ const never = new AbortController().signal
 
 function subjectOf(inner: () => AsyncIterable<InnerStream>): ScanSubject {
   return {
-    identity: { format: 'deb', name: 'a', version: '1', arch: 'amd64' }, distribution: getDistribution('bookworm'), purl: '',
-    about: { summary: '', description: '', source: 'a', source_version: '1', depends: [], provides: [], conflicts: [] }, inner,
+    identity: { format: 'deb', name: 'a', version: '1', arch: 'amd64' },
+    distribution: getDistribution('bookworm'),
+    purl: '',
+    about: { summary: '', description: '', source: 'a', source_version: '1', depends: [], provides: [], conflicts: [] },
+    inner,
   }
 }
 
-const streams = (...parts: { readonly name: string; readonly chunks: Iterable<Buffer> }[]): ScanSubject => subjectOf(async function* () {
-  for (const { name, chunks } of parts) yield { name, open: async function* () { yield* chunks } }
-})
+const streams = (...parts: { readonly name: string; readonly chunks: Iterable<Buffer> }[]): ScanSubject =>
+  subjectOf(async function* () {
+    for (const { name, chunks } of parts)
+      yield {
+        name,
+        open: async function* () {
+          yield* chunks
+        },
+      }
+  })
 
 function* zeros(megabytes: number): Generator<Buffer> {
   const block = Buffer.alloc(1 << 20)
@@ -36,21 +46,63 @@ describe('what clamd says', () => {
   test.each([
     ['stream: OK', { kind: 'clean' }],
     ['stream: Eicar-Test-Signature FOUND', { kind: 'infected', signature: 'Eicar-Test-Signature', where: 'data.tar' }],
-    ['stream: Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND', { kind: 'infected', signature: 'Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68)', where: 'data.tar' }],
-    ['stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND', { kind: 'unscannable', where: 'data.tar', why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at' }],
-    ['stream: Heuristics.Limits.Exceeded FOUND', { kind: 'unscannable', where: 'data.tar', why: 'it exceeds the limits of clamd, so the rest was not looked at' }],
-    ['stream: Heuristics.Encrypted.Zip FOUND', { kind: 'unscannable', where: 'data.tar', why: 'a part of it is encrypted (Heuristics.Encrypted.Zip)' }],
-    ['INSTREAM size limit exceeded. ERROR', { kind: 'unscannable', where: 'data.tar', why: 'it is larger than the StreamMaxLength of clamd' }],
+    [
+      'stream: Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND',
+      { kind: 'infected', signature: 'Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68)', where: 'data.tar' },
+    ],
+    [
+      'stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND',
+      {
+        kind: 'unscannable',
+        where: 'data.tar',
+        why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at',
+      },
+    ],
+    [
+      'stream: Heuristics.Limits.Exceeded FOUND',
+      { kind: 'unscannable', where: 'data.tar', why: 'it exceeds the limits of clamd, so the rest was not looked at' },
+    ],
+    [
+      'stream: Heuristics.Encrypted.Zip FOUND',
+      { kind: 'unscannable', where: 'data.tar', why: 'a part of it is encrypted (Heuristics.Encrypted.Zip)' },
+    ],
+    [
+      'INSTREAM size limit exceeded. ERROR',
+      { kind: 'unscannable', where: 'data.tar', why: 'it is larger than the StreamMaxLength of clamd' },
+    ],
   ])('%s', (text, answer) => expect(readAnswer(text, 'data.tar')).toEqual(answer))
 
   test.each([
-    '', 'OK', 'stream: ok', 'stream: OK ', ' stream: OK', 'stream: OKAY', 'stream: OK\nstream: X FOUND', 'stream:  FOUND', 'FOUND', 'stream: a b FOUND',
-    'stream: Can\'t allocate memory ERROR', 'stream: Time limit reached ERROR', 'UNKNOWN COMMAND', 'COMMAND READ TIMED OUT', '1: stream: OK', 'PONG', '{"ok":true}', 'HTTP/1.1 400 Bad Request\r\n',
+    '',
+    'OK',
+    'stream: ok',
+    'stream: OK ',
+    ' stream: OK',
+    'stream: OKAY',
+    'stream: OK\nstream: X FOUND',
+    'stream:  FOUND',
+    'FOUND',
+    'stream: a b FOUND',
+    "stream: Can't allocate memory ERROR",
+    'stream: Time limit reached ERROR',
+    'UNKNOWN COMMAND',
+    'COMMAND READ TIMED OUT',
+    '1: stream: OK',
+    'PONG',
+    '{"ok":true}',
+    'HTTP/1.1 400 Bad Request\r\n',
   ])('%j is no answer, so never clean', text => expect(() => readAnswer(text, 'data.tar')).toThrow(EngineUnavailable))
 
   test.each([
     ['ClamAV 1.4.6', { version: '1.4.6' }],
-    ['ClamAV 1.4.6/27777/Mon Nov 16 08:25:13 2026', { version: '1.4.6', signatures_version: '27777', signatures_at: new Date('Mon Nov 16 08:25:13 2026').toISOString() }],
+    [
+      'ClamAV 1.4.6/27777/Mon Nov 16 08:25:13 2026',
+      {
+        version: '1.4.6',
+        signatures_version: '27777',
+        signatures_at: new Date('Mon Nov 16 08:25:13 2026').toISOString(),
+      },
+    ],
     ['ClamAV 1.4.6/27777/whenever', { version: '1.4.6', signatures_version: '27777' }],
     ['ClamAV 0.103.8/0/', undefined],
     ['SomethingElse 1', undefined],
@@ -72,42 +124,75 @@ describe.skipIf(!hasClamd)('a real clamd', () => {
 
   async function scanDeb(spec: Partial<DebSpec>) {
     const file = await spoolBytes(folder, 'a.deb', await buildDeb({ name: 'a', version: '1', ...spec }))
-    return scanner().scan(subjectOf(() => deb.inner(file)), never)
+    return scanner().scan(
+      subjectOf(() => deb.inner(file)),
+      never,
+    )
   }
 
-  test.each(['none', 'gz', 'xz', 'zst'] as const)('finds EICAR as a file of a data.tar packed with %s', async compression => {
-    expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine', 'usr/share/eicar.com': EICAR } })).toMatchObject({ kind: 'infected', signature: expect.stringContaining('Eicar') as string, where: 'data.tar' })
-    expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine' } })).toEqual({ kind: 'clean' })
-  })
+  test.each(['none', 'gz', 'xz', 'zst'] as const)(
+    'finds EICAR as a file of a data.tar packed with %s',
+    async compression => {
+      expect(
+        await scanDeb({ compression, files: { 'usr/bin/a': 'fine', 'usr/share/eicar.com': EICAR } }),
+      ).toMatchObject({ kind: 'infected', signature: expect.stringContaining('Eicar') as string, where: 'data.tar' })
+      expect(await scanDeb({ compression, files: { 'usr/bin/a': 'fine' } })).toEqual({ kind: 'clean' })
+    },
+  )
 
-  test.each(['none', 'gz', 'xz', 'zst'] as const)('finds EICAR in a maintainer script of a control.tar packed with %s', async controlCompression => {
-    expect(await scanDeb({ controlCompression, scripts: { postinst: `#!/bin/sh\necho '${EICAR}'\n` } })).toMatchObject({ kind: 'infected', where: 'control.tar' })
-    expect(await scanDeb({ controlCompression, scripts: { postinst: '#!/bin/sh\nexit 0\n' } })).toEqual({ kind: 'clean' })
-  })
+  test.each(['none', 'gz', 'xz', 'zst'] as const)(
+    'finds EICAR in a maintainer script of a control.tar packed with %s',
+    async controlCompression => {
+      expect(
+        await scanDeb({ controlCompression, scripts: { postinst: `#!/bin/sh\necho '${EICAR}'\n` } }),
+      ).toMatchObject({ kind: 'infected', where: 'control.tar' })
+      expect(await scanDeb({ controlCompression, scripts: { postinst: '#!/bin/sh\nexit 0\n' } })).toEqual({
+        kind: 'clean',
+      })
+    },
+  )
 
   test('finds EICAR in an archive within an archive of the payload', async () => {
     const nested = gzipSync(tar([{ name: 'inner.tar.gz', body: gzipSync(tar([{ name: 'eicar.com', body: EICAR }])) }]))
-    expect(await scanDeb({ files: { 'usr/share/a.tar.gz': nested } })).toMatchObject({ kind: 'infected', where: 'data.tar' })
+    expect(await scanDeb({ files: { 'usr/share/a.tar.gz': nested } })).toMatchObject({
+      kind: 'infected',
+      where: 'data.tar',
+    })
   })
 
   test('finds EICAR at the end of 60 MB that come in chunks of every size', async () => {
     const chunks = [...zeros(60), Buffer.alloc(0), randomBytes(1), randomBytes(3 << 20), Buffer.from(EICAR)]
-    expect(await scanner().scan(streams({ name: 'data.tar', chunks }), never)).toMatchObject({ kind: 'infected', where: 'data.tar' })
+    expect(await scanner().scan(streams({ name: 'data.tar', chunks }), never)).toMatchObject({
+      kind: 'infected',
+      where: 'data.tar',
+    })
   })
 
   test('answers for 30 MB and for an empty stream', async () => {
-    expect(await scanner().scan(streams({ name: 'data.tar', chunks: zeros(30) }, { name: 'empty', chunks: [] }), never)).toEqual({ kind: 'clean' })
+    expect(
+      await scanner().scan(streams({ name: 'data.tar', chunks: zeros(30) }, { name: 'empty', chunks: [] }), never),
+    ).toEqual({ kind: 'clean' })
   })
 
   test('says which version it is', async () => {
-    expect(await scanner().status()).toEqual({ id: 'clamav', ok: true, version: expect.stringMatching(/^\d+\.\d+/) as string })
+    expect(await scanner().status()).toEqual({
+      id: 'clamav',
+      ok: true,
+      version: expect.stringMatching(/^\d+\.\d+/) as string,
+    })
   })
 
   test('is given forty packages at once and mixes none up', async () => {
     const engine = scanner()
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) =>
-      engine.scan(streams({ name: 'data.tar', chunks: [randomBytes(50_000), ...(i % 3 === 0 ? [Buffer.from(EICAR)] : [])] }), never)))
-    expect(answers.map(({ kind }) => kind)).toEqual(answers.map((_, i) => i % 3 === 0 ? 'infected' : 'clean'))
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        engine.scan(
+          streams({ name: 'data.tar', chunks: [randomBytes(50_000), ...(i % 3 === 0 ? [Buffer.from(EICAR)] : [])] }),
+          never,
+        ),
+      ),
+    )
+    expect(answers.map(({ kind }) => kind)).toEqual(answers.map((_, i) => (i % 3 === 0 ? 'infected' : 'clean')))
   })
 
   test('a package without anything inside is not clean', async () => {
@@ -115,19 +200,40 @@ describe.skipIf(!hasClamd)('a real clamd', () => {
   })
 
   test('a refusal of the package while it is unpacked comes through as it is', async () => {
-    const broken = subjectOf(async function* () { yield { name: 'data.tar', open: async function* () { yield Buffer.alloc(10); throw new RangeError('not a tar') } } })
+    const broken = subjectOf(async function* () {
+      yield {
+        name: 'data.tar',
+        open: async function* () {
+          yield Buffer.alloc(10)
+          throw new RangeError('not a tar')
+        },
+      }
+    })
     await expect(scanner().scan(broken, never)).rejects.toThrow(RangeError)
   })
 
   test('a scan that nobody waits for any more is stopped', async () => {
     const stop = new AbortController()
-    const endless = subjectOf(async function* () { yield { name: 'data.tar', open: async function* () { for (;;) { yield Buffer.alloc(1000); stop.abort(new Error('gone')) } } } })
+    const endless = subjectOf(async function* () {
+      yield {
+        name: 'data.tar',
+        open: async function* () {
+          for (;;) {
+            yield Buffer.alloc(1000)
+            stop.abort(new Error('gone'))
+          }
+        },
+      }
+    })
     await expect(scanner().scan(endless, stop.signal)).rejects.toThrow('gone')
   })
 })
 
 describe.skipIf(!hasClamd)('limits of clamd', () => {
-  async function withClamd<T>(config: Parameters<typeof startClamd>[0], work: (clamd: TestClamd) => Promise<T>): Promise<T> {
+  async function withClamd<T>(
+    config: Parameters<typeof startClamd>[0],
+    work: (clamd: TestClamd) => Promise<T>,
+  ): Promise<T> {
     const clamd = await startClamd(config)
     try {
       return await work(clamd)
@@ -135,35 +241,56 @@ describe.skipIf(!hasClamd)('limits of clamd', () => {
       await clamd.close()
     }
   }
-  const scan = (clamd: TestClamd, subject: ScanSubject) => createClamd({ address: clamd.address, clock: systemClock }).scan(subject, never)
+  const scan = (clamd: TestClamd, subject: ScanSubject) =>
+    createClamd({ address: clamd.address, clock: systemClock }).scan(subject, never)
 
-  test('over StreamMaxLength: not clean, while it is still being sent', () => withClamd({ StreamMaxLength: '2M' }, async clamd => {
-    expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(200) }))).toEqual({ kind: 'unscannable', where: 'data.tar', why: 'it is larger than the StreamMaxLength of clamd' })
-  }))
+  test('over StreamMaxLength: not clean, while it is still being sent', () =>
+    withClamd({ StreamMaxLength: '2M' }, async clamd => {
+      expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(200) }))).toEqual({
+        kind: 'unscannable',
+        where: 'data.tar',
+        why: 'it is larger than the StreamMaxLength of clamd',
+      })
+    }))
 
-  test('over MaxFileSize, with AlertExceedsMax: not clean', () => withClamd({ MaxFileSize: '3M' }, async clamd => {
-    expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(4) }))).toMatchObject({ kind: 'unscannable', why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at' })
-  }))
+  test('over MaxFileSize, with AlertExceedsMax: not clean', () =>
+    withClamd({ MaxFileSize: '3M' }, async clamd => {
+      expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(4) }))).toMatchObject({
+        kind: 'unscannable',
+        why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at',
+      })
+    }))
 
-  test('a clamd that keeps silent about its limits is not believed about large streams', () => withClamd({ MaxFileSize: '25M', AlertExceedsMax: 'no' }, async clamd => {
-    expect(await scan(clamd, streams({ name: 'data.tar', chunks: [...zeros(26), Buffer.from(EICAR)] }))).toMatchObject({ kind: 'unscannable', why: expect.stringContaining('AlertExceedsMax') as string })
-    expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(10) }))).toEqual({ kind: 'clean' })
-  }))
+  test('a clamd that keeps silent about its limits is not believed about large streams', () =>
+    withClamd({ MaxFileSize: '25M', AlertExceedsMax: 'no' }, async clamd => {
+      expect(
+        await scan(clamd, streams({ name: 'data.tar', chunks: [...zeros(26), Buffer.from(EICAR)] })),
+      ).toMatchObject({ kind: 'unscannable', why: expect.stringContaining('AlertExceedsMax') as string })
+      expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(10) }))).toEqual({ kind: 'clean' })
+    }))
 
-  test('malware in one part is told although another part exceeds a limit', () => withClamd({ MaxFileSize: '3M' }, async clamd => {
-    expect(await scan(clamd, streams({ name: 'control.tar', chunks: zeros(4) }, { name: 'data.tar', chunks: [Buffer.from(EICAR)] }))).toMatchObject({ kind: 'infected', where: 'data.tar' })
-  }))
+  test('malware in one part is told although another part exceeds a limit', () =>
+    withClamd({ MaxFileSize: '3M' }, async clamd => {
+      expect(
+        await scan(
+          clamd,
+          streams({ name: 'control.tar', chunks: zeros(4) }, { name: 'data.tar', chunks: [Buffer.from(EICAR)] }),
+        ),
+      ).toMatchObject({ kind: 'infected', where: 'data.tar' })
+    }))
 })
 
 describe('a clamd that does not answer is unavailable, never clean', () => {
   let folder: string
   let server: Server | undefined
   const open = new Set<Socket>()
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'fake-clamd-')) })
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'fake-clamd-'))
+  })
   afterEach(async () => {
     for (const socket of open) socket.destroy()
     open.clear()
-    await new Promise<void>(resolve => server === undefined ? resolve() : server.close(() => resolve()))
+    await new Promise<void>(resolve => (server === undefined ? resolve() : server.close(() => resolve())))
     server = undefined
     await rm(folder, { recursive: true, force: true })
   })
@@ -188,7 +315,10 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
     expect(await engine.status()).toMatchObject({ ok: false, error: expect.stringContaining('CLAMD_SOCKET') as string })
   })
 
-  test.each([['a socket that is not there', { socket: '/nonexistent/clamd.sock' }], ['a port where nobody listens', { host: '127.0.0.1', port: 1 }]])('because of %s', async (_, address) => {
+  test.each([
+    ['a socket that is not there', { socket: '/nonexistent/clamd.sock' }],
+    ['a port where nobody listens', { host: '127.0.0.1', port: 1 }],
+  ])('because of %s', async (_, address) => {
     const engine = createClamd({ address, clock: systemClock })
     await expect(engine.scan(small(), never)).rejects.toThrow(EngineUnavailable)
     expect(await engine.status()).toMatchObject({ ok: false })
@@ -199,7 +329,13 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
     ['it hangs and reads on', socket => socket.resume()],
     ['it closes at once', socket => socket.destroy()],
     ['it closes in the middle of what we send', socket => socket.once('data', () => socket.destroy())],
-    ['it closes after everything was sent', socket => socket.on('data', data => { if (data.subarray(-4).equals(Buffer.alloc(4))) socket.end() })],
+    [
+      'it closes after everything was sent',
+      socket =>
+        socket.on('data', data => {
+          if (data.subarray(-4).equals(Buffer.alloc(4))) socket.end()
+        }),
+    ],
     ['it breaks off its answer', socket => socket.once('data', () => socket.end('stream: O'))],
     ['it leaves out the end of its answer', socket => socket.once('data', () => socket.end('stream: OK'))],
     ['it says OK before it has everything', socket => socket.once('data', () => socket.write('stream: OK\0'))],
@@ -212,19 +348,27 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
   })
 
   test('an answer in two pieces is one answer', async () => {
-    const engine = await fake(socket => socket.on('data', data => {
-      if (!data.subarray(-4).equals(Buffer.alloc(4))) return
-      socket.write('stre')
-      setImmediate(() => socket.end('am: OK\0'))
-    }))
-    expect(await engine.scan(streams({ name: 'data.tar', chunks: [Buffer.alloc(1000, 1)] }), never)).toEqual({ kind: 'clean' })
+    const engine = await fake(socket =>
+      socket.on('data', data => {
+        if (!data.subarray(-4).equals(Buffer.alloc(4))) return
+        socket.write('stre')
+        setImmediate(() => socket.end('am: OK\0'))
+      }),
+    )
+    expect(await engine.scan(streams({ name: 'data.tar', chunks: [Buffer.alloc(1000, 1)] }), never)).toEqual({
+      kind: 'clean',
+    })
   })
 
   test.skipIf(!hasClamd)('because the real one is stopped in its tracks', async () => {
     const clamd = await startClamd()
     try {
       clamd.pause()
-      const engine = createClamd({ address: clamd.address, clock: systemClock, deadlines: { connectMs: 300, idleMs: 300 } })
+      const engine = createClamd({
+        address: clamd.address,
+        clock: systemClock,
+        deadlines: { connectMs: 300, idleMs: 300 },
+      })
       await expect(engine.scan(small(), never)).rejects.toThrow(EngineUnavailable)
       clamd.resume()
       expect(await engine.scan(small(), never)).toEqual({ kind: 'clean' })

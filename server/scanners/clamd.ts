@@ -34,13 +34,21 @@ export function readAnswer(text: string, where: string): AntivirusAnswer {
   const found = /^stream: ([\x21-\x7e]{1,200}) FOUND$/.exec(text)?.[1]
   if (found === undefined) throw new EngineUnavailable(ID, `it answered ${JSON.stringify(text.slice(0, 120))}`)
   const limit = /^Heuristics\.Limits\.Exceeded(?:\.(\w+))?/.exec(found)
-  if (limit !== null) return { kind: 'unscannable', where, why: `it exceeds the ${limit[1] ?? 'limits'} of clamd, so the rest was not looked at` }
-  if (found.startsWith('Heuristics.Encrypted.')) return { kind: 'unscannable', where, why: `a part of it is encrypted (${found})` }
+  if (limit !== null)
+    return {
+      kind: 'unscannable',
+      where,
+      why: `it exceeds the ${limit[1] ?? 'limits'} of clamd, so the rest was not looked at`,
+    }
+  if (found.startsWith('Heuristics.Encrypted.'))
+    return { kind: 'unscannable', where, why: `a part of it is encrypted (${found})` }
   return { kind: 'infected', signature: found, where }
 }
 
 /** `ClamAV 1.4.6/27777/Mon Nov 16 08:25:13 2026`, or without the last two while no official database is loaded. */
-export function readVersion(text: string): Pick<EngineStatus, 'version' | 'signatures_version' | 'signatures_at'> | undefined {
+export function readVersion(
+  text: string,
+): Pick<EngineStatus, 'version' | 'signatures_version' | 'signatures_at'> | undefined {
   const [, version, signatures, date] = /^ClamAV ([^/]+)(?:\/(\d+)(?:\/(.+))?)?$/.exec(text) ?? []
   if (version === undefined) return undefined
   const at = date === undefined ? NaN : Date.parse(date)
@@ -78,7 +86,9 @@ function createTurns(n: number): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
-/** Nested deeper than any clamd follows: one that tells of its limits answers `Heuristics.Limits.Exceeded.MaxRecursion`. */
+/**
+ * Nested deeper than any clamd follows: one that tells of its limits answers `Heuristics.Limits.Exceeded.MaxRecursion`.
+ */
 function deepArchive(): Buffer {
   let bytes = Buffer.from('limits')
   for (let level = 0; level < LEVELS; level++) bytes = gzipSync(bytes)
@@ -87,30 +97,52 @@ function deepArchive(): Buffer {
 
 /**
  * The antivirus step's engine: a running clamd, over its socket. It is given the inner archives, never the package:
- * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them, so what of that lies in a package is unpacked for it.
+ * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them, so what of that lies in a package is
+ * unpacked for it.
  */
-export function createClamd({ address, clock, signatures, deadlines = DEADLINES, atOnce = 4 }: ClamdDeps): AntivirusScanner {
+export function createClamd({
+  address,
+  clock,
+  signatures,
+  deadlines = DEADLINES,
+  atOnce = 4,
+}: ClamdDeps): AntivirusScanner {
   const inTurn = createTurns(atOnce)
   let told: { readonly limits: Promise<boolean>; readonly until: number } | undefined
 
   function reach(): ClamdAddress {
-    if (address === undefined) throw new EngineUnavailable(ID, 'no antivirus engine is configured. Set CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT')
+    if (address === undefined)
+      throw new EngineUnavailable(
+        ID,
+        'no antivirus engine is configured. Set CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT',
+      )
     return address
   }
 
   async function probeLimits(): Promise<boolean> {
     const bytes = deepArchive()
-    const { text } = await streamToClamd(reach(), (async function* () { yield bytes })(), deadlines)
+    const { text } = await streamToClamd(
+      reach(),
+      (async function* () {
+        yield bytes
+      })(),
+      deadlines,
+    )
     return text.includes('Heuristics.Limits.Exceeded')
   }
 
-  /** Whether this clamd says when it stopped looking (AlertExceedsMax). Asked at most every ten minutes, and only for large streams. */
+  /**
+   * Whether this clamd says when it stopped looking (AlertExceedsMax). Asked at most every ten minutes, and only for
+   * large streams.
+   */
   function tellsLimits(): Promise<boolean> {
     const now = clock.now().getTime()
     if (told === undefined || told.until < now) {
       const limits = probeLimits()
       told = { limits, until: now + TOLD_FOR_MS }
-      limits.catch(() => { told = undefined })
+      limits.catch(() => {
+        told = undefined
+      })
     }
     return told.limits
   }
@@ -118,9 +150,14 @@ export function createClamd({ address, clock, signatures, deadlines = DEADLINES,
   async function scanOne(where: string, chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<AntivirusAnswer> {
     const { text, sentBytes, complete } = await streamToClamd(reach(), chunks, { ...deadlines, signal })
     const answer = readAnswer(text, where)
-    if (answer.kind === 'clean' && !complete) throw new EngineUnavailable(ID, 'it answered OK before everything was sent')
-    if (answer.kind !== 'clean' || sentBytes <= UNTOLD_BYTES || await tellsLimits()) return answer
-    return { kind: 'unscannable', where, why: `it is ${Math.ceil(sentBytes / 1e6)} MB, and this clamd does not say what it left out. Set AlertExceedsMax yes in clamd.conf` }
+    if (answer.kind === 'clean' && !complete)
+      throw new EngineUnavailable(ID, 'it answered OK before everything was sent')
+    if (answer.kind !== 'clean' || sentBytes <= UNTOLD_BYTES || (await tellsLimits())) return answer
+    return {
+      kind: 'unscannable',
+      where,
+      why: `it is ${Math.ceil(sentBytes / 1e6)} MB, and this clamd does not say what it left out. Set AlertExceedsMax yes in clamd.conf`,
+    }
   }
 
   return {
@@ -128,12 +165,24 @@ export function createClamd({ address, clock, signatures, deadlines = DEADLINES,
     kind: 'antivirus',
     async status(signal) {
       try {
-        const text = await askClamd(reach(), 'VERSION', { ...STATUS_DEADLINES, ...(signal === undefined ? {} : { signal }) })
+        const text = await askClamd(reach(), 'VERSION', {
+          ...STATUS_DEADLINES,
+          ...(signal === undefined ? {} : { signal }),
+        })
         const version = readVersion(text)
-        if (version === undefined) return { id: ID, ok: false, error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.` }
+        if (version === undefined)
+          return { id: ID, ok: false, error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.` }
         const onDisk = version.signatures_at === undefined ? await signatures?.() : undefined
         return {
-          id: ID, ok: true, ...onDisk === undefined ? {} : { signatures_at: onDisk.at, ...onDisk.version === undefined ? {} : { signatures_version: onDisk.version } }, ...version,
+          id: ID,
+          ok: true,
+          ...(onDisk === undefined
+            ? {}
+            : {
+                signatures_at: onDisk.at,
+                ...(onDisk.version === undefined ? {} : { signatures_version: onDisk.version }),
+              }),
+          ...version,
         }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
@@ -148,15 +197,19 @@ export function createClamd({ address, clock, signatures, deadlines = DEADLINES,
       }
       // what is handed out takes no turn of its own: the stream around it has one and waits
       const unopened = createUnopened({
-        scan: async (where, chunks) => take(await scanOne(where, chunks, signal)), cannot: (where, why) => take({ kind: 'unscannable', where, why }),
+        scan: async (where, chunks) => take(await scanOne(where, chunks, signal)),
+        cannot: (where, why) => take({ kind: 'unscannable', where, why }),
       })
       try {
-        for await (const inner of subject.inner()) take(await inTurn(() => scanOne(inner.name, unopened.follow(inner.name, inner.open()), signal)))
+        for await (const inner of subject.inner())
+          take(await inTurn(() => scanOne(inner.name, unopened.follow(inner.name, inner.open()), signal)))
       } catch (error) {
         if (error instanceof Found) return error.answer
         throw error
       }
-      return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be looked at' }
+      return (
+        worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be looked at' }
+      )
     },
   }
 }

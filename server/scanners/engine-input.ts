@@ -15,10 +15,16 @@ const FAMILIES: Readonly<Record<string, (release: string) => EngineDistribution>
   'ubuntu': version => ({ grype: { distro: `ubuntu-${version}` }, trivy: { family: 'ubuntu', version } }),
   'alpine': version => ({ grype: { distro: `alpine-${version}` }, trivy: { family: 'alpine', version } }),
   // grype judges both by RHEL's disclosures, which have unfixed ones too; trivy by the errata of each
-  'almalinux': version => ({ grype: { distro: `almalinux-${version}` }, trivy: { family: 'alma', version, partial: ERRATA } }),
+  'almalinux': version => ({
+    grype: { distro: `almalinux-${version}` },
+    trivy: { family: 'alma', version, partial: ERRATA },
+  }),
   'rocky': version => ({ grype: { distro: `rocky-${version}` }, trivy: { family: 'rocky', version, partial: ERRATA } }),
   'centos': version => ({ grype: { distro: `centos-${version}`, partial: 'it is judged by the data of RHEL' } }),
-  'oracle': version => ({ grype: { distro: `ol-${version}`, partial: ERRATA }, trivy: { family: 'oracle', version, partial: ERRATA } }),
+  'oracle': version => ({
+    grype: { distro: `ol-${version}`, partial: ERRATA },
+    trivy: { family: 'oracle', version, partial: ERRATA },
+  }),
   'fedora': version => ({ grype: { distro: `fedora-${version}`, partial: ERRATA } }),
   'opensuse.leap': version => ({ trivy: { family: 'opensuse-leap', version, partial: ERRATA } }),
   'opensuse.tumbleweed': version => ({ trivy: { family: 'opensuse-tumbleweed', version, partial: ERRATA } }),
@@ -42,7 +48,7 @@ interface Kind {
 
 function evr(text: string): ReturnType<Kind['parts']> {
   const [, epoch, version = '', release] = /^(?:(\d+):)?(.*?)(?:-([^-]*))?$/.exec(text) ?? []
-  return { version, ...epoch === undefined ? {} : { epoch }, ...release === undefined ? {} : { release } }
+  return { version, ...(epoch === undefined ? {} : { epoch }), ...(release === undefined ? {} : { release }) }
 }
 
 const byVersion = (name: string, version: string): string => `${name}@${version}`
@@ -60,8 +66,8 @@ function kindOf(type: string): Kind {
 }
 
 /**
- * The control: a package that is vulnerable everywhere, given beside ours. An engine that finds nothing in it has no data for
- * the distribution, or did not understand what it was given, so its silence about ours says nothing.
+ * The control: a package that is vulnerable everywhere, given beside ours. An engine that finds nothing in it has no
+ * data for the distribution, or did not understand what it was given, so its silence about ours says nothing.
  */
 export const CONTROL_NAME = 'curl'
 
@@ -79,8 +85,8 @@ function factOf(facts: unknown, name: string): string | undefined {
 }
 
 /**
- * Gives a package URL the qualifiers that matching needs: a numeric distro, and the source package, without which no binary of
- * another name is found.
+ * Gives a package URL the qualifiers that matching needs: a numeric distro, and the source package, without which no
+ * binary of another name is found.
  */
 export function engineInput({ purl, about, facts }: ScanSubject, distro: string): EngineInput {
   const own = parsePurl(purl)
@@ -90,11 +96,18 @@ export function engineInput({ purl, about, facts }: ScanSubject, distro: string)
   const { upstream: _, ...qualifiers } = own.qualifiers ?? {}
   const upstream = factOf(facts, 'sourcerpm') ?? kind.upstream(about.source, about.source_version)
   return {
-    subject: { ...own, qualifiers: { ...qualifiers, distro, upstream, ...module === undefined ? {} : { rpmmod: module } } },
+    subject: {
+      ...own,
+      qualifiers: { ...qualifiers, distro, upstream, ...(module === undefined ? {} : { rpmmod: module }) },
+    },
     control: {
-      type: own.type, name: CONTROL_NAME, version: kind.control, ...own.namespace === undefined ? {} : { namespace: own.namespace },
+      type: own.type,
+      name: CONTROL_NAME,
+      version: kind.control,
+      ...(own.namespace === undefined ? {} : { namespace: own.namespace }),
       qualifiers: {
-        distro, ...own.qualifiers?.arch === undefined ? {} : { arch: own.qualifiers.arch },
+        distro,
+        ...(own.qualifiers?.arch === undefined ? {} : { arch: own.qualifiers.arch }),
         upstream: kind.upstream(CONTROL_NAME, kind.control),
       },
     },
@@ -110,31 +123,77 @@ export function printPurlFile({ subject, control }: EngineInput): string {
 type Json = Readonly<Record<string, unknown>>
 
 function trivyProperties(entries: Readonly<Record<string, string | undefined>>): Json[] {
-  return Object.entries(entries).flatMap(([name, value]) => value === undefined ? [] : [{ name: `aquasecurity:trivy:${name}`, value }])
+  return Object.entries(entries).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name: `aquasecurity:trivy:${name}`, value }],
+  )
 }
 
-function sourceProperties(family: string, source: { readonly name: string; readonly version: string; readonly module?: string | undefined }, kind: Kind): Json[] {
+function sourceProperties(
+  family: string,
+  source: { readonly name: string; readonly version: string; readonly module?: string | undefined },
+  kind: Kind,
+): Json[] {
   const { epoch, version, release } = kind.parts(source.version)
-  return trivyProperties({ PkgType: family, SrcName: source.name, SrcVersion: version, SrcRelease: release, SrcEpoch: epoch, Modularitylabel: source.module })
+  return trivyProperties({
+    PkgType: family,
+    SrcName: source.name,
+    SrcVersion: version,
+    SrcRelease: release,
+    SrcEpoch: epoch,
+    Modularitylabel: source.module,
+  })
 }
 
 /**
- * trivy's `sbom` file: CycloneDX with one operating system, our package and the control. Without SrcName trivy takes the binary's
- * name for the source's and finds nothing in subpackages.
+ * trivy's `sbom` file: CycloneDX with one operating system, our package and the control. Without SrcName trivy takes
+ * the binary's name for the source's and finds nothing in subpackages.
  */
-export function printTrivyBill(input: EngineInput, subject: ScanSubject, { family, version }: { readonly family: string; readonly version: string }): string {
+export function printTrivyBill(
+  input: EngineInput,
+  subject: ScanSubject,
+  { family, version }: { readonly family: string; readonly version: string },
+): string {
   const kind = kindOf(input.subject.type)
   const { upstream: _, rpmmod: __, distro: ___, ...qualifiers } = input.subject.qualifiers ?? {}
-  const bare = ({ qualifiers: all, ...purl }: Purl): Purl => ({ ...purl, qualifiers: { ...all?.arch === undefined ? {} : { arch: all.arch }, distro: `${family}-${version}` } })
+  const bare = ({ qualifiers: all, ...purl }: Purl): Purl => ({
+    ...purl,
+    qualifiers: { ...(all?.arch === undefined ? {} : { arch: all.arch }), distro: `${family}-${version}` },
+  })
   const purl = printPurl({ ...input.subject, qualifiers: { ...qualifiers, distro: `${family}-${version}` } })
   const control = printPurl(bare(input.control))
-  const source = { name: subject.about.source, version: subject.about.source_version, module: factOf(subject.facts, 'modularity') }
+  const source = {
+    name: subject.about.source,
+    version: subject.about.source_version,
+    module: factOf(subject.facts, 'modularity'),
+  }
   return JSON.stringify({
-    bomFormat: 'CycloneDX', specVersion: '1.5', version: 1,
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
     components: [
-      { 'bom-ref': 'os', type: 'operating-system', name: family, version, properties: trivyProperties({ Type: family, Class: 'os-pkgs' }) },
-      { 'bom-ref': purl, type: 'library', name: input.subject.name, version: input.subject.version, purl, properties: sourceProperties(family, source, kind) },
-      { 'bom-ref': control, type: 'library', name: CONTROL_NAME, version: input.controlVersion, purl: control, properties: sourceProperties(family, { name: CONTROL_NAME, version: input.controlVersion }, kind) },
+      {
+        'bom-ref': 'os',
+        'type': 'operating-system',
+        'name': family,
+        version,
+        'properties': trivyProperties({ Type: family, Class: 'os-pkgs' }),
+      },
+      {
+        'bom-ref': purl,
+        'type': 'library',
+        'name': input.subject.name,
+        'version': input.subject.version,
+        purl,
+        'properties': sourceProperties(family, source, kind),
+      },
+      {
+        'bom-ref': control,
+        'type': 'library',
+        'name': CONTROL_NAME,
+        'version': input.controlVersion,
+        'purl': control,
+        'properties': sourceProperties(family, { name: CONTROL_NAME, version: input.controlVersion }, kind),
+      },
     ],
     dependencies: [{ ref: 'os', dependsOn: [purl, control] }],
   })

@@ -5,7 +5,10 @@ import type { ThreatIntel } from './osv/threat-intel.ts'
 export type Intel = ThreatIntel
 
 /** Findings with what is known of their exploitation, and which of the two catalogues could not be asked. */
-export interface Enriched { readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }
+export interface Enriched {
+  readonly findings: readonly Finding[]
+  readonly without: readonly ('epss' | 'kev')[]
+}
 
 const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
 
@@ -15,27 +18,29 @@ function cvesOf({ id, aliases = [] }: Finding): readonly string[] {
 }
 
 async function enrichOne(finding: Finding, intel: Intel): Promise<Finding> {
-  const known = await Promise.all(cvesOf(finding).map(async cve => [await intel.epss(cve), await intel.kev(cve)] as const))
+  const known = await Promise.all(
+    cvesOf(finding).map(async cve => [await intel.epss(cve), await intel.kev(cve)] as const),
+  )
   // of several CVEs the likeliest counts, and the earliest day
   const [score] = known.flatMap(([epss]) => epss ?? []).sort((a, b) => b.epss - a.epss)
-  const [listed] = known.flatMap(([, kev]) => kev ?? []).sort((a, b) => a.due < b.due ? -1 : 1)
+  const [listed] = known.flatMap(([, kev]) => kev ?? []).sort((a, b) => (a.due < b.due ? -1 : 1))
   if (score === undefined && listed === undefined) return finding
   const { kev_due: _, ...rest } = finding
   return {
-    ...listed === undefined ? finding : rest,
-    ...score === undefined ? {} : { epss: score.epss, epss_percentile: score.percentile },
-    ...listed === undefined ? {} : { kev: true, ...listed.due === '' ? {} : { kev_due: listed.due } },
+    ...(listed === undefined ? finding : rest),
+    ...(score === undefined ? {} : { epss: score.epss, epss_percentile: score.percentile }),
+    ...(listed === undefined ? {} : { kev: true, ...(listed.due === '' ? {} : { kev_due: listed.due }) }),
   }
 }
 
 /**
- * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). What an engine said itself
- * stays where nothing is known here.
+ * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). What an engine said
+ * itself stays where nothing is known here.
  */
 export async function enrich(findings: readonly Finding[], intel: Intel): Promise<Enriched> {
   try {
     const { epss, kev } = await intel.status()
-    const without = [...epss === undefined ? ['epss' as const] : [], ...kev === undefined ? ['kev' as const] : []]
+    const without = [...(epss === undefined ? ['epss' as const] : []), ...(kev === undefined ? ['kev' as const] : [])]
     return { findings: await Promise.all(findings.map(finding => enrichOne(finding, intel))), without }
   } catch {
     return { findings, without: ['epss', 'kev'] } // damaged data: who leans on them is told that they are not there

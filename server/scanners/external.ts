@@ -26,7 +26,11 @@ export interface ExternalDeps {
 }
 
 /** What is known of an installed engine before it is asked: itself and its data. */
-export interface Installed { readonly binary: Binary; readonly version: string; readonly data: EngineData }
+export interface Installed {
+  readonly binary: Binary
+  readonly version: string
+  readonly data: EngineData
+}
 
 /** `at` is ISO 8601. Without data an engine answers nothing. */
 export type EngineData = { readonly at: string; readonly version?: string } | { readonly missing: string }
@@ -43,7 +47,10 @@ export interface External {
 }
 
 /** Runs the engine in its own empty folder. @throws EngineUnavailable when it was cut short or could not be started */
-export type Run = (args: readonly string[], options?: { readonly deadlineMs?: number; readonly signal?: AbortSignal }) => Promise<Ended>
+export type Run = (
+  args: readonly string[],
+  options?: { readonly deadlineMs?: number; readonly signal?: AbortSignal },
+) => Promise<Ended>
 
 /** What an engine is asked; `binary` is the program whose version is known, and no other may answer. */
 export interface EngineQuestion {
@@ -60,7 +67,10 @@ export interface Engine {
   installed(): Promise<Installed | undefined>
   status(): Promise<EngineStatus>
   isStale(data: EngineData): boolean
-  /** Writes the input into an empty folder and runs the engine there, one run at a time. @throws EngineUnavailable, the signal's reason */
+  /**
+   * Writes the input into an empty folder and runs the engine there, one run at a time. @throws EngineUnavailable, the
+   * signal's reason
+   */
   ask(input: EngineQuestion, signal: AbortSignal): Promise<string>
 }
 
@@ -72,7 +82,12 @@ const DAY_MS = 86_400_000
 
 /** The last line of what it complained of, short enough for a message. */
 export function lastWords(err: string): string {
-  const line = err.split('\n').map(text => text.trim()).filter(text => text !== '').at(-1) ?? ''
+  const line =
+    err
+      .split('\n')
+      .map(text => text.trim())
+      .filter(text => text !== '')
+      .at(-1) ?? ''
   // eslint-disable-next-line no-control-regex -- colours and other control sequences are what is taken out
   const plain = line.replace(/\u001b\[[0-9;]*m/g, '').replace(/[\u0000-\u001f\u007f]/g, ' ')
   return plain === '' ? '' : `: ${plain.slice(0, 300)}`
@@ -81,25 +96,37 @@ export function lastWords(err: string): string {
 /** Of data that claim to come from tomorrow nobody can say how old they are. */
 function believable(data: EngineData, now: Date): EngineData {
   if (!('at' in data) || Date.parse(data.at) <= now.getTime() + 2 * DAY_MS) return data
-  return { missing: `Its data say that they are of ${data.at.slice(0, 10)}, which lies ahead: the clock of this machine or theirs is wrong.` }
+  return {
+    missing: `Its data say that they are of ${data.at.slice(0, 10)}, which lies ahead: the clock of this machine or theirs is wrong.`,
+  }
 }
 
 /** Which files a database has, and of when: two levels, as both engines lay theirs out. */
 async function markFolder(folder: string, levels = 2): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  const marks = await Promise.all(entries.slice(0, 100).map(async entry => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) return levels > 1 ? `${entry.name}/(${await markFolder(path, levels - 1)})` : entry.name
-    const file = await stat(path).catch(() => undefined) // replaced just now
-    return `${entry.name} ${file?.size} ${file?.mtimeMs}`
-  }))
+  const marks = await Promise.all(
+    entries.slice(0, 100).map(async entry => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return levels > 1 ? `${entry.name}/(${await markFolder(path, levels - 1)})` : entry.name
+      const file = await stat(path).catch(() => undefined) // replaced just now
+      return `${entry.name} ${file?.size} ${file?.mtimeMs}`
+    }),
+  )
   return marks.join(', ')
 }
 
-/** An engine that is a program: found, digested, asked in a folder and an environment of its own, never two runs at a time. */
+/**
+ * An engine that is a program: found, digested, asked in a folder and an environment of its own, never two runs at a
+ * time.
+ */
 export function createEngine({ id, environment, read, refused }: External, deps: ExternalDeps): Engine {
   const { exec, clock, databaseFolder, workFolder } = deps
-  const binary = createBinary({ name: id, searchPath: deps.searchPath, pin: deps.pin, ...refused === undefined ? {} : { refused } })
+  const binary = createBinary({
+    name: id,
+    searchPath: deps.searchPath,
+    pin: deps.pin,
+    ...(refused === undefined ? {} : { refused }),
+  })
   const lock = createKeyedLock()
 
   async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
@@ -113,18 +140,30 @@ export function createEngine({ id, environment, read, refused }: External, deps:
   }
 
   // HOME and the working folder are empty: no configuration of somebody's may tell an engine what to ignore
-  const runIn = (path: string, folder: string): Run => async (args, { deadlineMs = STATUS_MS, signal } = {}) => {
-    try {
-      return await exec(path, args, {
-        env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder, LC_ALL: 'C.UTF-8', NO_COLOR: '1', ...environment(databaseFolder) },
-        cwd: folder, deadlineMs, maxOutputBytes: MOST_OUTPUT, ...signal === undefined ? {} : { signal },
-      })
-    } catch (error) {
-      signal?.throwIfAborted()
-      if (error instanceof ToolFailed) throw new EngineUnavailable(id, error.message, error)
-      throw error
+  const runIn =
+    (path: string, folder: string): Run =>
+    async (args, { deadlineMs = STATUS_MS, signal } = {}) => {
+      try {
+        return await exec(path, args, {
+          env: {
+            PATH: '/usr/bin:/bin',
+            HOME: folder,
+            TMPDIR: folder,
+            LC_ALL: 'C.UTF-8',
+            NO_COLOR: '1',
+            ...environment(databaseFolder),
+          },
+          cwd: folder,
+          deadlineMs,
+          maxOutputBytes: MOST_OUTPUT,
+          ...(signal === undefined ? {} : { signal }),
+        })
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof ToolFailed) throw new EngineUnavailable(id, error.message, error)
+        throw error
+      }
     }
-  }
 
   const look = async (): Promise<Installed | undefined> => {
     const found = await binary.find()
@@ -141,14 +180,16 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     if (asked?.mark !== mark) asked = { mark, answer: cached({ clock, ms: STATUS_FOR_MS, read: look }) }
     return asked.answer()
   }
-  const isStale = (data: EngineData): boolean => 'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
+  const isStale = (data: EngineData): boolean =>
+    'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
 
   return {
-    installed, isStale,
+    installed,
+    isStale,
     async isPresent() {
       if (!deps.enabled()) return false
       try {
-        return await binary.find() !== undefined
+        return (await binary.find()) !== undefined
       } catch (error) {
         if (error instanceof EngineUnavailable) return true
         throw error
@@ -161,23 +202,33 @@ export function createEngine({ id, environment, read, refused }: External, deps:
         if (now === undefined) return { id, ok: false, error: 'It is not installed.' }
         const { version, data } = now
         if ('missing' in data) return { id, ok: false, version, error: data.missing }
-        const about = { id, version, data_at: data.at, ...data.version === undefined ? {} : { data_version: data.version } }
-        return isStale(data) ? { ...about, ok: false, error: `Its data are of ${data.at.slice(0, 10)}.` } : { ...about, ok: true }
+        const about = {
+          id,
+          version,
+          data_at: data.at,
+          ...(data.version === undefined ? {} : { data_version: data.version }),
+        }
+        return isStale(data)
+          ? { ...about, ok: false, error: `Its data are of ${data.at.slice(0, 10)}.` }
+          : { ...about, ok: true }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
         return { id, ok: false, error: `${error.message}.` }
       }
     },
-    ask: ({ binary: { sha256 }, name, text, args }, signal) => lock.run(id, () => inFolder(async folder => {
-      signal.throwIfAborted()
-      const found = await binary.find()
-      if (found === undefined) throw new EngineUnavailable(id, 'it is not installed any more')
-      if (found.sha256 !== sha256) throw new EngineUnavailable(id, 'it was replaced a moment ago; ask again')
-      const file = join(folder, name)
-      await writeFile(file, text)
-      const { code, out, err } = await runIn(found.path, folder)(args(file), { deadlineMs: ASK_MS, signal })
-      if (code !== 0) throw new EngineUnavailable(id, `it ended with ${code}${lastWords(err)}`)
-      return out.toString('utf8')
-    })),
+    ask: ({ binary: { sha256 }, name, text, args }, signal) =>
+      lock.run(id, () =>
+        inFolder(async folder => {
+          signal.throwIfAborted()
+          const found = await binary.find()
+          if (found === undefined) throw new EngineUnavailable(id, 'it is not installed any more')
+          if (found.sha256 !== sha256) throw new EngineUnavailable(id, 'it was replaced a moment ago; ask again')
+          const file = join(folder, name)
+          await writeFile(file, text)
+          const { code, out, err } = await runIn(found.path, folder)(args(file), { deadlineMs: ASK_MS, signal })
+          if (code !== 0) throw new EngineUnavailable(id, `it ended with ${code}${lastWords(err)}`)
+          return out.toString('utf8')
+        }),
+      ),
   }
 }

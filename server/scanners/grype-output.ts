@@ -1,10 +1,21 @@
 import type { Finding, Severity } from '../core/findings.ts'
 
 /** What grype prints with `-o json`, as far as it is read. Fields differ between versions; anything may be absent. */
-export interface GrypeDocument { readonly matches: readonly GrypeMatch[]; readonly distro?: { readonly name?: string; readonly version?: string } }
+export interface GrypeDocument {
+  readonly matches: readonly GrypeMatch[]
+  readonly distro?: { readonly name?: string; readonly version?: string }
+}
 
-interface GrypeCvss { readonly version?: string; readonly vector?: string; readonly metrics?: { readonly baseScore?: number } }
-interface GrypeRelated { readonly id?: string; readonly severity?: string; readonly cvss?: readonly GrypeCvss[] }
+interface GrypeCvss {
+  readonly version?: string
+  readonly vector?: string
+  readonly metrics?: { readonly baseScore?: number }
+}
+interface GrypeRelated {
+  readonly id?: string
+  readonly severity?: string
+  readonly cvss?: readonly GrypeCvss[]
+}
 interface GrypeVulnerability extends GrypeRelated {
   readonly namespace?: string
   readonly dataSource?: string
@@ -18,27 +29,46 @@ interface GrypeVulnerability extends GrypeRelated {
 export interface GrypeMatch {
   readonly vulnerability: GrypeVulnerability
   readonly relatedVulnerabilities?: readonly GrypeRelated[] | null
-  readonly artifact: { readonly name: string; readonly version?: string | null; readonly purl?: string; readonly upstreams?: readonly { readonly name?: string }[] | null }
+  readonly artifact: {
+    readonly name: string
+    readonly version?: string | null
+    readonly purl?: string
+    readonly upstreams?: readonly { readonly name?: string }[] | null
+  }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function isMatch(value: unknown): value is GrypeMatch {
-  return isObject(value) && isObject(value.vulnerability) && typeof value.vulnerability.id === 'string'
-    && isObject(value.artifact) && typeof value.artifact.name === 'string'
+  return (
+    isObject(value) &&
+    isObject(value.vulnerability) &&
+    typeof value.vulnerability.id === 'string' &&
+    isObject(value.artifact) &&
+    typeof value.artifact.name === 'string'
+  )
 }
 
 /** Reads the whole of it. @throws Error with the reason when it is cut off or no report of grype */
 export function readGrype(text: string): GrypeDocument {
   const value: unknown = JSON.parse(text)
   // grype writes `null` for no matches in some versions
-  if (!isObject(value) || !isObject(value.descriptor) || !('matches' in value)) throw new Error('it is no report of grype')
+  if (!isObject(value) || !isObject(value.descriptor) || !('matches' in value))
+    throw new Error('it is no report of grype')
   const matches: unknown = value.matches ?? []
-  if (!Array.isArray(matches) || !matches.every(isMatch)) throw new Error('it has a match without vulnerability or package')
-  return { matches, ...isObject(value.distro) ? { distro: value.distro } : {} }
+  if (!Array.isArray(matches) || !matches.every(isMatch))
+    throw new Error('it has a match without vulnerability or package')
+  return { matches, ...(isObject(value.distro) ? { distro: value.distro } : {}) }
 }
 
-const WORDS: Readonly<Record<string, Severity>> = { critical: 'critical', high: 'high', medium: 'medium', low: 'low', negligible: 'negligible' }
+const WORDS: Readonly<Record<string, Severity>> = {
+  critical: 'critical',
+  high: 'high',
+  medium: 'medium',
+  low: 'low',
+  negligible: 'negligible',
+}
 const severityOf = (word: string | undefined): Severity | undefined => WORDS[word?.toLowerCase() ?? '']
 
 /** Source: CVSS v3.1 and v4.0 specifications, qualitative severity rating scale. */
@@ -50,10 +80,14 @@ const VERSIONS = ['4.0', '3.1', '3.0', '2.0']
 
 /** The newest kind of score there is. */
 function bestCvss(lists: readonly (readonly GrypeCvss[] | null | undefined)[]): Finding['cvss'] {
-  const all = lists.flatMap(list => list ?? []).flatMap(({ version, vector, metrics }) => {
-    const known = VERSIONS.find(one => one === version)
-    return known === undefined || vector === undefined || typeof metrics?.baseScore !== 'number' ? [] : [{ version: known, vector, score: metrics.baseScore }]
-  })
+  const all = lists
+    .flatMap(list => list ?? [])
+    .flatMap(({ version, vector, metrics }) => {
+      const known = VERSIONS.find(one => one === version)
+      return known === undefined || vector === undefined || typeof metrics?.baseScore !== 'number'
+        ? []
+        : [{ version: known, vector, score: metrics.baseScore }]
+    })
   return all.sort((a, b) => VERSIONS.indexOf(a.version) - VERSIONS.indexOf(b.version))[0]
 }
 
@@ -68,10 +102,13 @@ export function shortText(text: string | undefined): string | undefined {
 }
 
 /**
- * The names of what was found: one for each CVE. An identifier that stands for one CVE is its alias; one that stands for
- * several is an advisory about each of them, and never makes them one.
+ * The names of what was found: one for each CVE. An identifier that stands for one CVE is its alias; one that stands
+ * for several is an advisory about each of them, and never makes them one.
  */
-export function nameFindings(id: string, related: readonly string[]): readonly Pick<Finding, 'id' | 'aliases' | 'advisories'>[] {
+export function nameFindings(
+  id: string,
+  related: readonly string[],
+): readonly Pick<Finding, 'id' | 'aliases' | 'advisories'>[] {
   if (isCve(id)) return [{ id }]
   const cves = [...new Set(related.filter(isCve))].sort()
   const [only] = cves
@@ -79,27 +116,52 @@ export function nameFindings(id: string, related: readonly string[]): readonly P
   return cves.length === 1 ? [{ id: only, aliases: [id] }] : cves.map(cve => ({ id: cve, advisories: [id] }))
 }
 
-/** What one match says, in our words; the distribution's own severity first. `of` is the name the findings are about. */
+/**
+ * What one match says, in our words; the distribution's own severity first. `of` is the name the findings are about.
+ */
 export function grypeFindings({ vulnerability, relatedVulnerabilities, artifact }: GrypeMatch, of: string): Finding[] {
   const related = relatedVulnerabilities ?? []
   const cvss = bestCvss([vulnerability.cvss, ...related.map(one => one.cvss)])
-  const severity = severityOf(vulnerability.severity) ?? related.map(one => severityOf(one.severity)).find(one => one !== undefined)
-    ?? (cvss === undefined ? 'unknown' : severityOfScore(cvss.score))
-  const [fixed] = vulnerability.fix?.state === 'fixed' ? vulnerability.fix.versions ?? [] : []
+  const severity =
+    severityOf(vulnerability.severity) ??
+    related.map(one => severityOf(one.severity)).find(one => one !== undefined) ??
+    (cvss === undefined ? 'unknown' : severityOfScore(cvss.score))
+  const [fixed] = vulnerability.fix?.state === 'fixed' ? (vulnerability.fix.versions ?? []) : []
   const summary = shortText(vulnerability.description)
-  const references = [vulnerability.dataSource, ...vulnerability.urls ?? []].filter(url => url !== undefined && url !== '').slice(0, MOST_REFERENCES) as string[]
-  return nameFindings(vulnerability.id ?? '', related.flatMap(one => one.id ?? [])).map(names => {
+  const references = [vulnerability.dataSource, ...(vulnerability.urls ?? [])]
+    .filter(url => url !== undefined && url !== '')
+    .slice(0, MOST_REFERENCES) as string[]
+  return nameFindings(
+    vulnerability.id ?? '',
+    related.flatMap(one => one.id ?? []),
+  ).map(names => {
     const score = vulnerability.epss?.find(one => one.cve === names.id)
     const exploited = vulnerability.knownExploited?.find(one => one.cve === undefined || one.cve === names.id)
-    const advisories = [...names.advisories ?? [], ...(vulnerability.advisories ?? []).flatMap(one => one.id ?? [])]
+    const advisories = [...(names.advisories ?? []), ...(vulnerability.advisories ?? []).flatMap(one => one.id ?? [])]
     return {
-      ...names, package: of, severity, detected_by: ['grype'],
-      ...fixed === undefined || fixed === '' ? {} : { fixed_in: fixed }, ...summary === undefined ? {} : { summary },
-      ...cvss === undefined ? {} : { cvss }, ...references.length === 0 ? {} : { references: [...new Set(references)] },
-      ...advisories.length === 0 ? {} : { advisories: [...new Set(advisories)] },
-      ...score?.epss === undefined ? {} : { epss: score.epss }, ...score?.percentile === undefined ? {} : { epss_percentile: score.percentile },
-      ...exploited === undefined ? {} : { kev: true, ...exploited.dueDate === undefined ? {} : { kev_due: exploited.dueDate.slice(0, 10) } },
-      ...vulnerability.namespace === undefined ? {} : { matched: { ecosystem: vulnerability.namespace, name: artifact.upstreams?.[0]?.name ?? artifact.name, version: artifact.version ?? '' } },
+      ...names,
+      package: of,
+      severity,
+      detected_by: ['grype'],
+      ...(fixed === undefined || fixed === '' ? {} : { fixed_in: fixed }),
+      ...(summary === undefined ? {} : { summary }),
+      ...(cvss === undefined ? {} : { cvss }),
+      ...(references.length === 0 ? {} : { references: [...new Set(references)] }),
+      ...(advisories.length === 0 ? {} : { advisories: [...new Set(advisories)] }),
+      ...(score?.epss === undefined ? {} : { epss: score.epss }),
+      ...(score?.percentile === undefined ? {} : { epss_percentile: score.percentile }),
+      ...(exploited === undefined
+        ? {}
+        : { kev: true, ...(exploited.dueDate === undefined ? {} : { kev_due: exploited.dueDate.slice(0, 10) }) }),
+      ...(vulnerability.namespace === undefined
+        ? {}
+        : {
+            matched: {
+              ecosystem: vulnerability.namespace,
+              name: artifact.upstreams?.[0]?.name ?? artifact.name,
+              version: artifact.version ?? '',
+            },
+          }),
     }
   })
 }

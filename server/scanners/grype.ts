@@ -6,45 +6,58 @@ import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type Vu
 
 const ID = 'grype'
 
-/** Nothing is fetched, and old data are ours to judge. Source: grype, README "Configuration" and cmd/grype/cli/options */
+/**
+ * Nothing is fetched, and old data are ours to judge. Source: grype, README "Configuration" and cmd/grype/cli/options
+ */
 const environment = (folder: string): Readonly<Record<string, string>> => ({
-  GRYPE_DB_CACHE_DIR: folder, GRYPE_DB_AUTO_UPDATE: 'false', GRYPE_DB_VALIDATE_AGE: 'false', GRYPE_DB_REQUIRE_UPDATE_CHECK: 'false', GRYPE_CHECK_FOR_APP_UPDATE: 'false',
+  GRYPE_DB_CACHE_DIR: folder,
+  GRYPE_DB_AUTO_UPDATE: 'false',
+  GRYPE_DB_VALIDATE_AGE: 'false',
+  GRYPE_DB_REQUIRE_UPDATE_CHECK: 'false',
+  GRYPE_CHECK_FOR_APP_UPDATE: 'false',
 })
 
 function object(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value as Record<string, unknown> : undefined
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
 }
 
-const word = (value: unknown): string | undefined => typeof value === 'string' && value !== '' ? value : undefined
+const word = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** `grype db status`: ends with 1 and says why when there is none or it cannot be used. */
 export function readDbStatus(out: string, err: string): EngineData {
   const status = object(out)
   const at = Date.parse(word(status?.built) ?? '')
   if (status === undefined || status.valid !== true || Number.isNaN(at)) {
-    return { missing: `It has no usable database${word(status?.error) === undefined ? lastWords(err) : `: ${word(status?.error)?.slice(0, 300) ?? ''}`}.` }
+    return {
+      missing: `It has no usable database${word(status?.error) === undefined ? lastWords(err) : `: ${word(status?.error)?.slice(0, 300) ?? ''}`}.`,
+    }
   }
   const schema = word(status.schemaVersion)
-  return { at: new Date(at).toISOString(), ...schema === undefined ? {} : { version: schema } }
+  return { at: new Date(at).toISOString(), ...(schema === undefined ? {} : { version: schema }) }
 }
 
 async function read(run: Run): Promise<{ readonly version: string; readonly data: EngineData }> {
   const asked = await run(['version', '-o', 'json'])
   const version = word(object(asked.out.toString('utf8'))?.version)
-  if (asked.code !== 0 || version === undefined) throw new EngineUnavailable(ID, `it does not tell its version${lastWords(asked.err)}`)
+  if (asked.code !== 0 || version === undefined)
+    throw new EngineUnavailable(ID, `it does not tell its version${lastWords(asked.err)}`)
   const status = await run(['db', 'status', '-o', 'json'])
   return { version, data: readDbStatus(status.out.toString('utf8'), status.err) }
 }
 
-const isControl = ({ artifact }: GrypeMatch, version: string): boolean => artifact.name === CONTROL_NAME && artifact.version?.replace(/^0:/, '') === version
+const isControl = ({ artifact }: GrypeMatch, version: string): boolean =>
+  artifact.name === CONTROL_NAME && artifact.version?.replace(/^0:/, '') === version
 
 /** Which matches are ours, and whether the control was recognised as vulnerable. */
-export function sortMatches({ matches }: GrypeDocument, controlVersion: string): { readonly ours: readonly GrypeMatch[]; readonly isProven: boolean } {
+export function sortMatches(
+  { matches }: GrypeDocument,
+  controlVersion: string,
+): { readonly ours: readonly GrypeMatch[]; readonly isProven: boolean } {
   const ours = matches.filter(match => !isControl(match, controlVersion))
   return { ours, isProven: ours.length < matches.length }
 }
@@ -56,14 +69,20 @@ async function coverage({ installed, isStale }: Engine, scanner: string, label: 
   if (now === undefined) return { coverage: 'no_data', said: 'grype is not installed.' }
   if ('missing' in now.data) return { coverage: 'no_data', said: `grype: ${now.data.missing}` }
   const { at: data_at } = now.data
-  if (isStale(now.data)) return { coverage: 'stale', data_at, said: `The data of grype are of ${data_at.slice(0, 10)}, too old to be believed.` }
-  return grype.partial === undefined ? { coverage: 'covered', data_at, said: `grype ${now.version} covers ${label}.` }
+  if (isStale(now.data))
+    return {
+      coverage: 'stale',
+      data_at,
+      said: `The data of grype are of ${data_at.slice(0, 10)}, too old to be believed.`,
+    }
+  return grype.partial === undefined
+    ? { coverage: 'covered', data_at, said: `grype ${now.version} covers ${label}.` }
     : { coverage: 'partial', data_at, said: `grype ${now.version} covers ${label} in part: ${grype.partial}.` }
 }
 
 /**
- * grype, where it is installed. It is given a file with two package URLs: ours, and a control that is vulnerable everywhere. Where
- * it is silent about the control, its silence about ours is no answer.
+ * grype, where it is installed. It is given a file with two package URLs: ours, and a control that is vulnerable
+ * everywhere. Where it is silent about the control, its silence about ours is no answer.
  */
 export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine({ id: ID, environment, read }, deps)
@@ -75,22 +94,41 @@ export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
     const { grype } = engineDistribution(distribution.scanner)
     if (now === undefined || grype === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
     const input = engineInput(subject, grype.distro)
-    const text = await engine.ask({ binary: now.binary, name: 'packages.txt', text: printPurlFile(input), args: file => [`purl:${file}`, '-o', 'json', '--distro', grype.distro] }, signal)
+    const text = await engine.ask(
+      {
+        binary: now.binary,
+        name: 'packages.txt',
+        text: printPurlFile(input),
+        args: file => [`purl:${file}`, '-o', 'json', '--distro', grype.distro],
+      },
+      signal,
+    )
     let document: GrypeDocument
     try {
       document = readGrype(text)
     } catch (error) {
-      throw new EngineUnavailable(ID, `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`, error)
+      throw new EngineUnavailable(
+        ID,
+        `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
+        error,
+      )
     }
     const { ours, isProven } = sortMatches(document, input.controlVersion)
     const findings = mergeFindings([ours.flatMap(match => grypeFindings(match, identity.name))])
     const binary = { path: now.binary.path, sha256: now.binary.sha256, version: now.version }
     if (isProven) return { ...covers, findings, binary }
-    return { coverage: 'not_covered' as const, findings, binary, said: `grype found nothing in a package that is vulnerable everywhere, so its silence about ${distribution.label} says nothing.` }
+    return {
+      coverage: 'not_covered' as const,
+      findings,
+      binary,
+      said: `grype found nothing in a package that is vulnerable everywhere, so its silence about ${distribution.label} says nothing.`,
+    }
   }
 
   return {
-    id: ID, kind: 'vulnerability', scan,
+    id: ID,
+    kind: 'vulnerability',
+    scan,
     status: () => engine.status(),
     isPresent: () => engine.isPresent(),
     covers: ({ scanner, label }) => coverage(engine, scanner, label),

@@ -20,5 +20,8 @@ export interface ScannerDeps {
 
 /** The list of engines. A new one is a file beside this and an entry here. */
 export function createScanners({ clamd, osv, programs }: ScannerDeps): Scanners {
-  return { antivirus: [createClamd(clamd)], vulnerability: [osv, createGrype(programs.grype), createTrivy(programs.trivy)] }
+  return {
+    antivirus: [createClamd(clamd)],
+    vulnerability: [osv, createGrype(programs.grype), createTrivy(programs.trivy)],
+  }
 }

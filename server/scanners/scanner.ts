@@ -19,7 +19,11 @@ export interface EngineStatus {
 }
 
 /** `ecosystem` is `pypi`, `npm`, `maven`, `go`, `crates`, or a distribution's release such as `debian-12`. */
-export interface EmbeddedPackage { readonly ecosystem: string; readonly name: string; readonly version: string }
+export interface EmbeddedPackage {
+  readonly ecosystem: string
+  readonly name: string
+  readonly version: string
+}
 
 /** What a scanner is given: what the package is, and its bytes unpacked. */
 export interface ScanSubject {
@@ -41,8 +45,9 @@ export type AntivirusAnswer =
   | { readonly kind: 'unscannable'; readonly why: string; readonly where: string }
 
 /**
- * `partial`: what is loaded leaves vulnerabilities out, such as those without a fix. `not_covered`: something is loaded, but
- * nothing for this distribution. `no_data`: nothing is loaded. `stale`: what is loaded is too old to be believed.
+ * `partial`: what is loaded leaves vulnerabilities out, such as those without a fix. `not_covered`: something is
+ * loaded, but nothing for this distribution. `no_data`: nothing is loaded. `stale`: what is loaded is too old to be
+ * believed.
  */
 export type CoverageAnswer = 'covered' | 'partial' | 'not_covered' | 'no_data' | 'stale'
 
@@ -75,7 +80,10 @@ export interface VulnerabilityScanner {
   readonly kind: 'vulnerability'
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
-  /** False where it is not installed: then it is not asked, and nobody waits for it. Absent for engines that are always there. */
+  /**
+   * False where it is not installed: then it is not asked, and nobody waits for it. Absent for engines that are always
+   * there.
+   */
   isPresent?(): Promise<boolean>
   /** What it could say of packages of this distribution now; absent where an engine learns that only by scanning. */
   covers?(distribution: Distribution): Promise<DistributionCoverage>

@@ -7,7 +7,14 @@ export interface TrivyDocument {
   readonly os?: { readonly Family?: string; readonly Name?: string; readonly EOSL?: boolean }
 }
 
-interface TrivyCvss { readonly V2Vector?: string; readonly V2Score?: number; readonly V3Vector?: string; readonly V3Score?: number; readonly V40Vector?: string; readonly V40Score?: number }
+interface TrivyCvss {
+  readonly V2Vector?: string
+  readonly V2Score?: number
+  readonly V3Vector?: string
+  readonly V3Score?: number
+  readonly V40Vector?: string
+  readonly V40Score?: number
+}
 export interface TrivyVulnerability {
   readonly VulnerabilityID: string
   readonly VendorIDs?: readonly string[] | null
@@ -30,7 +37,8 @@ export interface TrivyResult {
   readonly Vulnerabilities?: readonly TrivyVulnerability[] | null
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function isVulnerability(value: unknown): value is TrivyVulnerability {
   return isObject(value) && typeof value.VulnerabilityID === 'string' && typeof value.PkgName === 'string'
@@ -47,21 +55,36 @@ export function readTrivy(text: string): TrivyDocument {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || value.SchemaVersion !== 2) throw new Error('it is no report of trivy with SchemaVersion 2')
   const results: unknown = value.Results ?? []
-  if (!Array.isArray(results) || !results.every(isResult)) throw new Error('it has a vulnerability without identifier or package')
+  if (!Array.isArray(results) || !results.every(isResult))
+    throw new Error('it has a vulnerability without identifier or package')
   const os = isObject(value.Metadata) && isObject(value.Metadata.OS) ? value.Metadata.OS : undefined
-  return { results, ...os === undefined ? {} : { os } }
+  return { results, ...(os === undefined ? {} : { os }) }
 }
 
 const WORDS: Readonly<Record<string, Severity>> = { CRITICAL: 'critical', HIGH: 'high', MEDIUM: 'medium', LOW: 'low' }
 
 /** The newest kind of score, of the source that gave the severity before others. */
 function bestCvss({ CVSS, SeveritySource }: TrivyVulnerability): Finding['cvss'] {
-  const sources = Object.entries(CVSS ?? {}).sort(([a], [b]) => Number(b === SeveritySource) - Number(a === SeveritySource) || (a < b ? -1 : 1)).map(([, scores]) => scores)
-  const pick = (vector: 'V40Vector' | 'V3Vector' | 'V2Vector', score: 'V40Score' | 'V3Score' | 'V2Score', fallback: string): Finding['cvss'] => {
+  const sources = Object.entries(CVSS ?? {})
+    .sort(([a], [b]) => Number(b === SeveritySource) - Number(a === SeveritySource) || (a < b ? -1 : 1))
+    .map(([, scores]) => scores)
+  const pick = (
+    vector: 'V40Vector' | 'V3Vector' | 'V2Vector',
+    score: 'V40Score' | 'V3Score' | 'V2Score',
+    fallback: string,
+  ): Finding['cvss'] => {
     const one = sources.find(scores => typeof scores[vector] === 'string' && typeof scores[score] === 'number')
-    return one === undefined ? undefined : { version: /^CVSS:(\d\.\d)\//.exec(one[vector] ?? '')?.[1] ?? fallback, vector: one[vector] ?? '', score: one[score] ?? 0 }
+    return one === undefined
+      ? undefined
+      : {
+          version: /^CVSS:(\d\.\d)\//.exec(one[vector] ?? '')?.[1] ?? fallback,
+          vector: one[vector] ?? '',
+          score: one[score] ?? 0,
+        }
   }
-  return pick('V40Vector', 'V40Score', '4.0') ?? pick('V3Vector', 'V3Score', '3.0') ?? pick('V2Vector', 'V2Score', '2.0')
+  return (
+    pick('V40Vector', 'V40Score', '4.0') ?? pick('V3Vector', 'V3Score', '3.0') ?? pick('V2Vector', 'V2Score', '2.0')
+  )
 }
 
 const MOST_REFERENCES = 5
@@ -74,18 +97,40 @@ function cvesOf({ VulnerabilityID, References }: TrivyVulnerability): readonly s
 
 /** What one vulnerability says, in our words. `of` is the name the findings are about. */
 export function trivyFindings(vulnerability: TrivyVulnerability, of: string): Finding[] {
-  const { VulnerabilityID, VendorIDs, FixedVersion, Severity, Title, Description, PrimaryURL, References, DataSource, PkgName, InstalledVersion } = vulnerability
+  const {
+    VulnerabilityID,
+    VendorIDs,
+    FixedVersion,
+    Severity,
+    Title,
+    Description,
+    PrimaryURL,
+    References,
+    DataSource,
+    PkgName,
+    InstalledVersion,
+  } = vulnerability
   const cvss = bestCvss(vulnerability)
   const summary = shortText(Title) ?? shortText(Description)
-  const references = [...new Set([PrimaryURL, ...References ?? []].filter(url => url !== undefined && url !== ''))].slice(0, MOST_REFERENCES) as string[]
+  const references = [
+    ...new Set([PrimaryURL, ...(References ?? [])].filter(url => url !== undefined && url !== '')),
+  ].slice(0, MOST_REFERENCES) as string[]
   return nameFindings(VulnerabilityID, cvesOf(vulnerability)).map(({ aliases, advisories, ...names }) => {
     // an advisory that happens to be about one CVE is still an advisory, not another name of it
-    const said = [...new Set([...advisories ?? [], ...aliases ?? [], ...VendorIDs ?? []])]
+    const said = [...new Set([...(advisories ?? []), ...(aliases ?? []), ...(VendorIDs ?? [])])]
     return {
-      ...names, package: of, severity: WORDS[Severity ?? ''] ?? 'unknown', detected_by: ['trivy'],
-      ...FixedVersion === undefined || FixedVersion === '' ? {} : { fixed_in: FixedVersion }, ...summary === undefined ? {} : { summary },
-      ...cvss === undefined ? {} : { cvss }, ...references.length === 0 ? {} : { references }, ...said.length === 0 ? {} : { advisories: said },
-      ...DataSource?.ID === undefined ? {} : { matched: { ecosystem: DataSource.ID, name: PkgName, version: InstalledVersion ?? '' } },
+      ...names,
+      package: of,
+      severity: WORDS[Severity ?? ''] ?? 'unknown',
+      detected_by: ['trivy'],
+      ...(FixedVersion === undefined || FixedVersion === '' ? {} : { fixed_in: FixedVersion }),
+      ...(summary === undefined ? {} : { summary }),
+      ...(cvss === undefined ? {} : { cvss }),
+      ...(references.length === 0 ? {} : { references }),
+      ...(said.length === 0 ? {} : { advisories: said }),
+      ...(DataSource?.ID === undefined
+        ? {}
+        : { matched: { ecosystem: DataSource.ID, name: PkgName, version: InstalledVersion ?? '' } }),
     }
   })
 }

@@ -8,10 +8,14 @@ const ID = 'trivy'
 
 /** Builds that steal credentials. Source: GHSA-69fq-xp46-6x23, with the tags beside it */
 const MALICIOUS = new Set(['0.69.4', '0.69.5', '0.69.6'])
-// the linker's flags stay in a Go binary (debug/buildinfo) unless they were stripped; `trivy version` is the second look
+// the linker's flags stay in a Go binary (debug/buildinfo) unless they were stripped; `trivy version` is the second
+// look
 const MALICIOUS_FILE = /version\/app\.ver=v?0\.69\.[456](?![\d.])/
 
-interface VersionAnswer { readonly Version?: unknown; readonly VulnerabilityDB?: { readonly UpdatedAt?: unknown; readonly Version?: unknown } | null }
+interface VersionAnswer {
+  readonly Version?: unknown
+  readonly VulnerabilityDB?: { readonly UpdatedAt?: unknown; readonly Version?: unknown } | null
+}
 
 /** Reads `trivy version -f json`. @throws EngineUnavailable for a build that is known to be malicious */
 export function readTrivyVersion(out: string, err = ''): { readonly version: string; readonly data: EngineData } {
@@ -23,10 +27,20 @@ export function readTrivyVersion(out: string, err = ''): { readonly version: str
   }
   const version = typeof answer.Version === 'string' ? answer.Version.replace(/^v/, '') : ''
   if (version === '') throw new EngineUnavailable(ID, `it does not tell its version${lastWords(err)}`)
-  if (MALICIOUS.has(version)) throw new EngineUnavailable(ID, `version ${version} is malicious (GHSA-69fq-xp46-6x23) and is not run. Remove it, and change every secret of this machine`)
+  if (MALICIOUS.has(version))
+    throw new EngineUnavailable(
+      ID,
+      `version ${version} is malicious (GHSA-69fq-xp46-6x23) and is not run. Remove it, and change every secret of this machine`,
+    )
   const at = Date.parse(typeof answer.VulnerabilityDB?.UpdatedAt === 'string' ? answer.VulnerabilityDB.UpdatedAt : '')
   // a database that is not there has the year 1 as its date
-  return { version, data: Number.isNaN(at) || at <= 0 ? { missing: 'It has no database.' } : { at: new Date(at).toISOString(), version: String(answer.VulnerabilityDB?.Version ?? '') } }
+  return {
+    version,
+    data:
+      Number.isNaN(at) || at <= 0
+        ? { missing: 'It has no database.' }
+        : { at: new Date(at).toISOString(), version: String(answer.VulnerabilityDB?.Version ?? '') },
+  }
 }
 
 const readWith = (databaseFolder: string) => async (run: Run) => {
@@ -36,10 +50,14 @@ const readWith = (databaseFolder: string) => async (run: Run) => {
 }
 
 /** What the answer says of ours, and whether both packages were looked at and the control was recognised. */
-export function sortResults({ results }: TrivyDocument, { name, controlVersion }: { readonly name: string; readonly controlVersion: string }) {
+export function sortResults(
+  { results }: TrivyDocument,
+  { name, controlVersion }: { readonly name: string; readonly controlVersion: string },
+) {
   const listed = results.filter(({ Class }) => Class === 'os-pkgs')
   const vulnerabilities = listed.flatMap(({ Vulnerabilities }) => Vulnerabilities ?? [])
-  const isControl = (pkg: { readonly PkgName: string; readonly InstalledVersion?: string }): boolean => pkg.PkgName === CONTROL_NAME && pkg.InstalledVersion === controlVersion
+  const isControl = (pkg: { readonly PkgName: string; readonly InstalledVersion?: string }): boolean =>
+    pkg.PkgName === CONTROL_NAME && pkg.InstalledVersion === controlVersion
   const ours = vulnerabilities.filter(one => !isControl(one))
   const isListed = listed.some(({ Packages }) => (Packages ?? []).some(one => one.Name === name))
   return { ours, isProven: isListed && ours.length < vulnerabilities.length }
@@ -52,18 +70,38 @@ async function coverage({ installed, isStale }: Engine, scanner: string, label: 
   if (now === undefined) return { coverage: 'no_data', said: 'trivy is not installed.' }
   if ('missing' in now.data) return { coverage: 'no_data', said: `trivy: ${now.data.missing}` }
   const { at: data_at } = now.data
-  if (isStale(now.data)) return { coverage: 'stale', data_at, said: `The data of trivy are of ${data_at.slice(0, 10)}, too old to be believed.` }
-  return trivy.partial === undefined ? { coverage: 'covered', data_at, said: `trivy ${now.version} covers ${label}.` }
+  if (isStale(now.data))
+    return {
+      coverage: 'stale',
+      data_at,
+      said: `The data of trivy are of ${data_at.slice(0, 10)}, too old to be believed.`,
+    }
+  return trivy.partial === undefined
+    ? { coverage: 'covered', data_at, said: `trivy ${now.version} covers ${label}.` }
     : { coverage: 'partial', data_at, said: `trivy ${now.version} covers ${label} in part: ${trivy.partial}.` }
 }
 
 /**
- * trivy, where it is installed. It is given a bill of materials with one operating system, our package, and a control that is
- * vulnerable everywhere; it proves that it looked by listing ours and by finding something in the control.
+ * trivy, where it is installed. It is given a bill of materials with one operating system, our package, and a control
+ * that is vulnerable everywhere; it proves that it looked by listing ours and by finding something in the control.
  */
 export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
-  const engine = createEngine({ id: ID, environment: () => ({}), read: readWith(deps.databaseFolder), refused: MALICIOUS_FILE }, deps)
-  const FLAGS = ['--format', 'json', '--scanners', 'vuln', '--offline-scan', '--skip-db-update', '--skip-java-db-update', '--skip-version-check', '--disable-telemetry', '--no-progress']
+  const engine = createEngine(
+    { id: ID, environment: () => ({}), read: readWith(deps.databaseFolder), refused: MALICIOUS_FILE },
+    deps,
+  )
+  const FLAGS = [
+    '--format',
+    'json',
+    '--scanners',
+    'vuln',
+    '--offline-scan',
+    '--skip-db-update',
+    '--skip-java-db-update',
+    '--skip-version-check',
+    '--disable-telemetry',
+    '--no-progress',
+  ]
 
   async function scan(subject: ScanSubject, signal: AbortSignal) {
     const { distribution, identity } = subject
@@ -72,25 +110,50 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
     const { trivy } = engineDistribution(distribution.scanner)
     if (now === undefined || trivy === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
     const input = engineInput(subject, `${trivy.family}-${trivy.version}`)
-    const text = await engine.ask({ binary: now.binary, name: 'bom.cdx.json', text: printTrivyBill(input, subject, trivy), args: file => ['sbom', ...FLAGS, '--cache-dir', deps.databaseFolder, file] }, signal)
+    const text = await engine.ask(
+      {
+        binary: now.binary,
+        name: 'bom.cdx.json',
+        text: printTrivyBill(input, subject, trivy),
+        args: file => ['sbom', ...FLAGS, '--cache-dir', deps.databaseFolder, file],
+      },
+      signal,
+    )
     let document: TrivyDocument
     try {
       document = readTrivy(text)
     } catch (error) {
-      throw new EngineUnavailable(ID, `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`, error)
+      throw new EngineUnavailable(
+        ID,
+        `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
+        error,
+      )
     }
     const { ours, isProven } = sortResults(document, { name: identity.name, controlVersion: input.controlVersion })
     const findings = mergeFindings([ours.flatMap(one => trivyFindings(one, identity.name))])
     const binary = { path: now.binary.path, sha256: now.binary.sha256, version: now.version }
     if (!isProven) {
-      return { coverage: 'not_covered' as const, findings, binary, said: `trivy did not show that it looked: its silence about ${distribution.label} says nothing.` }
+      return {
+        coverage: 'not_covered' as const,
+        findings,
+        binary,
+        said: `trivy did not show that it looked: its silence about ${distribution.label} says nothing.`,
+      }
     }
     if (document.os?.EOSL !== true || covers.coverage === 'stale') return { ...covers, findings, binary }
-    return { ...covers, coverage: 'partial' as const, findings, binary, said: `trivy says that ${distribution.label} is out of support, so newer vulnerabilities are missing.` }
+    return {
+      ...covers,
+      coverage: 'partial' as const,
+      findings,
+      binary,
+      said: `trivy says that ${distribution.label} is out of support, so newer vulnerabilities are missing.`,
+    }
   }
 
   return {
-    id: ID, kind: 'vulnerability', scan,
+    id: ID,
+    kind: 'vulnerability',
+    scan,
     status: () => engine.status(),
     isPresent: () => engine.isPresent(),
     covers: ({ scanner, label }) => coverage(engine, scanner, label),

@@ -6,8 +6,8 @@ import { createFiles, HELD_BYTES, type File } from './archive-files.ts'
 import { ARCHIVE_NAME, HIDDEN, isHidden, kindOf } from './archive-kinds.ts'
 
 /**
- * clamd answers OK to what it does not open: zstd, lzma, ar (so .deb) and .rpm. They are looked for in the files of a package, and in
- * archives inside it, and what they hold is handed out unpacked. Everything else clamd opens by itself.
+ * clamd answers OK to what it does not open: zstd, lzma, ar (so .deb) and .rpm. They are looked for in the files of a
+ * package, and in archives inside it, and what they hold is handed out unpacked. Everything else clamd opens by itself.
  */
 export interface Unopened {
   /** Passes an inner archive on as it is, and hands out on the way what is found in it. */
@@ -33,28 +33,45 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 
 async function* unlzma(bytes: Buffer): AsyncGenerator<Buffer> {
   const { decompressStream } = await import('@napi-rs/lzma/lzma')
-  const input = new ReadableStream<Uint8Array>({ start(controller) { controller.enqueue(bytes); controller.close() } })
+  const input = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes)
+      controller.close()
+    },
+  })
   for await (const chunk of decompressStream(input)) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }
 
 const unpacked = (where: string, body: Buffer, compression: Compression): AsyncGenerator<Buffer> =>
   unpack({ what: where, compression, size: body.length, chunks: () => once(body) })
 
-/** The members of an ar as a cpio, which clamd opens. A damaged ar, which nobody unpacks either, ends where it is damaged. Source: ar(5) */
+/**
+ * The members of an ar as a cpio, which clamd opens. A damaged ar, which nobody unpacks either, ends where it is
+ * damaged. Source: ar(5)
+ */
 async function* arAsCpio(body: Buffer): AsyncGenerator<Buffer> {
   const writer = createCpioWriter()
   for (let at = 8; at + 60 <= body.length;) {
-    const [name, size] = [body.toString('latin1', at, at + 16).trim().replace(/\/$/, ''), Number(body.toString('latin1', at + 48, at + 58).trim() || 'x')]
+    const [name, size] = [
+      body
+        .toString('latin1', at, at + 16)
+        .trim()
+        .replace(/\/$/, ''),
+      Number(body.toString('latin1', at + 48, at + 58).trim() || 'x'),
+    ]
     if (!Number.isInteger(size) || size < 0) break
     const bytes = body.subarray(at + 60, at + 60 + size)
     yield* writer.write({ name: name === '' ? 'member' : name, mode: 0o100644, size: bytes.length, type: 'file' })
     yield* writer.write({ bytes })
-    at += 60 + size + size % 2
+    at += 60 + size + (size % 2)
   }
   yield writer.end()
 }
 
-/** Where the payload of an .rpm begins: behind its lead and two headers, the first of them padded to eight bytes. Source: rpm's format.md */
+/**
+ * Where the payload of an .rpm begins: behind its lead and two headers, the first of them padded to eight bytes.
+ * Source: rpm's format.md
+ */
 function rpmPayload(body: Buffer): number | undefined {
   let at = 96
   for (const pad of [8, 1]) {
@@ -66,8 +83,8 @@ function rpmPayload(body: Buffer): number | undefined {
 }
 
 /**
- * Files of a zip whose names say that they may be archives, unpacked one by one; any that is too large for that, and that clamd does
- * not open either, without its body. What is encrypted or damaged is clamd's to tell.
+ * Files of a zip whose names say that they may be archives, unpacked one by one; any that is too large for that, and
+ * that clamd does not open either, without its body. What is encrypted or damaged is clamd's to tell.
  */
 async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; readonly body: Buffer | undefined }> {
   try {
@@ -84,7 +101,9 @@ async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; 
       const body = Buffer.concat(chunks)
       if (!isLarge || isHidden(path, body)) yield { path, body: isLarge ? undefined : body }
     }
-  } catch { /* clamd was given the zip as it is, and says what it thinks of it */ }
+  } catch {
+    /* clamd was given the zip as it is, and says what it thinks of it */
+  }
 }
 
 /** Makes the look into one package. */
@@ -118,10 +137,14 @@ export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
     if (level > LEVELS) return HIDDEN.has(kind) ? cannot(where, `it lies more than ${LEVELS} archives deep`) : undefined
     const handOut = (chunks: AsyncIterable<Buffer>): Promise<void> => scan(where, follow(where, chunks, level))
     switch (kind) {
-      case 'zstd': return handOut(told(where, unpacked(where, body, 'zstd')))
-      case 'lzma': return handOut(told(where, unlzma(body)))
-      case 'ar': return handOut(arAsCpio(body))
-      case 'lead': { // what every .rpm begins with
+      case 'zstd':
+        return handOut(told(where, unpacked(where, body, 'zstd')))
+      case 'lzma':
+        return handOut(told(where, unlzma(body)))
+      case 'ar':
+        return handOut(arAsCpio(body))
+      case 'lead': {
+        // what every .rpm begins with
         const at = rpmPayload(body) ?? body.length
         await scan(`${where}!/header`, once(body.subarray(0, at)))
         const payload = body.subarray(at)
@@ -136,14 +159,16 @@ export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
           else await look(`${where}!/${path}`, inside, level + 1)
         }
         return undefined
-      default: return lookThrough(where, unpacked(where, body, kind), level)
+      default:
+        return lookThrough(where, unpacked(where, body, kind), level)
     }
   }
 
   async function* follow(where: string, chunks: AsyncIterable<Buffer>, level: number): AsyncGenerator<Buffer> {
     const files = createFiles(where, path => cannot(path === '' ? where : `${where}!/${path}`, TOO_LARGE))
     const lookAt = async (found: readonly File[]): Promise<void> => {
-      for (const { path, body } of found) await look(path === '' ? where : `${where}!/${path.replace(/^(?:\.?\/)+/, '')}`, body, level + 1)
+      for (const { path, body } of found)
+        await look(path === '' ? where : `${where}!/${path.replace(/^(?:\.?\/)+/, '')}`, body, level + 1)
     }
     for await (const chunk of chunks) {
       yield chunk

@@ -13,7 +13,9 @@ function ldapUrl(value: unknown): Patch {
     return fail('bad_setting', { key: 'ldap_url', why: 'it must be a URL such as ldaps://directory.example:636' })
   }
   const secure = url.protocol === 'ldaps:'
-  return { ldap: { host: url.hostname, port: url.port === '' ? secure ? 636 : 389 : Number(url.port), use_ssl: secure } }
+  return {
+    ldap: { host: url.hostname, port: url.port === '' ? (secure ? 636 : 389) : Number(url.port), use_ssl: secure },
+  }
 }
 
 /** The flat keys that older clients send, and what each means today. */
@@ -25,7 +27,10 @@ const LEGACY: Record<string, (value: unknown) => Patch> = {
   retention_days: value => ({ retention: { audit_days: value } }),
 }
 
-/** Splits a patch into today's shape and the translated flat keys, which come first so that a section wins over them. What cannot be translated goes to `faults`. */
+/**
+ * Splits a patch into today's shape and the translated flat keys, which come first so that a section wins over them.
+ * What cannot be translated goes to `faults`.
+ */
 export function translateLegacy(change: Patch, faults: AppError[]): readonly Patch[] {
   const isLegacy = ([key]: [string, unknown]): boolean => Object.hasOwn(LEGACY, key)
   const entries = Object.entries(change)

@@ -17,22 +17,66 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 const open = (more: Partial<SettingsDeps> = {}): Promise<Settings> =>
-  createSettings({ layout: { settingsFile }, box: createSecretBox('a key'), production: true, isEnterprise: () => true, ...more })
+  createSettings({
+    layout: { settingsFile },
+    box: createSecretBox('a key'),
+    production: true,
+    isEnterprise: () => true,
+    ...more,
+  })
 const refusal = async (settings: Settings, change: unknown): Promise<string> =>
-  settings.patch(change).then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
+  settings.patch(change).then(
+    () => 'no refusal',
+    (error: unknown) => (isRefusal(error) ? `${error.code}: ${error.message}` : String(error)),
+  )
 
 test('the defaults are those of the specification', async () => {
   const now = (await open()).now()
   expect(now.sync).toEqual({ enabled: true, hour: 3, minute: 0 })
-  expect(now.mirror).toEqual({ enabled: false, hour: 4, minute: 30, max_packages_per_run: 200, max_runtime_minutes: 60, min_free_disk_gb: 5, sources: {} })
+  expect(now.mirror).toEqual({
+    enabled: false,
+    hour: 4,
+    minute: 30,
+    max_packages_per_run: 200,
+    max_runtime_minutes: 60,
+    min_free_disk_gb: 5,
+    sources: {},
+  })
   expect(now.email).toMatchObject({ enabled: false, smtp_port: 587, use_tls: true })
-  expect(now.ldap).toMatchObject({ enabled: false, port: 389, default_role: 'reader', auto_provision: true, verify_cert: true, ca_bundle_path: '' })
+  expect(now.ldap).toMatchObject({
+    enabled: false,
+    port: 389,
+    default_role: 'reader',
+    auto_provision: true,
+    verify_cert: true,
+    ca_bundle_path: '',
+  })
   expect(now.retention).toEqual({ audit_days: 90, import_cleanup_days: 30 })
   expect(now.backup).toEqual({ enabled: false, hour: 4, minute: 30, retention_count: 7 })
-  expect(now.validation).toEqual({ sha256_check: true, clamav_scan: true, grype_scan: true, grype_fail_on: 'critical', max_upload_size_mb: 500, on_scanner_unavailable: 'hold', vuln_data_max_age_days: 14 })
+  expect(now.validation).toEqual({
+    sha256_check: true,
+    clamav_scan: true,
+    grype_scan: true,
+    grype_fail_on: 'critical',
+    max_upload_size_mb: 500,
+    on_scanner_unavailable: 'hold',
+    vuln_data_max_age_days: 14,
+  })
   expect(now.cve_policy).toEqual({
-    critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow', unknown_as: 'high', sla_critical_days: 0, sla_high_days: 30, sla_medium_days: 90, auto_enrich: true,
-    kev_action: 'allow', epss_threshold: 0.5, epss_action: 'allow', require_fix: false,
+    critical: 'block',
+    high: 'review',
+    medium: 'warn',
+    low: 'allow',
+    negligible: 'allow',
+    unknown_as: 'high',
+    sla_critical_days: 0,
+    sla_high_days: 30,
+    sla_medium_days: 90,
+    auto_enrich: true,
+    kev_action: 'allow',
+    epss_threshold: 0.5,
+    epss_action: 'allow',
+    require_fix: false,
   })
   expect(now.mfa_policy).toEqual({ enforce_admin_mfa: false, grace_period_days: 7 })
   for (const leaf of leaves(SETTINGS, now)) expect(leaf.schema.description, leaf.path).toMatch(/\.$/)
@@ -47,9 +91,14 @@ describe('a patch', () => {
     const settings = await open()
     const told: number[] = []
     settings.subscribe(now => told.push(now.sync.hour))
-    expect(await settings.patch({ sync: { hour: 5 }, cve_policy: { high: 'block' } })).toEqual({ changed: ['sync.hour', 'cve_policy.high'] })
+    expect(await settings.patch({ sync: { hour: 5 }, cve_policy: { high: 'block' } })).toEqual({
+      changed: ['sync.hour', 'cve_policy.high'],
+    })
     expect(settings.now().sync).toEqual({ enabled: true, hour: 5, minute: 0 })
-    expect(JSON.parse(await readFile(settingsFile, 'utf8'))).toEqual({ sync: { hour: 5 }, cve_policy: { high: 'block' } })
+    expect(JSON.parse(await readFile(settingsFile, 'utf8'))).toEqual({
+      sync: { hour: 5 },
+      cve_policy: { high: 'block' },
+    })
     expect((await stat(settingsFile)).mode & 0o777).toBe(0o600)
     expect(told).toEqual([5])
     expect((await open()).now().sync.hour).toBe(5)
@@ -66,15 +115,39 @@ describe('a patch', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['an unknown key', { sync: { hours: 1 } }, 'unknown_setting: There is no setting sync.hours; sync has enabled, hour, minute.'],
-    ['an unknown section', { syncs: {} }, `unknown_setting: There is no setting syncs; there are ${Object.keys(SETTINGS.properties).join(', ')}.`],
-    ['a value out of bounds', { sync: { hour: 24 } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
+    [
+      'an unknown key',
+      { sync: { hours: 1 } },
+      'unknown_setting: There is no setting sync.hours; sync has enabled, hour, minute.',
+    ],
+    [
+      'an unknown section',
+      { syncs: {} },
+      `unknown_setting: There is no setting syncs; there are ${Object.keys(SETTINGS.properties).join(', ')}.`,
+    ],
+    [
+      'a value out of bounds',
+      { sync: { hour: 24 } },
+      'bad_setting: sync.hour: it must be a whole number from 0 to 23.',
+    ],
     ['a value of another type', { sync: { enabled: 'yes' } }, 'bad_setting: sync.enabled: it must be true or false.'],
     ['null', { sync: { hour: null } }, 'bad_setting: sync.hour: it must be a whole number from 0 to 23.'],
     ['a section that is no object', { sync: true }, 'bad_setting: sync: it must be an object.'],
-    ['an action nobody knows', { cve_policy: { high: 'explode' } }, 'bad_setting: cve_policy.high: it must be one of block, review, warn, allow.'],
-    ['a prototype key', JSON.parse('{"__proto__":{"polluted":true}}'), expect.stringContaining('unknown_setting: There is no setting __proto__; there are ') as string],
-    ['a prototype key in free names', JSON.parse('{"sources":{"__proto__":true}}'), 'bad_setting: sources: it must be an object of names with true or false.'],
+    [
+      'an action nobody knows',
+      { cve_policy: { high: 'explode' } },
+      'bad_setting: cve_policy.high: it must be one of block, review, warn, allow.',
+    ],
+    [
+      'a prototype key',
+      JSON.parse('{"__proto__":{"polluted":true}}'),
+      expect.stringContaining('unknown_setting: There is no setting __proto__; there are ') as string,
+    ],
+    [
+      'a prototype key in free names',
+      JSON.parse('{"sources":{"__proto__":true}}'),
+      'bad_setting: sources: it must be an object of names with true or false.',
+    ],
     ['an array', [], 'bad_setting: settings: it must be an object.'],
   ])('with %s is refused, and nothing of it is kept', async (_, change, message) => {
     const settings = await open()
@@ -89,16 +162,32 @@ describe('a patch', () => {
     const settings = await open()
     const before = settings.now()
     const change = {
-      retention_days: 'x', ldap_url: 'dir', app_url: 'ftp://x', sync: { hour: 99, hours: 1, minute: 5 }, nothing: 1, cve_policy: { high: 'explode' }, security: { feeds: { kev_url: 'x', hour: 1.5 } },
-      notifications: { allow_private_hosts: 'a b' }, engines: { grype_sha256: 'zz' }, ldap: true, email: { smtp_host: 'x'.repeat(300), from_address: 'a\r\nb' }, signing: { key_email: 'x', key_name: '<' },
-      clamav: { database_folder: 'x', bundle_folder: 'x' }, oidc: { scopes: 'email' },
+      retention_days: 'x',
+      ldap_url: 'dir',
+      app_url: 'ftp://x',
+      sync: { hour: 99, hours: 1, minute: 5 },
+      nothing: 1,
+      cve_policy: { high: 'explode' },
+      security: { feeds: { kev_url: 'x', hour: 1.5 } },
+      notifications: { allow_private_hosts: 'a b' },
+      engines: { grype_sha256: 'zz' },
+      ldap: true,
+      email: { smtp_host: 'x'.repeat(300), from_address: 'a\r\nb' },
+      signing: { key_email: 'x', key_name: '<' },
+      clamav: { database_folder: 'x', bundle_folder: 'x' },
+      oidc: { scopes: 'email' },
     }
-    const error = await settings.patch(change).then(() => undefined, (refused: unknown) => isRefusal(refused) ? refused : undefined)
+    const error = await settings.patch(change).then(
+      () => undefined,
+      (refused: unknown) => (isRefusal(refused) ? refused : undefined),
+    )
     const told = [error?.message, ...(error?.facts.others as { message: string }[]).map(({ message }) => message)]
     expect(told).toHaveLength(19)
     expect(told.slice(0, 4)).toEqual([
-      'ldap_url: it must be a URL such as ldaps://directory.example:636.', 'retention.audit_days: it must be a whole number from 1 to 36500.',
-      'app_url: it must be an address that begins with http:// or https:// and holds no blanks, or empty.', 'sync.hour: it must be a whole number from 0 to 23.',
+      'ldap_url: it must be a URL such as ldaps://directory.example:636.',
+      'retention.audit_days: it must be a whole number from 1 to 36500.',
+      'app_url: it must be an address that begins with http:// or https:// and holds no blanks, or empty.',
+      'sync.hour: it must be a whole number from 0 to 23.',
     ])
     // rules in words: nobody has to read an expression
     for (const message of told) expect(message).not.toMatch(/\[\^|\\[su]|\$\||\(\?/)
@@ -107,13 +196,27 @@ describe('a patch', () => {
 
   test('every pattern of a setting says in words what it asks', () => {
     const { now } = { now: {} }
-    for (const { path, schema } of leaves(SETTINGS, now)) if (schema.pattern !== undefined && schema.pattern !== ONE_LINE) expect(schema.rule, path).toMatch(/^[a-z]/)
+    for (const { path, schema } of leaves(SETTINGS, now))
+      if (schema.pattern !== undefined && schema.pattern !== ONE_LINE) expect(schema.rule, path).toMatch(/^[a-z]/)
   })
 
   test('of the flat keys of older clients lands in its section', async () => {
     const settings = await open()
-    await settings.patch({ ldap_url: 'ldaps://dir.example', ldap_bind_dn: 'cn=svc', ldap_bind_password: 'pw', ldap_base_dn: 'dc=example', retention_days: 30 })
-    expect(settings.now().ldap).toMatchObject({ host: 'dir.example', port: 636, use_ssl: true, bind_dn: 'cn=svc', bind_password: 'pw', base_dn: 'dc=example' })
+    await settings.patch({
+      ldap_url: 'ldaps://dir.example',
+      ldap_bind_dn: 'cn=svc',
+      ldap_bind_password: 'pw',
+      ldap_base_dn: 'dc=example',
+      retention_days: 30,
+    })
+    expect(settings.now().ldap).toMatchObject({
+      host: 'dir.example',
+      port: 636,
+      use_ssl: true,
+      bind_dn: 'cn=svc',
+      bind_password: 'pw',
+      base_dn: 'dc=example',
+    })
     expect(settings.now().retention.audit_days).toBe(30)
     expect(await refusal(settings, { ldap_url: 'http://dir' })).toContain('bad_setting: ldap_url')
   })
@@ -142,6 +245,8 @@ describe('a start', () => {
 
   test('with another key names the setting it cannot read', async () => {
     await (await open()).patch({ ldap: { bind_password: 'x' } })
-    await expect(open({ box: createSecretBox('another key') })).rejects.toThrow('ldap.bind_password cannot be read: it was encrypted with another SETTINGS_ENCRYPTION_KEY')
+    await expect(open({ box: createSecretBox('another key') })).rejects.toThrow(
+      'ldap.bind_password cannot be read: it was encrypted with another SETTINGS_ENCRYPTION_KEY',
+    )
   })
 })

@@ -18,7 +18,8 @@ export interface Settings {
   masked(): SettingsValue
   /**
    * Deep-merges `change`, checks it, writes it atomically, tells the subscribers.
-   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only; then nothing has changed
+   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only;
+   * then nothing has changed
    * @returns the dotted keys whose value is another now
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
@@ -59,9 +60,15 @@ async function load(path: string, box: SecretBox): Promise<Tree> {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new Error('settings.json is damaged: it is not JSON. Restore it from a backup, or remove it to start with the defaults.', { cause })
+    throw new Error(
+      'settings.json is damaged: it is not JSON. Restore it from a backup, or remove it to start with the defaults.',
+      { cause },
+    )
   }
-  if (!isTree(value)) throw new Error('settings.json is damaged: it is not an object. Restore it from a backup, or remove it to start with the defaults.')
+  if (!isTree(value))
+    throw new Error(
+      'settings.json is damaged: it is not an object. Restore it from a backup, or remove it to start with the defaults.',
+    )
   return mapLeaves(SETTINGS, value, ({ path: key, schema, value: kept }) => {
     if (schema.secret !== true || typeof kept !== 'string' || !isSealed(kept)) return kept
     try {
@@ -80,7 +87,9 @@ function refuseLocked(change: Tree): void {
   }
 }
 
-/** Reads the settings once and keeps them. @throws Error in one line when the file is damaged or its key is another one */
+/**
+ * Reads the settings once and keeps them. @throws Error in one line when the file is damaged or its key is another one
+ */
 export async function createSettings({ layout, box, production, isEnterprise }: SettingsDeps): Promise<Settings> {
   const defaults = defaultsFor(production)
   const lock = createKeyedLock()
@@ -98,22 +107,30 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
 
   return {
     now: () => current,
-    masked: () => mapLeaves(SETTINGS, current, ({ schema, value }) => schema.secret === true && value !== '' ? MASK : value) as SettingsValue,
-    patch: change => lock.run('settings', async () => {
-      if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
-      const faults: AppError[] = []
-      const parts = translateLegacy(change, faults)
-      if (!isEnterprise()) parts.forEach(refuseLocked)
-      const next = parts.reduce<Tree>((sofar, part) => lay(SETTINGS, sofar, part, { path: '', faults }), current)
-      refuseAll(faults)
-      const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
-      const changed = [...leaves(SETTINGS, next)].filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path))).map(leaf => leaf.path)
-      if (changed.length === 0) return { changed }
-      await save(next)
-      current = freeze(next as SettingsValue)
-      for (const listener of listeners) listener(current)
-      return { changed }
-    }),
-    subscribe: listener => { listeners.push(listener) },
+    masked: () =>
+      mapLeaves(SETTINGS, current, ({ schema, value }) =>
+        schema.secret === true && value !== '' ? MASK : value,
+      ) as SettingsValue,
+    patch: change =>
+      lock.run('settings', async () => {
+        if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
+        const faults: AppError[] = []
+        const parts = translateLegacy(change, faults)
+        if (!isEnterprise()) parts.forEach(refuseLocked)
+        const next = parts.reduce<Tree>((sofar, part) => lay(SETTINGS, sofar, part, { path: '', faults }), current)
+        refuseAll(faults)
+        const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
+        const changed = [...leaves(SETTINGS, next)]
+          .filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path)))
+          .map(leaf => leaf.path)
+        if (changed.length === 0) return { changed }
+        await save(next)
+        current = freeze(next as SettingsValue)
+        for (const listener of listeners) listener(current)
+        return { changed }
+      }),
+    subscribe: listener => {
+      listeners.push(listener)
+    },
   }
 }

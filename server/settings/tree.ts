@@ -18,11 +18,17 @@ export function isTree(value: unknown): value is Tree {
 /** True for a section: an object with named members. A record of free keys is a leaf of its own kind. */
 const isSection = (schema: TSchema): boolean => schema.type === 'object' && isTree(schema.properties)
 const memberOf = (schema: TSchema, key: string): TSchema | undefined =>
-  Object.hasOwn((schema.properties ?? {}) as object, key) ? (schema.properties as Record<string, TSchema>)[key] : undefined
-const dotted = (path: string, key: string): string => path === '' ? key : `${path}.${key}`
+  Object.hasOwn((schema.properties ?? {}) as object, key)
+    ? (schema.properties as Record<string, TSchema>)[key]
+    : undefined
+const dotted = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
 /** Visits every leaf: its dotted path, its schema and its value. */
-export function* leaves(schema: TSchema, value: unknown, path = ''): Generator<{ readonly path: string; readonly schema: TSchema; readonly value: unknown }> {
+export function* leaves(
+  schema: TSchema,
+  value: unknown,
+  path = '',
+): Generator<{ readonly path: string; readonly schema: TSchema; readonly value: unknown }> {
   if (!isSection(schema)) {
     yield { path, schema, value }
     return
@@ -33,7 +39,11 @@ export function* leaves(schema: TSchema, value: unknown, path = ''): Generator<{
 }
 
 /** Copies the tree with every leaf replaced by what `turn` makes of it; leaves it makes undefined are left out. */
-export function mapLeaves(schema: TSchema, value: Tree, turn: (leaf: { readonly path: string; readonly schema: TSchema; readonly value: unknown }) => unknown): Tree {
+export function mapLeaves(
+  schema: TSchema,
+  value: Tree,
+  turn: (leaf: { readonly path: string; readonly schema: TSchema; readonly value: unknown }) => unknown,
+): Tree {
   const result: Tree = {}
   for (const leaf of leaves(schema, value)) {
     const turned = turn(leaf)
@@ -47,7 +57,14 @@ export function mapLeaves(schema: TSchema, value: Tree, turn: (leaf: { readonly 
   return result
 }
 
-interface Ruled { type?: string; enum?: string[]; minimum?: number; maximum?: number; maxLength?: number; rule?: string }
+interface Ruled {
+  type?: string
+  enum?: string[]
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  rule?: string
+}
 
 /** The rule a value breaks, in words. */
 function rule(schema: TSchema, value: unknown): string {
@@ -57,25 +74,39 @@ function rule(schema: TSchema, value: unknown): string {
   if (type === 'number') return `it must be a number from ${minimum ?? ''} to ${maximum ?? ''}`
   if (type === 'boolean') return 'it must be true or false'
   if (type !== 'string') return 'it must be an object of names with true or false'
-  if (typeof value === 'string' && value.length > (maxLength ?? Infinity)) return `it has ${value.length} characters and may have ${maxLength ?? ''}`
-  return said === undefined ? `it must be text of at most ${maxLength ?? ''} characters on one line` : `it must be ${said}`
+  if (typeof value === 'string' && value.length > (maxLength ?? Infinity))
+    return `it has ${value.length} characters and may have ${maxLength ?? ''}`
+  return said === undefined
+    ? `it must be text of at most ${maxLength ?? ''} characters on one line`
+    : `it must be ${said}`
 }
 
-const refusal = <Code extends 'unknown_setting' | 'bad_setting'>(code: Code, facts: Readonly<Record<string, unknown>> & { readonly key: string }): AppError => new AppError(code, facts)
+const refusal = <Code extends 'unknown_setting' | 'bad_setting'>(
+  code: Code,
+  facts: Readonly<Record<string, unknown>> & { readonly key: string },
+): AppError => new AppError(code, facts)
 
 /** Throws all of them as one: the first, with the others among its facts. */
 export function refuseAll(faults: readonly AppError[]): void {
   const [first, ...others] = faults
   if (first === undefined) return
   if (others.length === 0) throw first
-  throw new AppError(first.code, { ...first.facts, others: others.slice(0, MOST_TOLD).map(({ code, message, facts }) => ({ code, message, key: facts.key })) })
+  throw new AppError(first.code, {
+    ...first.facts,
+    others: others.slice(0, MOST_TOLD).map(({ code, message, facts }) => ({ code, message, key: facts.key })),
+  })
 }
 
 /**
- * Lays `change` over `base`: sections are merged, leaves replaced, records merged key by key, `***` for a secret skipped. What cannot
- * be laid is left out and told in `faults`, each with its dotted key.
+ * Lays `change` over `base`: sections are merged, leaves replaced, records merged key by key, `***` for a secret
+ * skipped. What cannot be laid is left out and told in `faults`, each with its dotted key.
  */
-export function lay(schema: TSchema, base: Tree, change: unknown, { path, faults }: { readonly path: string; readonly faults: AppError[] }): Tree {
+export function lay(
+  schema: TSchema,
+  base: Tree,
+  change: unknown,
+  { path, faults }: { readonly path: string; readonly faults: AppError[] },
+): Tree {
   if (!isTree(change)) {
     faults.push(refusal('bad_setting', { key: path === '' ? 'settings' : path, why: 'it must be an object' }))
     return base
@@ -86,7 +117,12 @@ export function lay(schema: TSchema, base: Tree, change: unknown, { path, faults
     const member = memberOf(schema, key)
     if (member === undefined) {
       const known = Object.keys(schema.properties as object).join(', ')
-      faults.push(refusal('unknown_setting', { key: here.slice(0, 200), known: path === '' ? `there are ${known}` : `${path} has ${known}` }))
+      faults.push(
+        refusal('unknown_setting', {
+          key: here.slice(0, 200),
+          known: path === '' ? `there are ${known}` : `${path} has ${known}`,
+        }),
+      )
     } else if (isSection(member)) {
       result[key] = lay(member, isTree(base[key]) ? base[key] : {}, value, { path: here, faults })
     } else if (member.secret !== true || value !== MASK) {

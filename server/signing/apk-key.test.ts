@@ -19,7 +19,8 @@ beforeEach(async () => {
   now = new Date()
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
-const open = (secret = 'k'): ReturnType<typeof createKeyring> => createKeyring({ layout, box: createSecretBox(secret), clock: { now: () => now } })
+const open = (secret = 'k'): ReturnType<typeof createKeyring> =>
+  createKeyring({ layout, box: createSecretBox(secret), clock: { now: () => now } })
 const publicFiles = async (): Promise<string[]> => readdir(layout.apkKeys).catch(() => [])
 
 test('there is no RSA key until one is needed; then one key for all who ask at once, with a public file under its name', async () => {
@@ -30,15 +31,30 @@ test('there is no RSA key until one is needed; then one key for all who ask at o
   const signer = await keyring.signer()
   const answers = await Promise.all([signer.signRsa(BYTES, 'sha1'), signer.signRsa(BYTES, 'sha256'), signer.rsaKeys()])
   const cards = await keyring.rsaKeys()
-  expect(cards).toEqual([{ key_name: expect.stringMatching(/^gatehouse-[0-9a-f]{8}\.rsa\.pub$/) as string, public_key: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/) as string, algorithm: 'rsa4096', created_at: now.toISOString(), role: 'current' }])
+  expect(cards).toEqual([
+    {
+      key_name: expect.stringMatching(/^gatehouse-[0-9a-f]{8}\.rsa\.pub$/) as string,
+      public_key: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/) as string,
+      algorithm: 'rsa4096',
+      created_at: now.toISOString(),
+      role: 'current',
+    },
+  ])
   expect(answers[2]).toEqual(cards)
   const [name = ''] = await publicFiles()
   expect([name]).toEqual([cards[0]?.key_name])
   const pem = await readFile(join(layout.apkKeys, name), 'utf8')
   expect(pem).toBe(cards[0]?.public_key)
-  for (const [signed, hash] of [[answers[0], 'sha1'], [answers[1], 'sha256']] as const) {
+  for (const [signed, hash] of [
+    [answers[0], 'sha1'],
+    [answers[1], 'sha256'],
+  ] as const) {
     expect(signed.map(one => one.keyName)).toEqual([name])
-    expect(createVerify(hash).update(BYTES).verify(pem, signed[0]?.signature ?? Buffer.alloc(0))).toBe(true)
+    expect(
+      createVerify(hash)
+        .update(BYTES)
+        .verify(pem, signed[0]?.signature ?? Buffer.alloc(0)),
+    ).toBe(true)
   }
 }, 60_000)
 

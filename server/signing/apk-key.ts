@@ -1,4 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, sign, verify, type KeyObject } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto'
 import { mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,9 +21,18 @@ import type { RsaKeyCard, RsaSigned } from './signer.ts'
  * RSA keys of APK indexes on disk: `keyring/rsa-<fingerprint>.json`, mode 0600, the secret part sealed, and
  * `apk/keys/<key_name>` for clients. The current one is that without an end; the others sign beside it until then.
  */
-interface Stored { readonly key_name: string; readonly created_at: string; readonly retires_at?: string; readonly sealed: string }
+interface Stored {
+  readonly key_name: string
+  readonly created_at: string
+  readonly retires_at?: string
+  readonly sealed: string
+}
 
-interface RsaKey { readonly card: RsaKeyCard; readonly secret: KeyObject; readonly open: KeyObject }
+interface RsaKey {
+  readonly card: RsaKeyCard
+  readonly secret: KeyObject
+  readonly open: KeyObject
+}
 
 export interface ApkKeyDeps {
   readonly layout: Pick<Layout, 'keyring' | 'apkKeys'>
@@ -45,10 +62,18 @@ const signAsync = promisify<string, Uint8Array, KeyObject, Buffer>(sign)
 const verifyAsync = promisify<string, Uint8Array, KeyObject, Buffer, boolean>(verify)
 
 async function readStored(folder: string): Promise<Stored[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
   const files = names.filter(name => /^rsa-[0-9a-f]{8}\.json$/.test(name))
-  const stored = await Promise.all(files.map(async name => JSON.parse(await readFile(join(folder, name), 'utf8')) as Stored))
-  return stored.sort((a, b) => Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1))
+  const stored = await Promise.all(
+    files.map(async name => JSON.parse(await readFile(join(folder, name), 'utf8')) as Stored),
+  )
+  return stored.sort(
+    (a, b) =>
+      Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1),
+  )
 }
 
 const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString()
@@ -65,24 +90,40 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
       const open = createPublicKey(secret)
       const { key_name, created_at, retires_at } = stored
       const algorithm = `rsa${secret.asymmetricKeyDetails?.modulusLength ?? BITS}`
-      const card = { key_name, public_key: pemOf(open), algorithm, created_at, role: n === 0 ? 'current' : 'previous', ...(retires_at === undefined ? {} : { retires_at }) } as const
+      const card = {
+        key_name,
+        public_key: pemOf(open),
+        algorithm,
+        created_at,
+        role: n === 0 ? 'current' : 'previous',
+        ...(retires_at === undefined ? {} : { retires_at }),
+      } as const
       return { card, secret, open }
     })
   }
 
   async function active(): Promise<readonly RsaKey[]> {
-    loaded ??= load().catch((error: unknown) => { loaded = undefined; throw error })
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
     const now = clock.now().toISOString()
     return (await loaded).filter(({ card }) => card.retires_at === undefined || card.retires_at > now)
   }
 
-  const store = (stored: Stored): Promise<void> => writeAtomic(join(layout.keyring, fileOf(stored)), `${JSON.stringify(stored)}\n`, { mode: 0o600 })
+  const store = (stored: Stored): Promise<void> =>
+    writeAtomic(join(layout.keyring, fileOf(stored)), `${JSON.stringify(stored)}\n`, { mode: 0o600 })
 
   async function make(): Promise<Stored> {
     const { privateKey, publicKey } = await makePair('rsa', { modulusLength: BITS })
-    const fingerprint = createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' })).digest('hex').slice(0, 8)
+    const fingerprint = createHash('sha256')
+      .update(publicKey.export({ type: 'spki', format: 'der' }))
+      .digest('hex')
+      .slice(0, 8)
     const stored = {
-      key_name: `gatehouse-${fingerprint}.rsa.pub`, created_at: clock.now().toISOString(), sealed: box.seal(privateKey.export({ type: 'pkcs8', format: 'der' })),
+      key_name: `gatehouse-${fingerprint}.rsa.pub`,
+      created_at: clock.now().toISOString(),
+      sealed: box.seal(privateKey.export({ type: 'pkcs8', format: 'der' })),
     }
     await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
     // first what clients fetch, then the key: nothing is ever signed by a key that nobody can get
@@ -96,7 +137,8 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
     const now = clock.now()
     for (const stored of await readStored(layout.keyring)) {
       if (stored.key_name === current.key_name) continue
-      if (stored.retires_at === undefined) await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
+      if (stored.retires_at === undefined)
+        await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
       else if (stored.retires_at <= now.toISOString()) {
         await rm(join(layout.keyring, fileOf(stored)), { force: true })
         await rm(join(layout.apkKeys, stored.key_name), { force: true })
@@ -117,24 +159,32 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
   return {
     known: async () => (await active()).map(({ card }) => card),
     cards: async () => (await needed()).map(({ card }) => card),
-    rotate: overlapDays => lock.run('rsa', async () => {
-      if ((await active()).length === 0) return
-      const made = await make()
-      await retirePrevious(made, overlapDays)
-      loaded = undefined
-    }),
+    rotate: overlapDays =>
+      lock.run('rsa', async () => {
+        if ((await active()).length === 0) return
+        const made = await make()
+        await retirePrevious(made, overlapDays)
+        loaded = undefined
+      }),
     async publish() {
       let isNew = false
       for (const { card } of await active()) {
         const path = join(layout.apkKeys, card.key_name)
         const there = await readFile(path, 'utf8').catch(() => undefined) // not there yet, or unreadable: written again
         if (there === card.public_key) continue
-            await writeAtomic(path, card.public_key, { mode: 0o644 })
+        await writeAtomic(path, card.public_key, { mode: 0o644 })
         isNew = true
       }
       return isNew
     },
-    sign: async (bytes, hash) => Promise.all((await needed()).map(async ({ card, secret }) => ({ keyName: card.key_name, hash, signature: await signAsync(hash, bytes, secret) }))),
+    sign: async (bytes, hash) =>
+      Promise.all(
+        (await needed()).map(async ({ card, secret }) => ({
+          keyName: card.key_name,
+          hash,
+          signature: await signAsync(hash, bytes, secret),
+        })),
+      ),
     async verify(bytes, { keyName, hash, signature }) {
       const key = (await active()).find(({ card }) => card.key_name === keyName)
       return key === undefined ? false : verifyAsync(hash, bytes, key.open, signature)

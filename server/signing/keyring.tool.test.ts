@@ -21,7 +21,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-const open = (key = 'k'): ReturnType<typeof createKeyring> => createKeyring({ layout, box: createSecretBox(key), clock: { now: () => now } })
+const open = (key = 'k'): ReturnType<typeof createKeyring> =>
+  createKeyring({ layout, box: createSecretBox(key), clock: { now: () => now } })
 const make = { name: 'Test', email: 'test@example.test', overlapDays: 30 } as const
 
 /** What gpgv says of the clear-signed and the detached form, with this keyring alone. */
@@ -30,7 +31,8 @@ async function gpgv(keyring: Buffer, clear: string, detached: string): Promise<s
   await writeFile(join(root, 'InRelease'), clear)
   await writeFile(join(root, 'Release'), TEXT)
   await writeFile(join(root, 'Release.gpg'), detached)
-  const run = (...args: string[]): string => spawnSync('gpgv', ['--keyring', './ring.gpg', ...args], { cwd: root, encoding: 'utf8' }).stderr
+  const run = (...args: string[]): string =>
+    spawnSync('gpgv', ['--keyring', './ring.gpg', ...args], { cwd: root, encoding: 'utf8' }).stderr
   return run('InRelease') + run('Release.gpg', 'Release')
 }
 const good = (said: string): number => said.match(/Good signature/g)?.length ?? 0
@@ -47,7 +49,8 @@ describe.each(['rsa4096', 'ed25519Legacy'] as const)('a key of type %s', type =>
     expect(await signer.verifyDetached(Buffer.from(`${TEXT} `), detached)).toBe(false)
     expect(await signer.verifyClearsigned('no signature at all')).toBe(false)
     if (have('gpgv')) expect(good(await gpgv(await keyring.publicKey('binary'), clear, detached))).toBe(2)
-    if (have('sqv')) expect(spawnSync('sqv', ['--keyring', 'ring.gpg', 'Release.gpg', 'Release'], { cwd: root }).status).toBe(0)
+    if (have('sqv'))
+      expect(spawnSync('sqv', ['--keyring', 'ring.gpg', 'Release.gpg', 'Release'], { cwd: root }).status).toBe(0)
   })
 })
 
@@ -56,7 +59,10 @@ test('after a rotation both keys sign, the previous one last, and a client that 
   const first = await keyring.generate({ ...make, type: 'rsa4096' })
   const oldRing = await keyring.publicKey('binary')
   const second = await keyring.generate({ ...make, type: 'ed25519Legacy' })
-  expect((await keyring.keys()).map(key => [key.fingerprint, key.role])).toEqual([[second.fingerprint, 'current'], [first.fingerprint, 'previous']])
+  expect((await keyring.keys()).map(key => [key.fingerprint, key.role])).toEqual([
+    [second.fingerprint, 'current'],
+    [first.fingerprint, 'previous'],
+  ])
   const signer = await keyring.signer()
   const [clear, detached] = [await signer.clearsign(TEXT), await signer.detach(Buffer.from(TEXT))]
   expect(await signer.verifyClearsigned(clear)).toBe(true)
@@ -65,9 +71,19 @@ test('after a rotation both keys sign, the previous one last, and a client that 
     expect(good(await gpgv(oldRing, clear, detached))).toBe(2)
   }
   if (have('gpg')) {
-    const packets = spawnSync('gpg', ['--homedir', root, '--list-packets', 'Release.gpg'], { cwd: root, encoding: 'utf8' }).stdout
-    expect([...packets.matchAll(/keyid ([0-9A-F]{16})/g)].map(match => match[1])).toEqual([second.fingerprint.slice(-16), first.fingerprint.slice(-16)])
-    expect(spawnSync('gpg', ['--homedir', root, '--show-keys', '--with-colons', layout.publicKey], { encoding: 'utf8' }).stdout.match(/^pub:/gm)).toHaveLength(2)
+    const packets = spawnSync('gpg', ['--homedir', root, '--list-packets', 'Release.gpg'], {
+      cwd: root,
+      encoding: 'utf8',
+    }).stdout
+    expect([...packets.matchAll(/keyid ([0-9A-F]{16})/g)].map(match => match[1])).toEqual([
+      second.fingerprint.slice(-16),
+      first.fingerprint.slice(-16),
+    ])
+    expect(
+      spawnSync('gpg', ['--homedir', root, '--show-keys', '--with-colons', layout.publicKey], {
+        encoding: 'utf8',
+      }).stdout.match(/^pub:/gm),
+    ).toHaveLength(2)
   }
   now = new Date(now.getTime() + 31 * 86_400_000)
   expect((await keyring.keys()).map(key => key.fingerprint)).toEqual([second.fingerprint])
@@ -95,6 +111,10 @@ test('keys survive a restart, are unreadable to others, and lie encrypted on dis
 })
 
 test('without a key, signing is refused and says how to make one', async () => {
-  expect(await open().signer().catch((error: unknown) => isRefusal(error, 'no_signing_key'))).toBe(true)
+  expect(
+    await open()
+      .signer()
+      .catch((error: unknown) => isRefusal(error, 'no_signing_key')),
+  ).toBe(true)
   expect(await open().keys()).toEqual([])
 })

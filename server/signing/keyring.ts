@@ -15,7 +15,12 @@ import type { KeyCard, Keyring, Signer } from './signer.ts'
  * The keys on disk: `keyring/<fingerprint>.json`, mode 0600, the secret part sealed; folder 0700.
  * `current` is the newest that does not retire; the others sign beside it until `retires_at`.
  */
-interface Stored { readonly fingerprint: string; readonly created_at: string; readonly retires_at?: string; readonly sealed: string }
+interface Stored {
+  readonly fingerprint: string
+  readonly created_at: string
+  readonly retires_at?: string
+  readonly sealed: string
+}
 
 export interface KeyringDeps {
   readonly layout: Pick<Layout, 'keyring' | 'publicKey' | 'apkKeys'>
@@ -26,21 +31,36 @@ export interface KeyringDeps {
 const DAY_MS = 86_400_000
 
 async function readStored(folder: string): Promise<Stored[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return []; throw error })
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
   const files = names.filter(name => /^[0-9A-F]{40,64}\.json$/.test(name))
-  const stored = await Promise.all(files.map(async name => JSON.parse(await readFile(join(folder, name), 'utf8')) as Stored))
+  const stored = await Promise.all(
+    files.map(async name => JSON.parse(await readFile(join(folder, name), 'utf8')) as Stored),
+  )
   // the key without an end is the current one; then the most recent first
-  return stored.sort((a, b) => Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1))
+  return stored.sort(
+    (a, b) =>
+      Number(a.retires_at !== undefined) - Number(b.retires_at !== undefined) || (a.created_at < b.created_at ? 1 : -1),
+  )
 }
 
 function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']): KeyCard {
   return {
-    fingerprint: stored.fingerprint, user_id: key.getUserIDs()[0] ?? '', algorithm: algorithmOf(key), created_at: stored.created_at,
-    role, ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
+    fingerprint: stored.fingerprint,
+    user_id: key.getUserIDs()[0] ?? '',
+    algorithm: algorithmOf(key),
+    created_at: stored.created_at,
+    role,
+    ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
   }
 }
 
-/** The keyring of this machine. `publish` makes `gpg.key` say what the keyring says; true when it said something else before. */
+/**
+ * The keyring of this machine. `publish` makes `gpg.key` say what the keyring says; true when it said something else
+ * before.
+ */
 export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<boolean> } {
   const lock = createKeyedLock()
   const rsa = createApkKeys({ layout, box, clock })
@@ -57,7 +77,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
   }
 
   async function active(): Promise<readonly SigningKey[]> {
-    loaded ??= load().catch((error: unknown) => { loaded = undefined; throw error })
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
     const now = clock.now().toISOString()
     return (await loaded).filter(({ card }) => card.retires_at === undefined || card.retires_at > now)
   }
@@ -74,8 +97,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
     const now = clock.now()
     for (const stored of await readStored(layout.keyring)) {
       if (stored.fingerprint === current) continue
-      if (stored.retires_at === undefined) await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
-      else if (stored.retires_at <= now.toISOString()) await rm(join(layout.keyring, `${stored.fingerprint}.json`), { force: true })
+      if (stored.retires_at === undefined)
+        await store({ ...stored, retires_at: new Date(now.getTime() + overlapDays * DAY_MS).toISOString() })
+      else if (stored.retires_at <= now.toISOString())
+        await rm(join(layout.keyring, `${stored.fingerprint}.json`), { force: true })
     }
   }
 
@@ -83,7 +108,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
     const rsaIsNew = await rsa.publish()
     const keys = await active()
     if (keys.length === 0) return rsaIsNew
-    const block = publicBlock(keys.map(({ key }) => key), 'armored')
+    const block = publicBlock(
+      keys.map(({ key }) => key),
+      'armored',
+    )
     const there = await readFile(layout.publicKey).catch(() => undefined) // not there yet, or unreadable: written again
     if (there?.equals(block) === true) return rsaIsNew
     await writeAtomic(layout.publicKey, block, { mode: 0o644 })
@@ -95,29 +123,50 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
     async signer() {
       const keys = await needed()
       const of = keys.map(({ card }) => card.fingerprint).join()
-      if (cached?.of !== of) cached = { of, signer: { ...createSigner(keys, () => clock.now()), rsaKeys: rsa.cards, signRsa: rsa.sign, verifyRsa: rsa.verify } }
+      if (cached?.of !== of)
+        cached = {
+          of,
+          signer: {
+            ...createSigner(keys, () => clock.now()),
+            rsaKeys: rsa.cards,
+            signRsa: rsa.sign,
+            verifyRsa: rsa.verify,
+          },
+        }
       return cached.signer
     },
     keys: async () => (await active()).map(({ card }) => card),
     rsaKeys: rsa.known,
     publish,
-    generate: options => lock.run('keyring', async () => {
-      await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
-      await chmod(layout.keyring, 0o700)
-      const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
-      const key = await generateKey({ ...options, at })
-      const stored: Stored = { fingerprint: fingerprintOf(key), created_at: at.toISOString(), sealed: box.seal(key.write()) }
-      // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
-      await store(stored)
-      // before the others retire, so that its own previous key is out of time when they are and everything is signed again
-      await rsa.rotate(options.overlapDays)
-      await retirePrevious(stored.fingerprint, options.overlapDays)
-      loaded = undefined
-      await publish()
-      for (const listener of listeners) listener()
-      return cardOf(stored, key, 'current')
-    }),
-    publicKey: async form => publicBlock((await needed()).map(({ key }) => key), form),
-    onChange: listener => { listeners.push(listener) },
+    generate: options =>
+      lock.run('keyring', async () => {
+        await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
+        await chmod(layout.keyring, 0o700)
+        const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
+        const key = await generateKey({ ...options, at })
+        const stored: Stored = {
+          fingerprint: fingerprintOf(key),
+          created_at: at.toISOString(),
+          sealed: box.seal(key.write()),
+        }
+        // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
+        await store(stored)
+        // before the others retire, so that its own previous key is out of time when they are and everything is signed
+        // again
+        await rsa.rotate(options.overlapDays)
+        await retirePrevious(stored.fingerprint, options.overlapDays)
+        loaded = undefined
+        await publish()
+        for (const listener of listeners) listener()
+        return cardOf(stored, key, 'current')
+      }),
+    publicKey: async form =>
+      publicBlock(
+        (await needed()).map(({ key }) => key),
+        form,
+      ),
+    onChange: listener => {
+      listeners.push(listener)
+    },
   }
 }

@@ -9,10 +9,20 @@ export interface Outlived {
   warnings(): readonly string[]
 }
 
-interface Signed { readonly codename: string; readonly key: string; readonly packages: number }
+interface Signed {
+  readonly codename: string
+  readonly key: string
+  readonly packages: number
+}
 
 /** Looks for published packages whose signature outlives, or soon will, the key that made it. */
-export function createOutlived({ db, keyring }: { readonly db: Queryable; readonly keyring: Pick<Keyring, 'keys'> }): Outlived {
+export function createOutlived({
+  db,
+  keyring,
+}: {
+  readonly db: Queryable
+  readonly keyring: Pick<Keyring, 'keys'>
+}): Outlived {
   let said: readonly string[] = []
   return {
     async look() {
@@ -24,7 +34,9 @@ export function createOutlived({ db, keyring }: { readonly db: Queryable; readon
         const card = keys.get(key)
         if (card !== undefined && card.retires_at === undefined) return []
         const when = card?.retires_at === undefined ? 'is retired' : `retires on ${card.retires_at.slice(0, 10)}`
-        return [`Packages of ${codename} (${packages}) are signed with the key ${key.slice(-16)}, which ${when}: clients that know only the newer key refuse them. Delete them and upload them again.`]
+        return [
+          `Packages of ${codename} (${packages}) are signed with the key ${key.slice(-16)}, which ${when}: clients that know only the newer key refuse them. Delete them and upload them again.`,
+        ]
       })
     },
     warnings: () => said,

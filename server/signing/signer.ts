@@ -9,7 +9,10 @@ export interface KeyCard {
   readonly retires_at?: string
 }
 
-/** An RSA key, which APK indexes are signed with. `key_name` is the file name that clients must keep its public part under. */
+/**
+ * An RSA key, which APK indexes are signed with. `key_name` is the file name that clients must keep its public part
+ * under.
+ */
 export interface RsaKeyCard {
   readonly key_name: string
   /** PEM. */
@@ -21,9 +24,16 @@ export interface RsaKeyCard {
 }
 
 /** An RSA signature (PKCS #1 v1.5) and whose it is. */
-export interface RsaSigned { readonly keyName: string; readonly hash: 'sha1' | 'sha256' | 'sha512'; readonly signature: Buffer }
+export interface RsaSigned {
+  readonly keyName: string
+  readonly hash: 'sha1' | 'sha256' | 'sha512'
+  readonly signature: Buffer
+}
 
-/** Signs with every active key. Where there are two, the previous key's signature comes last (zypper reads only the last). */
+/**
+ * Signs with every active key. Where there are two, the previous key's signature comes last (zypper reads only the
+ * last).
+ */
 export interface Signer {
   readonly keys: readonly KeyCard[]
   /** The public keys, armoured or binary, all of `keys` in one block. */
@@ -37,7 +47,9 @@ export interface Signer {
   /** True when every signature of the document verifies against the active keys. */
   verifyClearsigned(document: string): Promise<boolean>
   verifyDetached(bytes: Uint8Array, signature: string): Promise<boolean>
-  /** True when an active key made one of the armoured signatures; a package carries one, or several of different people. */
+  /**
+   * True when an active key made one of the armoured signatures; a package carries one, or several of different people.
+   */
   verifyOne(bytes: Uint8Array, signature: string): Promise<boolean>
   /** The active RSA keys, the current one first; the first one is made when it is first asked for. */
   rsaKeys(): Promise<readonly RsaKeyCard[]>
@@ -55,7 +67,12 @@ export interface Keyring {
   /** The active RSA keys; none before the first APK tree was signed. */
   rsaKeys(): Promise<readonly RsaKeyCard[]>
   /** Makes a key; an existing one becomes `previous` for the overlap. Takes seconds for RSA; runs beside requests. */
-  generate(options: { readonly type: 'rsa4096' | 'ed25519Legacy'; readonly name: string; readonly email: string; readonly overlapDays: number }): Promise<KeyCard>
+  generate(options: {
+    readonly type: 'rsa4096' | 'ed25519Legacy'
+    readonly name: string
+    readonly email: string
+    readonly overlapDays: number
+  }): Promise<KeyCard>
   /** The public keys, armoured or binary, all active ones joined in one block. @throws no_signing_key */
   publicKey(form: 'armored' | 'binary'): Promise<Buffer>
   /** Called after each change of the set of active keys. */

@@ -9,15 +9,25 @@ const tokens = new Map<string, string>()
 const tokenOf = (name: string): string => tokens.get(name) ?? ''
 
 async function login(username: string): Promise<string> {
-  return (await it.call<{ access_token: string }>('POST', '/auth/token', { body: { username, password: PASSWORD } })).body.access_token
+  return (await it.call<{ access_token: string }>('POST', '/auth/token', { body: { username, password: PASSWORD } }))
+    .body.access_token
 }
-const basic = (token: string): Record<string, string> => ({ Authorization: `Basic ${Buffer.from(`apt:${token}`).toString('base64')}` })
+const basic = (token: string): Record<string, string> => ({
+  Authorization: `Basic ${Buffer.from(`apt:${token}`).toString('base64')}`,
+})
 const fetchTree = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, it.url), { headers })
 
 beforeAll(async () => {
   it = await startDaemon()
   admin = await it.setupAdmin()
-  for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader'], ['mona', 'maintainer'], ['otto', 'auditor'], ['gast', 'reader'], ['milo', 'maintainer']] as const) {
+  for (const [username, role] of [
+    ['rita', 'reader'],
+    ['ulf', 'uploader'],
+    ['mona', 'maintainer'],
+    ['otto', 'auditor'],
+    ['gast', 'reader'],
+    ['milo', 'maintainer'],
+  ] as const) {
     await it.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
     tokens.set(username, await login(username))
   }
@@ -28,7 +38,10 @@ beforeAll(async () => {
   await it.upload(await buildDeb({ name: 'darkpkg', version: '1.0' }), { token: admin, distribution: 'bookworm' })
   await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['nobody'] } })
   await it.call('PUT', '/access/groups/desk', { token: admin, body: { members: ['rita'] } })
-  const rule = await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: true, roles: ['maintainer'], groups: ['desk'] } })
+  const rule = await it.call('PUT', '/access/distributions/noble', {
+    token: admin,
+    body: { private: true, roles: ['maintainer'], groups: ['desk'] },
+  })
   expect(rule.body).toEqual({ codename: 'noble', private: true, roles: ['maintainer'], users: [], groups: ['desk'] })
 }, 120_000)
 afterAll(() => it.close())
@@ -36,26 +49,57 @@ afterAll(() => it.close())
 /** Every GET of the service that may tell of packages, as one caller gets it, in one text. */
 async function everything(token: string): Promise<string> {
   const paths = [
-    '/packages/', '/packages/?distribution=noble', '/artifacts/', '/artifacts/?search=secretpkg', '/distributions/noble/packages', '/distributions/noble/generations', '/distributions/noble/setup',
-    '/artifacts/secretpkg', '/artifacts/secretpkg/1.0', '/artifacts/secretpkg/install', '/artifacts/secretpkg/dependencies', '/dashboard/summary', '/dashboard/stats', '/dashboard/history',
-    '/security/vulnerabilities', '/security/packages-posture', '/security/packages', '/security/review-queue', '/security/report', '/security/packages/secretpkg/1.0/cve', '/security/packages/secretpkg/1.0/decision',
-    '/sbom/preview', '/sbom/export', '/sbom/export?distribution=noble', '/sbom/secretpkg/1.0', '/artifacts/audit/logs', '/artifacts/audit/logs?q=secretpkg',
+    '/packages/',
+    '/packages/?distribution=noble',
+    '/artifacts/',
+    '/artifacts/?search=secretpkg',
+    '/distributions/noble/packages',
+    '/distributions/noble/generations',
+    '/distributions/noble/setup',
+    '/artifacts/secretpkg',
+    '/artifacts/secretpkg/1.0',
+    '/artifacts/secretpkg/install',
+    '/artifacts/secretpkg/dependencies',
+    '/dashboard/summary',
+    '/dashboard/stats',
+    '/dashboard/history',
+    '/security/vulnerabilities',
+    '/security/packages-posture',
+    '/security/packages',
+    '/security/review-queue',
+    '/security/report',
+    '/security/packages/secretpkg/1.0/cve',
+    '/security/packages/secretpkg/1.0/decision',
+    '/sbom/preview',
+    '/sbom/export',
+    '/sbom/export?distribution=noble',
+    '/sbom/secretpkg/1.0',
+    '/artifacts/audit/logs',
+    '/artifacts/audit/logs?q=secretpkg',
   ]
   const answers = await Promise.all(paths.map(path => it.call('GET', path, { token })))
   // a refusal repeats what was asked, as it does for a name that never was
-  return answers.flatMap((answer, n) => answer.status === 200 ? [`${paths[n]} ${answer.text}`] : []).join('\n')
+  return answers.flatMap((answer, n) => (answer.status === 200 ? [`${paths[n]} ${answer.text}`] : [])).join('\n')
 }
 
 describe('a distribution that not everybody may see', () => {
-  test.each(['gast', 'ulf', 'otto'])('is nowhere in what %s gets: lists, counts, details, audit, reports, bills', async name => {
-    const text = await everything(tokenOf(name))
-    for (const line of text.split('\n')) expect(line.slice(line.indexOf(' ')), line.slice(0, 60)).not.toContain('secretpkg')
-    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(404)
-    expect((await it.call('GET', '/distributions/noble/packages', { token: tokenOf(name) })).status).toBe(404)
-    expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(1)
-    expect((await it.call<{ total: number }>('GET', '/artifacts/', { token: tokenOf(name) })).body.total).toBe(1)
-    expect((await it.call<{ distributions: { codename: string }[] }>('GET', '/distributions/', { token: tokenOf(name) })).body.distributions.map(one => one.codename)).not.toContain('noble')
-  })
+  test.each(['gast', 'ulf', 'otto'])(
+    'is nowhere in what %s gets: lists, counts, details, audit, reports, bills',
+    async name => {
+      const text = await everything(tokenOf(name))
+      for (const line of text.split('\n'))
+        expect(line.slice(line.indexOf(' ')), line.slice(0, 60)).not.toContain('secretpkg')
+      expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(404)
+      expect((await it.call('GET', '/distributions/noble/packages', { token: tokenOf(name) })).status).toBe(404)
+      expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(1)
+      expect((await it.call<{ total: number }>('GET', '/artifacts/', { token: tokenOf(name) })).body.total).toBe(1)
+      expect(
+        (
+          await it.call<{ distributions: { codename: string }[] }>('GET', '/distributions/', { token: tokenOf(name) })
+        ).body.distributions.map(one => one.codename),
+      ).not.toContain('noble')
+    },
+  )
 
   test.each(['mona', 'rita'])('is there for %s, by role or by group', async name => {
     expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(2)
@@ -65,29 +109,54 @@ describe('a distribution that not everybody may see', () => {
   test('is no place for a maintainer who may not see it: each way there ends like at one that never was', async () => {
     const token = tokenOf('milo')
     const ways: [string, string, object?][] = [
-      ['GET', '/distributions/bookworm/packages'], ['GET', '/distributions/bookworm/setup'], ['GET', '/distributions/bookworm/generations'], ['GET', '/distributions/bookworm/retention'],
-      ['GET', '/distributions/bookworm/compare?with=jammy'], ['GET', '/distributions/jammy/compare?with=bookworm'],
-      ['GET', '/sbom/export?distribution=bookworm'], ['GET', '/sbom/preview?distribution=bookworm'],
-      ['POST', '/distributions/init', { codename: 'bookworm' }], ['POST', '/distributions/bookworm/rollback', {}],
+      ['GET', '/distributions/bookworm/packages'],
+      ['GET', '/distributions/bookworm/setup'],
+      ['GET', '/distributions/bookworm/generations'],
+      ['GET', '/distributions/bookworm/retention'],
+      ['GET', '/distributions/bookworm/compare?with=jammy'],
+      ['GET', '/distributions/jammy/compare?with=bookworm'],
+      ['GET', '/sbom/export?distribution=bookworm'],
+      ['GET', '/sbom/preview?distribution=bookworm'],
+      ['POST', '/distributions/init', { codename: 'bookworm' }],
+      ['POST', '/distributions/bookworm/rollback', {}],
       ['POST', '/distributions/promote', { package: 'open', from_dist: 'jammy', to_dist: 'bookworm', dry_run: true }],
       ['POST', '/distributions/promote', { name: 'darkpkg', from_distribution: 'bookworm', to_distribution: 'jammy' }],
-      ['POST', '/distributions/migrate', { from_dist: 'bookworm', to_dist: 'jammy' }], ['POST', '/distributions/migrate', { from_distribution: 'jammy', to_distribution: 'bookworm' }],
-      ['PATCH', '/distributions/bookworm/retention', { keep: 1 }], ['POST', '/distributions/bookworm/retention/preview', { keep: 1 }], ['POST', '/distributions/bookworm/retention/run'],
+      ['POST', '/distributions/migrate', { from_dist: 'bookworm', to_dist: 'jammy' }],
+      ['POST', '/distributions/migrate', { from_distribution: 'jammy', to_distribution: 'bookworm' }],
+      ['PATCH', '/distributions/bookworm/retention', { keep: 1 }],
+      ['POST', '/distributions/bookworm/retention/preview', { keep: 1 }],
+      ['POST', '/distributions/bookworm/retention/run'],
       ['POST', '/distributions/bookworm/pins', { name: 'darkpkg', version: '1.0' }],
     ]
     for (const [method, path, body] of ways) {
-      const answer = await it.call(method, path, { token, ...body === undefined ? {} : { body } })
-      expect([answer.status, answer.body.code, answer.body.detail], `${method} ${path}`).toEqual([404, 'distribution_not_found', 'There is no distribution bookworm.'])
+      const answer = await it.call(method, path, { token, ...(body === undefined ? {} : { body }) })
+      expect([answer.status, answer.body.code, answer.body.detail], `${method} ${path}`).toEqual([
+        404,
+        'distribution_not_found',
+        'There is no distribution bookworm.',
+      ])
     }
     const about: [string, string, object?][] = [
-      ['DELETE', '/artifacts/darkpkg'], ['DELETE', '/artifacts/darkpkg/1.0'], ['POST', '/security/packages/darkpkg/1.0/quarantine', {}], ['POST', '/security/packages/darkpkg/1.0/rescan', {}],
-      ['POST', '/security/packages/darkpkg/1.0/decide', { decision: 'approve', justification: 'x' }], ['POST', '/security/packages/darkpkg/1.0/assign', { assignee: 'milo' }],
+      ['DELETE', '/artifacts/darkpkg'],
+      ['DELETE', '/artifacts/darkpkg/1.0'],
+      ['POST', '/security/packages/darkpkg/1.0/quarantine', {}],
+      ['POST', '/security/packages/darkpkg/1.0/rescan', {}],
+      ['POST', '/security/packages/darkpkg/1.0/decide', { decision: 'approve', justification: 'x' }],
+      ['POST', '/security/packages/darkpkg/1.0/assign', { assignee: 'milo' }],
       ['POST', '/distributions/promote', { package: 'darkpkg', from_dist: 'jammy', to_dist: 'noble' }],
     ]
     for (const [method, path, body] of about) {
-      const asked = await it.call(method, path, { token, ...body === undefined ? {} : { body } })
-      const never = await it.call(method, path.replace('darkpkg', 'neverpkg'), { token, ...body === undefined ? {} : { body: JSON.parse(JSON.stringify(body).replace('darkpkg', 'neverpkg')) as object } })
-      expect([asked.status, String(asked.body.detail)], `${method} ${path}`).toEqual([404, String(never.body.detail).replace('neverpkg', 'darkpkg')])
+      const asked = await it.call(method, path, { token, ...(body === undefined ? {} : { body }) })
+      const never = await it.call(method, path.replace('darkpkg', 'neverpkg'), {
+        token,
+        ...(body === undefined
+          ? {}
+          : { body: JSON.parse(JSON.stringify(body).replace('darkpkg', 'neverpkg')) as object }),
+      })
+      expect([asked.status, String(asked.body.detail)], `${method} ${path}`).toEqual([
+        404,
+        String(never.body.detail).replace('neverpkg', 'darkpkg'),
+      ])
     }
     const all = await it.call('POST', '/distributions/init', { token, body: {} })
     expect([all.status, all.text.includes('bookworm')]).toEqual([200, false])
@@ -99,53 +168,91 @@ describe('a distribution that not everybody may see', () => {
       const answer = await fetch(`${it.url}/api/v1/dashboard/events`, { headers: { Authorization: `Bearer ${token}` } })
       const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
       let text = ''
-      return { text: () => text, cancel: () => reader.cancel(), until: async (what: string) => {
-        for (let next = await reader.read(); !next.done; next = await reader.read()) {
-          text += Buffer.from(next.value).toString()
-          if (text.includes(what)) return
-        }
-      } }
+      return {
+        text: () => text,
+        cancel: () => reader.cancel(),
+        until: async (what: string) => {
+          for (let next = await reader.read(); !next.done; next = await reader.read()) {
+            text += Buffer.from(next.value).toString()
+            if (text.includes(what)) return
+          }
+        },
+      }
     }
     const [blind, sighted] = [await follow(tokenOf('milo')), await follow(admin)]
     await it.upload(await buildDeb({ name: 'darkpkg', version: '2.0' }), { token: admin, distribution: 'bookworm' })
     await it.upload(await buildDeb({ name: 'lightpkg', version: '1.0' }), { token: admin, distribution: 'jammy' })
     await Promise.all([blind.until('lightpkg'), sighted.until('lightpkg')])
-    expect([blind.text().includes('darkpkg'), blind.text().includes('bookworm'), sighted.text().includes('darkpkg')]).toEqual([false, false, true])
+    expect([
+      blind.text().includes('darkpkg'),
+      blind.text().includes('bookworm'),
+      sighted.text().includes('darkpkg'),
+    ]).toEqual([false, false, true])
     await Promise.all([blind.cancel(), sighted.cancel()])
     await it.call('DELETE', '/artifacts/lightpkg', { token: admin })
   })
 
   test('takes no upload from who may not see it, and looks absent to them', async () => {
-    const refused = await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), { token: tokenOf('ulf'), distribution: 'noble' })
+    const refused = await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), {
+      token: tokenOf('ulf'),
+      distribution: 'noble',
+    })
     expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('There is no distribution noble')])
-    expect((await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), { token: tokenOf('ulf'), distribution: 'jammy' })).status).toBe(201)
+    expect(
+      (
+        await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), {
+          token: tokenOf('ulf'),
+          distribution: 'jammy',
+        })
+      ).status,
+    ).toBe(201)
   })
 
   test('serves its tree to who may see it, and to nobody else', async () => {
     const path = '/repos/dists/noble/InRelease'
     const asked = await fetchTree(path)
-    expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="Gatehouse", charset="UTF-8"'])
-    expect(await asked.json()).toEqual({ detail: expect.stringContaining('private') as string, code: 'private_tree', request_id: asked.headers.get('x-request-id') })
-    const make = async (body: object) => (await it.call<{ token: string }>('POST', '/auth/api-tokens', { token: admin, body })).body.token
+    expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Basic realm="Gatehouse", charset="UTF-8"',
+    ])
+    expect(await asked.json()).toEqual({
+      detail: expect.stringContaining('private') as string,
+      code: 'private_tree',
+      request_id: asked.headers.get('x-request-id'),
+    })
+    const make = async (body: object) =>
+      (await it.call<{ token: string }>('POST', '/auth/api-tokens', { token: admin, body })).body.token
     const scoped = await make({ name: 'machine', role: 'reader', scopes: { distributions: ['noble'] } })
     const other = await make({ name: 'other', role: 'reader', scopes: { distributions: ['jammy'] } })
     const plain = await make({ name: 'plain', role: 'reader' })
     expect((await fetchTree(path, basic(scoped))).status).toBe(200)
     for (const token of [other, plain]) expect((await fetchTree(path, basic(token))).status).toBe(404)
     for (const wrong of ['svc_wrong', '']) expect((await fetchTree(path, basic(wrong))).status).toBe(401)
-    const [, deb = ''] = /Filename: (.*)/.exec(await (await fetchTree('/repos/dists/noble/main/binary-amd64/Packages', basic(scoped))).text()) ?? []
+    const [, deb = ''] =
+      /Filename: (.*)/.exec(
+        await (await fetchTree('/repos/dists/noble/main/binary-amd64/Packages', basic(scoped))).text(),
+      ) ?? []
     expect((await fetchTree(`/repos/${deb}`)).status).toBe(401)
     expect((await fetchTree(`/repos/${deb}`, basic(scoped))).headers.get('cache-control')).toContain('private')
-    for (const clever of ['/repos/dists/noble@1/InRelease', '/repos/dists/%6eoble/InRelease', `/repos/pool/noble/main/s/secretpkg/secretpkg_1.0_amd64.deb`]) expect([401, 404]).toContain((await fetchTree(clever)).status)
+    for (const clever of [
+      '/repos/dists/noble@1/InRelease',
+      '/repos/dists/%6eoble/InRelease',
+      `/repos/pool/noble/main/s/secretpkg/secretpkg_1.0_amd64.deb`,
+    ])
+      expect([401, 404]).toContain((await fetchTree(clever)).status)
     expect((await fetchTree('/repos/dists/jammy/InRelease')).status).toBe(200)
   })
 
   test('stays closed to the next user of a name that was deleted, and to everybody else when that was the only one', async () => {
     const make = async (): Promise<string> => {
-      await it.call('POST', '/auth/users', { token: admin, body: { username: 'temp', password: PASSWORD, role: 'reader' } })
+      await it.call('POST', '/auth/users', {
+        token: admin,
+        body: { username: 'temp', password: PASSWORD, role: 'reader' },
+      })
       return login('temp')
     }
-    const sees = async (token: string, codename: string): Promise<number> => (await it.call('GET', `/distributions/${codename}/packages`, { token })).status
+    const sees = async (token: string, codename: string): Promise<number> =>
+      (await it.call('GET', `/distributions/${codename}/packages`, { token })).status
     await it.call('PUT', '/access/groups/desk', { token: admin, body: { members: ['rita', 'temp'] } })
     await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['temp'] } })
     const first = await make()
@@ -153,16 +260,25 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('DELETE', '/auth/users/temp', { token: admin })).status).toBe(200)
     const second = await make()
     // what this process has just read is up to a second old
-    await expect.poll(async () => [await sees(second, 'noble'), await sees(second, 'bookworm')], { timeout: 10_000 }).toEqual([404, 404])
+    await expect
+      .poll(async () => [await sees(second, 'noble'), await sees(second, 'bookworm')], { timeout: 10_000 })
+      .toEqual([404, 404])
     expect([await sees(tokenOf('gast'), 'bookworm'), await sees(tokenOf('rita'), 'noble')]).toEqual([404, 200])
-    expect((await it.call('GET', '/access/groups', { token: admin })).body).toEqual({ groups: [{ name: 'desk', members: ['rita', 'temp (deleted)'] }] })
+    expect((await it.call('GET', '/access/groups', { token: admin })).body).toEqual({
+      groups: [{ name: 'desk', members: ['rita', 'temp (deleted)'] }],
+    })
   })
 
   test('is open again when its rule is emptied, and every change is in the audit log', async () => {
-    await it.call('PUT', '/access/distributions/noble', { token: admin, body: { private: false, roles: [], groups: [] } })
+    await it.call('PUT', '/access/distributions/noble', {
+      token: admin,
+      body: { private: false, roles: [], groups: [] },
+    })
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(200)
     expect((await fetchTree('/repos/dists/noble/InRelease')).status).toBe(200)
-    const log = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', { token: admin })
+    const log = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', {
+      token: admin,
+    })
     expect(log.body.items).toHaveLength(6)
   })
 })

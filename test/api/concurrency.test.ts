@@ -5,7 +5,15 @@ import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { readServedTree } from '../support/tree.ts'
 
-interface PackagePage { readonly total: number; readonly items: readonly { readonly name: string; readonly version: string; readonly sha256: string; readonly status: string }[] }
+interface PackagePage {
+  readonly total: number
+  readonly items: readonly {
+    readonly name: string
+    readonly version: string
+    readonly sha256: string
+    readonly status: string
+  }[]
+}
 
 describe('many at once', () => {
   let daemon: Daemon
@@ -18,56 +26,80 @@ describe('many at once', () => {
   afterAll(() => daemon.close())
 
   const generation = async (): Promise<number> => {
-    const { body } = await daemon.call<{ distributions: { codename: string; generation: number }[] }>('GET', '/distributions/', { token })
+    const { body } = await daemon.call<{ distributions: { codename: string; generation: number }[] }>(
+      'GET',
+      '/distributions/',
+      { token },
+    )
     return body.distributions.find(({ codename }) => codename === 'jammy')?.generation ?? 0
   }
-  const served = async (name: string): Promise<string[]> => (await readServedTree(daemon.url, 'jammy')).packages.filter(({ Package }) => Package === name).map(({ Version = '' }) => Version)
+  const served = async (name: string): Promise<string[]> =>
+    (await readServedTree(daemon.url, 'jammy')).packages
+      .filter(({ Package }) => Package === name)
+      .map(({ Version = '' }) => Version)
 
   test('60 uploads at once share publications, and each is in the index when its answer comes', async () => {
     const before = await generation()
-    const answers = await Promise.all(Array.from({ length: 60 }, async (_, number) => {
-      const answer = await daemon.upload(await buildDeb({ name: `crowd-${number}`, version: '1' }), { token })
-      const tree = await fetch(`${daemon.url}/repos/dists/jammy/InRelease`)
-      await tree.arrayBuffer()
-      return answer
-    }))
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_, number) => {
+        const answer = await daemon.upload(await buildDeb({ name: `crowd-${number}`, version: '1' }), { token })
+        const tree = await fetch(`${daemon.url}/repos/dists/jammy/InRelease`)
+        await tree.arrayBuffer()
+        return answer
+      }),
+    )
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 201))
     const { packages, problems } = await readServedTree(daemon.url, 'jammy')
     expect(problems).toEqual([])
     expect(packages.filter(({ Package = '' }) => Package.startsWith('crowd-'))).toHaveLength(60)
-    expect(await generation() - before).toBeLessThan(40)
+    expect((await generation()) - before).toBeLessThan(40)
   })
 
   test('the same bytes twelve times at once are one package', async () => {
     const content = await buildDeb({ name: 'same', version: '1' })
     const answers = await Promise.all(Array.from({ length: 12 }, () => daemon.upload(content, { token })))
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 11 }, () => 200), 201])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      ...Array.from({ length: 11 }, () => 200),
+      201,
+    ])
     expect(answers.filter(({ body }) => body.status === 'already_imported')).toHaveLength(11)
     expect(await served('same')).toEqual(['1'])
   })
 
   test('one version with twelve different contents at once: one wins, the others are told whose bytes are there', async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, async (_, number) =>
-      daemon.upload(await buildDeb({ name: 'torn', version: '1', files: { 'usr/share/torn': String(number) } }), { token })))
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, async (_, number) =>
+        daemon.upload(await buildDeb({ name: 'torn', version: '1', files: { 'usr/share/torn': String(number) } }), {
+          token,
+        }),
+      ),
+    )
     const winner = answers.filter(({ status }) => status === 201)
     expect(winner).toHaveLength(1)
     for (const { status, body } of answers.filter(answer => answer !== winner[0])) {
-      expect({ status, body }).toMatchObject({ status: 409, body: { detail: { error: 'duplicate_conflict', existing_sha256: winner[0]?.body.sha256 } } })
+      expect({ status, body }).toMatchObject({
+        status: 409,
+        body: { detail: { error: 'duplicate_conflict', existing_sha256: winner[0]?.body.sha256 } },
+      })
     }
     const { packages } = await readServedTree(daemon.url, 'jammy')
-    expect(packages.filter(({ Package }) => Package === 'torn').map(({ SHA256 }) => SHA256)).toEqual([winner[0]?.body.sha256])
+    expect(packages.filter(({ Package }) => Package === 'torn').map(({ SHA256 }) => SHA256)).toEqual([
+      winner[0]?.body.sha256,
+    ])
   })
 
   test('uploading and deleting one version over and over ends as the last answer says', async () => {
     const content = await buildDeb({ name: 'flicker', version: '1' })
-    await Promise.all([1, 2, 3].map(async () => {
-      for (let round = 0; round < 6; round++) {
-        const up = await daemon.upload(content, { token })
-        expect([200, 201], up.text).toContain(up.status)
-        const down = await daemon.call('DELETE', '/artifacts/flicker/1', { token })
-        expect([200, 404], down.text).toContain(down.status)
-      }
-    }))
+    await Promise.all(
+      [1, 2, 3].map(async () => {
+        for (let round = 0; round < 6; round++) {
+          const up = await daemon.upload(content, { token })
+          expect([200, 201], up.text).toContain(up.status)
+          const down = await daemon.call('DELETE', '/artifacts/flicker/1', { token })
+          expect([200, 404], down.text).toContain(down.status)
+        }
+      }),
+    )
     expect(await served('flicker')).toEqual([])
     expect((await daemon.upload(content, { token })).status).toBe(201)
     expect(await served('flicker')).toEqual(['1'])
@@ -75,21 +107,35 @@ describe('many at once', () => {
   })
 
   test('versions of one package uploaded at once stand side by side', async () => {
-    await Promise.all(Array.from({ length: 20 }, async (_, number) => daemon.upload(await buildDeb({ name: 'stack', version: `1.${number}` }), { token })))
-    expect((await served('stack')).toSorted()).toEqual(Array.from({ length: 20 }, (_, number) => `1.${number}`).toSorted())
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, number) =>
+        daemon.upload(await buildDeb({ name: 'stack', version: `1.${number}` }), { token }),
+      ),
+    )
+    expect((await served('stack')).toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, number) => `1.${number}`).toSorted(),
+    )
   })
 
   test('an upload that is cut off leaves nothing behind', async () => {
     const controller = new AbortController()
     const body = new ReadableStream<Uint8Array>({
       start(stream) {
-        stream.enqueue(Buffer.from('--cut\r\nContent-Disposition: form-data; name="file"; filename="cut.deb"\r\n\r\n!<arch>\n'))
+        stream.enqueue(
+          Buffer.from('--cut\r\nContent-Disposition: form-data; name="file"; filename="cut.deb"\r\n\r\n!<arch>\n'),
+        )
       },
     })
     const incoming = (): Promise<string[]> => readdir(join(daemon.root, 'incoming'))
-    const sending = expect(fetch(`${daemon.url}/api/v1/upload/`, {
-      method: 'POST', body, duplex: 'half', signal: controller.signal, headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'multipart/form-data; boundary=cut' },
-    } as RequestInit)).rejects.toThrow()
+    const sending = expect(
+      fetch(`${daemon.url}/api/v1/upload/`, {
+        method: 'POST',
+        body,
+        duplex: 'half',
+        signal: controller.signal,
+        headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'multipart/form-data; boundary=cut' },
+      } as RequestInit),
+    ).rejects.toThrow()
     await expect.poll(incoming).toHaveLength(1) // it has begun to arrive
     controller.abort()
     await sending

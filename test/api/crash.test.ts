@@ -13,11 +13,25 @@ const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 12)
 const LANES = 30
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
-interface PackageItem { readonly name: string; readonly version: string; readonly sha256: string; readonly status: string }
-interface PackagePage { readonly total: number; readonly pages: number; readonly items: readonly PackageItem[] }
+interface PackageItem {
+  readonly name: string
+  readonly version: string
+  readonly sha256: string
+  readonly status: string
+}
+interface PackagePage {
+  readonly total: number
+  readonly pages: number
+  readonly items: readonly PackageItem[]
+}
 
 /** What clients were told, over all crashes. */
-interface Told { readonly served: Map<string, string>; readonly deleted: Set<string>; readonly infected: Set<string>; names: number }
+interface Told {
+  readonly served: Map<string, string>
+  readonly deleted: Set<string>
+  readonly infected: Set<string>
+  names: number
+}
 
 describe('kill -9', () => {
   let daemon: Daemon
@@ -27,17 +41,28 @@ describe('kill -9', () => {
 
   beforeAll(async () => {
     if (hasClamd) clamd = await startClamd()
-    daemon = await startDaemon({ env: { LOG_LEVEL: 'error', JWT_EXPIRE_MINUTES: '600', ...clamd === undefined ? {} : { CLAMD_SOCKET: clamd.address.socket } } })
+    daemon = await startDaemon({
+      env: {
+        LOG_LEVEL: 'error',
+        JWT_EXPIRE_MINUTES: '600',
+        ...(clamd === undefined ? {} : { CLAMD_SOCKET: clamd.address.socket }),
+      },
+    })
     token = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
   })
   afterAll(async () => {
-    process.stdout.write(`${told.names} uploads begun; ${told.served.size} acknowledged and served, ${told.deleted.size} deleted, ${told.infected.size} infected and never served\n`)
+    process.stdout.write(
+      `${told.names} uploads begun; ${told.served.size} acknowledged and served, ${told.deleted.size} deleted, ${told.infected.size} infected and never served\n`,
+    )
     await daemon.close()
     await clamd?.close()
   })
 
-  /** Uploads one package after another until the daemon is gone; every seventh is infected, every fifth is deleted again. */
+  /**
+   * Uploads one package after another until the daemon is gone; every seventh is infected, every fifth is deleted
+   * again.
+   */
   async function hammer(): Promise<void> {
     for (;;) {
       const number = told.names++
@@ -66,7 +91,11 @@ describe('kill -9', () => {
   async function publishedRows(): Promise<Map<string, string>> {
     const rows = new Map<string, string>()
     for (let page = 1, pages = 1; page <= pages; page++) {
-      const { body, text, status } = await daemon.call<PackagePage>('GET', `/packages/?distribution=jammy&state=published&per_page=200&page=${page}`, { token })
+      const { body, text, status } = await daemon.call<PackagePage>(
+        'GET',
+        `/packages/?distribution=jammy&state=published&per_page=200&page=${page}`,
+        { token },
+      )
       expect(status, text).toBe(200)
       pages = body.pages
       for (const { name, sha256 } of body.items) rows.set(name, sha256)
@@ -108,28 +137,42 @@ describe('kill -9', () => {
     })
   })
 
-  test(`${ROUNDS} times at a random moment, with ${LANES} uploads under way`, async () => {
-    for (let round = 0; round < ROUNDS; round++) {
-      await killWhileBusy(async () => {
-        // not a wait for something: the moment itself is what is random
-        await new Promise(resolve => setTimeout(resolve, 20 + Math.random() * 1_500))
-        await daemon.kill9()
-      })
-      await daemon.restart()
-      await proveWhole()
-    }
-    expect(told.served.size).toBeGreaterThan(ROUNDS)
-  }, 60_000 + ROUNDS * 30_000)
+  test(
+    `${ROUNDS} times at a random moment, with ${LANES} uploads under way`,
+    async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        await killWhileBusy(async () => {
+          // not a wait for something: the moment itself is what is random
+          await new Promise(resolve => setTimeout(resolve, 20 + Math.random() * 1_500))
+          await daemon.kill9()
+        })
+        await daemon.restart()
+        await proveWhole()
+      }
+      expect(told.served.size).toBeGreaterThan(ROUNDS)
+    },
+    60_000 + ROUNDS * 30_000,
+  )
 
   test('every change has its line in the audit log, once', async () => {
     for (const name of [...told.served.keys()].slice(-40)) {
-      const { body } = await daemon.call<{ items: { action: string; package: string }[] }>('GET', `/artifacts/audit/logs?package=${name}&action=UPLOAD`, { token })
+      const { body } = await daemon.call<{ items: { action: string; package: string }[] }>(
+        'GET',
+        `/artifacts/audit/logs?package=${name}&action=UPLOAD`,
+        { token },
+      )
       expect(body.items.filter(entry => entry.package === name)).toHaveLength(1) // I6
     }
   })
 
   test.skipIf(!existsSync(VERIFY))('and the verifier finds pool, database and trees in agreement', async () => {
-    const { out, err } = await run(process.execPath, [VERIFY, '--json'], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl } } })
+    const { out, err } = await run(process.execPath, [VERIFY, '--json'], {
+      env: {
+        REPOS_ROOT: daemon.root,
+        ENV: 'test',
+        ...(daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl }),
+      },
+    })
     const { differences } = JSON.parse(out || err) as { differences: { what: string }[] }
     expect(differences).toEqual([])
   })

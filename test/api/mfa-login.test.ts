@@ -19,10 +19,18 @@ describe('a login with a second factor', () => {
     const token = await challenge('ada')
     expect(said(await ask('GET', '/auth/me', token))).toEqual([401, 'bad_credential'])
     const answer = await authenticate(token, { totp_code: code(secret) })
-    expect([answer.status, answer.json()]).toEqual([200, { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 3600 }])
-    expect((await ask('GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({ username: 'ada', role: 'maintainer', mfa_enabled: true })
+    expect([answer.status, answer.json()]).toEqual([
+      200,
+      { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 3600 },
+    ])
+    expect((await ask('GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({
+      username: 'ada',
+      role: 'maintainer',
+      mfa_enabled: true,
+    })
     expect((await mfa.accounts.audited('LOGIN')).map(({ user, result, detail }) => [user, result, detail])).toEqual([
-      ['ada', 'SUCCESS', 'With a password and a code.'], ['ada', 'WARNING', 'With a password; the second factor is awaited.'],
+      ['ada', 'SUCCESS', 'With a password and a code.'],
+      ['ada', 'WARNING', 'With a password; the second factor is awaited.'],
     ])
   })
 
@@ -42,7 +50,10 @@ describe('a login with a second factor', () => {
     expect((await authenticate(await challenge('bob'), { totp_code: code(own, 1) })).status).toBe(200)
   })
 
-  test.each([['early', 2], ['late', -2]])('a code that is two steps too %s is refused, and the challenge still good', async (_, offset) => {
+  test.each([
+    ['early', 2],
+    ['late', -2],
+  ])('a code that is two steps too %s is refused, and the challenge still good', async (_, offset) => {
     const token = await challenge('ada')
     expect(said(await authenticate(token, { totp_code: code(secret, offset) }))).toEqual([401, 'bad_code'])
     expect((await authenticate(token, { totp_code: code(secret) })).status).toBe(200)
@@ -55,7 +66,10 @@ describe('a login with a second factor', () => {
     expect(said(await authenticate(await challenge('ada'), { totp_code: code(secret, -1) }))).toEqual([401, 'bad_code'])
     const again = await mfa.accounts.restarted()
     const token = String((await again.login('ada', PASSWORD)).json().mfa_token)
-    const replayed = await again.app.ask('POST', '/api/v1/auth/mfa/authenticate', { body: { mfa_token: token, totp_code: used }, headers: freshAddress() })
+    const replayed = await again.app.ask('POST', '/api/v1/auth/mfa/authenticate', {
+      body: { mfa_token: token, totp_code: used },
+      headers: freshAddress(),
+    })
     await again.close()
     expect(said(replayed)).toEqual([401, 'bad_code'])
     at(mfa.seconds + 30)
@@ -77,7 +91,8 @@ describe('a login with a second factor', () => {
     at(mfa.seconds + 30)
     expect((await authenticate(first, { totp_code: code(secret) })).status).toBe(200)
     at(mfa.seconds + 30)
-    for (const token of [first, second]) expect(said(await authenticate(token, { totp_code: code(secret) }))).toEqual([401, 'bad_challenge'])
+    for (const token of [first, second])
+      expect(said(await authenticate(token, { totp_code: code(secret) }))).toEqual([401, 'bad_challenge'])
     // a refused challenge has used up nothing
     expect((await authenticate(await challenge('ada'), { totp_code: code(secret) })).status).toBe(200)
   })
@@ -112,17 +127,28 @@ describe('a login with a second factor', () => {
     expect(said(await authenticate(good, { totp_code: code(eve.secret) }))).toEqual([401, 'bad_code'])
     expect(said(await authenticate(good, { recovery_code: eve.codes[0] }))).toEqual([401, 'bad_code'])
     const forged = {
-      'an access token': access, 'another secret': sign(payload, 'another'), 'no algorithm': `${sign(payload, SECRET, { alg: 'none' }).split('.').slice(0, 2).join('.')}.`,
-      'another use': sign({ ...payload, use: 'mfa_setup_required' }), 'use access': sign({ ...payload, use: 'access' }), 'another user': sign({ ...payload, sub: 'ghost' }), 'nothing': 'x',
+      'an access token': access,
+      'another secret': sign(payload, 'another'),
+      'no algorithm': `${sign(payload, SECRET, { alg: 'none' }).split('.').slice(0, 2).join('.')}.`,
+      'another use': sign({ ...payload, use: 'mfa_setup_required' }),
+      'use access': sign({ ...payload, use: 'access' }),
+      'another user': sign({ ...payload, sub: 'ghost' }),
+      'nothing': 'x',
       'without a second factor': sign({ ...payload, sub: 'root' }),
     }
-    for (const [what, token] of Object.entries(forged)) expect([what, ...said(await authenticate(token, { totp_code: code(secret) }))]).toEqual([what, 401, 'bad_challenge'])
+    for (const [what, token] of Object.entries(forged))
+      expect([what, ...said(await authenticate(token, { totp_code: code(secret) }))]).toEqual([
+        what,
+        401,
+        'bad_challenge',
+      ])
     expect((await authenticate(good, { totp_code: code(secret) })).status).toBe(200)
   })
 
   test('exactly one proof is asked for', async () => {
     const token = await challenge('ada')
-    for (const proof of [{}, { totp_code: code(secret), recovery_code: codes[0] }]) expect((await authenticate(token, proof)).status).toBe(422)
+    for (const proof of [{}, { totp_code: code(secret), recovery_code: codes[0] }])
+      expect((await authenticate(token, proof)).status).toBe(422)
     expect((await authenticate(token, { totp_code: '12 345' })).status).toBe(422)
     expect((await authenticate(token, { totp_code: code(secret) })).status).toBe(200)
   })
@@ -135,12 +161,17 @@ describe('a login with a second factor', () => {
     expect((await ask('GET', '/auth/mfa/recovery-codes/count', session)).json()).toEqual({ remaining: 7 })
     expect(said(await authenticate(await challenge('ada'), { recovery_code: codes[3] }))).toEqual([401, 'bad_code'])
     expect((await authenticate(await challenge('ada'), { recovery_code: codes[4] })).status).toBe(200)
-    expect(await mfa.accounts.audited('LOGIN')).toMatchObject(expect.arrayContaining([expect.objectContaining({ detail: 'With a password and a recovery code; 7 are left.' })]) as object)
+    expect(await mfa.accounts.audited('LOGIN')).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ detail: 'With a password and a recovery code; 7 are left.' }),
+      ]) as object,
+    )
   })
 
   test('five wrong codes lock the account, whatever the challenge; the right password does not begin the count anew', async () => {
     const early = await challenge('ada')
-    for (let n = 0; n < 4; n++) expect(said(await authenticate(await challenge('ada'), { totp_code: wrong(secret) }))).toEqual([401, 'bad_code'])
+    for (let n = 0; n < 4; n++)
+      expect(said(await authenticate(await challenge('ada'), { totp_code: wrong(secret) }))).toEqual([401, 'bad_code'])
     expect(said(await authenticate(early, { recovery_code: 'aaaa-aaaa-aaaa-aaaa' }))).toEqual([401, 'bad_code'])
     // the answer of a locked account is the same, and uses nothing up
     expect(said(await authenticate(early, { totp_code: code(secret) }))).toEqual([401, 'bad_code'])
@@ -162,7 +193,15 @@ describe('a login with a second factor', () => {
     const headers = freshAddress()
     const token = await challenge('ada')
     const answers = []
-    for (let n = 0; n < 11; n++) answers.push((await mfa.accounts.app.ask('POST', '/api/v1/auth/mfa/authenticate', { headers, body: { mfa_token: token, totp_code: wrong(secret) } })).status)
+    for (let n = 0; n < 11; n++)
+      answers.push(
+        (
+          await mfa.accounts.app.ask('POST', '/api/v1/auth/mfa/authenticate', {
+            headers,
+            body: { mfa_token: token, totp_code: wrong(secret) },
+          })
+        ).status,
+      )
     expect(answers).toEqual([...Array<number>(10).fill(401), 429])
   })
 

@@ -7,26 +7,38 @@ import { buildDeb } from '../support/packages.ts'
 import { startSmtp, textOf, type TestSmtp } from '../support/smtp.ts'
 
 const SECRET = randomBytes(32).toString('hex')
-interface Message { readonly id: string; readonly event: string; readonly text: string; readonly package?: { readonly name: string } }
-interface Received { readonly raw: string; readonly signature: string; readonly body: Message }
+interface Message {
+  readonly id: string
+  readonly event: string
+  readonly text: string
+  readonly package?: { readonly name: string }
+}
+interface Received {
+  readonly raw: string
+  readonly signature: string
+  readonly body: Message
+}
 
 /** A receiver whose answer a test holds back, gives or refuses. */
 let server: Server
 let received: Received[] = []
 let respond: (res: ServerResponse) => void
 const watchers = new Set<() => void>()
-const ok = (res: ServerResponse): void => { res.writeHead(200).end('ok') }
+const ok = (res: ServerResponse): void => {
+  res.writeHead(200).end('ok')
+}
 /** Resolves with the first message that fits, also one that comes later. */
-const next = (fits: (message: Received) => boolean): Promise<Received> => new Promise(resolve => {
-  const look = (): void => {
-    const found = received.find(fits)
-    if (found === undefined) return
-    watchers.delete(look)
-    resolve(found)
-  }
-  watchers.add(look)
-  look()
-})
+const next = (fits: (message: Received) => boolean): Promise<Received> =>
+  new Promise(resolve => {
+    const look = (): void => {
+      const found = received.find(fits)
+      if (found === undefined) return
+      watchers.delete(look)
+      resolve(found)
+    }
+    watchers.add(look)
+    look()
+  })
 
 let daemon: Daemon
 let admin: string
@@ -44,7 +56,9 @@ beforeAll(async () => {
       respond(res)
     })
   })
-  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   smtp = await startSmtp({ mode: 'plain' })
   // without an antivirus that answers, packages are held when the settings say so: every upload is worth a message
   daemon = await startDaemon({ env: { WEBHOOK_SECRET: SECRET, CLAMD_SOCKET: '/nonexistent/clamd.sock' } })
@@ -60,7 +74,15 @@ afterAll(async () => {
 beforeEach(async () => {
   received = []
   respond = ok
-  await patch({ notifications: { webhook_enabled: true, webhook_url: target(), webhook_min_packages: 1, allow_private_hosts: '127.0.0.1' }, validation: { on_scanner_unavailable: 'hold' } })
+  await patch({
+    notifications: {
+      webhook_enabled: true,
+      webhook_url: target(),
+      webhook_min_packages: 1,
+      allow_private_hosts: '127.0.0.1',
+    },
+    validation: { on_scanner_unavailable: 'hold' },
+  })
 })
 
 const target = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/s3cret-path`
@@ -68,14 +90,19 @@ async function patch(body: Record<string, unknown>): Promise<void> {
   const answer = await daemon.call('PATCH', '/settings/', { token: admin, body })
   expect(answer.status, answer.text).toBe(200)
 }
-const trial = (what: string, body?: Record<string, unknown>): Promise<Answer> => daemon.call('POST', `/settings/test-${what}`, { token: admin, ...body === undefined ? {} : { body } })
-const upload = async (name: string): Promise<Answer<Uploaded>> => daemon.upload(await buildDeb({ name, version: '1.0' }), { token: admin })
+const trial = (what: string, body?: Record<string, unknown>): Promise<Answer> =>
+  daemon.call('POST', `/settings/test-${what}`, { token: admin, ...(body === undefined ? {} : { body }) })
+const upload = async (name: string): Promise<Answer<Uploaded>> =>
+  daemon.upload(await buildDeb({ name, version: '1.0' }), { token: admin })
 
 describe('the webhook', () => {
   test('tells of a package that waits for review, signed with WEBHOOK_SECRET', async () => {
     expect(await upload('held-one')).toMatchObject({ status: 201, body: { status: 'pending_review' } })
     const { raw, signature, body } = await next(message => message.body.package?.name === 'held-one')
-    expect(body).toMatchObject({ event: 'package.pending_review', package: { name: 'held-one', version: '1.0', arch: 'amd64', distribution: 'jammy', by: 'admin' } })
+    expect(body).toMatchObject({
+      event: 'package.pending_review',
+      package: { name: 'held-one', version: '1.0', arch: 'amd64', distribution: 'jammy', by: 'admin' },
+    })
     expect(body.text).toContain('held-one 1.0 (jammy, amd64)')
     expect(signature).toBe(`sha256=${createHmac('sha256', SECRET).update(raw).digest('hex')}`)
   })
@@ -91,8 +118,11 @@ describe('the webhook', () => {
 
   test('whose receiver hangs holds up no upload', async () => {
     const held: ServerResponse[] = []
-    respond = res => { held.push(res) }
-    for (const name of ['slow-a', 'slow-b', 'slow-c', 'slow-d', 'slow-e', 'slow-f']) expect((await upload(name)).status).toBe(201)
+    respond = res => {
+      held.push(res)
+    }
+    for (const name of ['slow-a', 'slow-b', 'slow-c', 'slow-d', 'slow-e', 'slow-f'])
+      expect((await upload(name)).status).toBe(201)
     await next(message => message.body.package?.name === 'slow-a')
     expect(held.length).toBeGreaterThan(0)
     for (const res of held) ok(res)
@@ -129,13 +159,24 @@ describe('POST /settings/test-webhook', () => {
     await patch({ notifications: { webhook_enabled: false } })
     expect(await trial('webhook')).toMatchObject({ status: 200, body: { ok: true, status: 200 } })
     expect(received.map(({ body }) => body.event)).toEqual(['test'])
-    respond = res => { res.writeHead(410).end('channel_is_archived') }
+    respond = res => {
+      res.writeHead(410).end('channel_is_archived')
+    }
     const gone = await trial('webhook')
     expect([gone.status, gone.body.code]).toEqual([502, 'webhook_failed'])
     expect(gone.text).toContain('410 (channel_is_archived)')
     expect(gone.text + daemon.log()).not.toContain('s3cret-path')
   })
-  test.each(['http://127.0.0.1:1/', 'http://169.254.169.254/latest/meta-data/', 'http://[::1]/', 'http://10.0.0.1/', 'http://localhost/', 'http://0x7f000001/', 'http://[::ffff:127.0.0.1]/', 'http://user:pw@example.org/'])('refuses %s unless it is named', async url => {
+  test.each([
+    'http://127.0.0.1:1/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::1]/',
+    'http://10.0.0.1/',
+    'http://localhost/',
+    'http://0x7f000001/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://user:pw@example.org/',
+  ])('refuses %s unless it is named', async url => {
     await patch({ notifications: { webhook_url: url, allow_private_hosts: '' } })
     const answer = await trial('webhook')
     expect([answer.status, answer.body.code]).toEqual([422, 'outbound_refused'])
@@ -147,17 +188,32 @@ describe('POST /settings/test-webhook', () => {
 })
 
 describe('POST /settings/test-email', () => {
-  const email = (): Record<string, unknown> => ({ enabled: true, smtp_host: '127.0.0.1', smtp_port: smtp.port, use_tls: false, from_address: 'Gatehouse <repo@example.org>', to_addresses: 'ops@example.org' })
+  const email = (): Record<string, unknown> => ({
+    enabled: true,
+    smtp_host: '127.0.0.1',
+    smtp_port: smtp.port,
+    use_tls: false,
+    from_address: 'Gatehouse <repo@example.org>',
+    to_addresses: 'ops@example.org',
+  })
   test('sends to the receivers of the settings, or to one address', async () => {
     await patch({ email: email() })
-    expect(await trial('email')).toMatchObject({ status: 200, body: { ok: true, to: ['ops@example.org'], answer: expect.stringContaining('queued') as string } })
-    expect(await trial('email', { to: 'me@example.org' })).toMatchObject({ status: 200, body: { to: ['me@example.org'] } })
+    expect(await trial('email')).toMatchObject({
+      status: 200,
+      body: { ok: true, to: ['ops@example.org'], answer: expect.stringContaining('queued') as string },
+    })
+    expect(await trial('email', { to: 'me@example.org' })).toMatchObject({
+      status: 200,
+      body: { to: ['me@example.org'] },
+    })
     expect(smtp.mails.map(({ to }) => to)).toEqual([['ops@example.org'], ['me@example.org']])
     expect(textOf(smtp.mails[0] as never)).toContain('Mail works')
   })
   test('says what is wrong, without the password', async () => {
     const strict = await startSmtp({ mode: 'plain', login: { user: 'repo', password: 'another' } })
-    await patch({ email: { ...email(), smtp_port: strict.port, smtp_user: 'repo', smtp_password: 'pa55-word-of-mail' } })
+    await patch({
+      email: { ...email(), smtp_port: strict.port, smtp_user: 'repo', smtp_password: 'pa55-word-of-mail' },
+    })
     const answer = await trial('email')
     await strict.close()
     expect([answer.status, answer.body.code]).toEqual([502, 'mail_failed'])
@@ -170,7 +226,12 @@ describe('POST /settings/test-email', () => {
 
 test('inbound webhooks are verified with the same secret, at the root', async () => {
   const body = JSON.stringify({ ref: 'refs/heads/main', repository: { full_name: 'acme/tools' } })
-  const post = (signature: string) => fetch(`${daemon.url}/webhooks/github`, { method: 'POST', body, headers: { 'content-type': 'application/json', 'x-github-event': 'push', 'x-hub-signature-256': signature } })
+  const post = (signature: string) =>
+    fetch(`${daemon.url}/webhooks/github`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'x-github-event': 'push', 'x-hub-signature-256': signature },
+    })
   expect((await post('sha256=00')).status).toBe(401)
   const taken = await post(`sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`)
   expect([taken.status, await taken.json()]).toMatchObject([200, { status: 'accepted' }])
@@ -183,12 +244,37 @@ test('a push on GitHub has the configured feeds fetched again, behind the answer
     for (const look of watchers) look()
     res.writeHead(404).end()
   })
-  await new Promise<void>(resolve => { feeds.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>(resolve => {
+    feeds.listen(0, '127.0.0.1', resolve)
+  })
   const { port } = feeds.address() as AddressInfo
-  await daemon.call('PATCH', '/settings/', { token: admin, body: { notifications: { allow_private_hosts: '127.0.0.1' }, security: { feeds: { kev_url: `http://127.0.0.1:${port}/kev.json`, debian_tracker_url: `http://127.0.0.1:${port}/tracker.json` } } } })
+  await daemon.call('PATCH', '/settings/', {
+    token: admin,
+    body: {
+      notifications: { allow_private_hosts: '127.0.0.1' },
+      security: {
+        feeds: {
+          kev_url: `http://127.0.0.1:${port}/kev.json`,
+          debian_tracker_url: `http://127.0.0.1:${port}/tracker.json`,
+        },
+      },
+    },
+  })
   const body = JSON.stringify({ ref: 'refs/heads/main', repository: { full_name: 'github/advisory-database' } })
-  const all = new Promise<void>(resolve => watchers.add(() => { if (new Set(asked).size === 2) resolve() }))
-  const taken = await fetch(`${daemon.url}/webhooks/github`, { method: 'POST', body, headers: { 'content-type': 'application/json', 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}` } })
+  const all = new Promise<void>(resolve =>
+    watchers.add(() => {
+      if (new Set(asked).size === 2) resolve()
+    }),
+  )
+  const taken = await fetch(`${daemon.url}/webhooks/github`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': 'push',
+      'x-hub-signature-256': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
+    },
+  })
   expect(taken.status).toBe(200)
   await all
   expect([...new Set(asked)].sort()).toEqual(['/kev.json', '/tracker.json'])

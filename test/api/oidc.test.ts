@@ -6,10 +6,26 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createGuardedFetch } from '../../server/outbound/fetch.ts'
 import { PASSWORD, SECRET, startAccounts, type TestAccounts } from '../support/accounts.ts'
 import { freshAddress, type Answer } from '../support/app.ts'
-import { CLIENT, createBrowser, startForgedProvider, startProvider, type Browser, type ForgedProvider, type Person, type TestProvider } from '../support/oidc.ts'
+import {
+  CLIENT,
+  createBrowser,
+  startForgedProvider,
+  startProvider,
+  type Browser,
+  type ForgedProvider,
+  type Person,
+  type TestProvider,
+} from '../support/oidc.ts'
 import { createStock, type Stock } from '../support/stock.ts'
 
-const ADA: Person = { sub: 'ada-1', preferred_username: 'ada', name: 'Ada L', email: 'ada@example.org', email_verified: true, groups: ['staff', 'repo-maintainers'] }
+const ADA: Person = {
+  sub: 'ada-1',
+  preferred_username: 'ada',
+  name: 'Ada L',
+  email: 'ada@example.org',
+  email_verified: true,
+  groups: ['staff', 'repo-maintainers'],
+}
 const isEditionEnterprise = { allowed: () => 'all' } as never
 
 let stock: Stock
@@ -24,11 +40,30 @@ beforeAll(async () => {
   stock = await createStock()
   const { db, clock, audit } = stock
   const settings = { now: () => it.settings.now() } as TestAccounts['settings']
-  const fetch = createGuardedFetch({ lookup: async () => [{ address: '127.0.0.1', family: 4 }], allow: () => it.settings.now().notifications.allow_private_hosts })
-  const log = { warn: (facts: { why: string }) => { warned.push(facts.why) } } as never
-  const routes = composeSso({ production: false }, { db, box: createSecretBox(SECRET), clock, settings, audit, licensing: isEditionEnterprise }, {
-    auth: { login: { login: () => Promise.reject(new Error('not asked')), vouchedFor: (...args) => it.auth.login.vouchedFor(...args) } }, directory: {} as never, fetch, log,
+  const fetch = createGuardedFetch({
+    lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+    allow: () => it.settings.now().notifications.allow_private_hosts,
   })
+  const log = {
+    warn: (facts: { why: string }) => {
+      warned.push(facts.why)
+    },
+  } as never
+  const routes = composeSso(
+    { production: false },
+    { db, box: createSecretBox(SECRET), clock, settings, audit, licensing: isEditionEnterprise },
+    {
+      auth: {
+        login: {
+          login: () => Promise.reject(new Error('not asked')),
+          vouchedFor: (...args) => it.auth.login.vouchedFor(...args),
+        },
+      },
+      directory: {} as never,
+      fetch,
+      log,
+    },
+  )
   it = await startAccounts({ stock, routes })
   base = `http://127.0.0.1:${it.app.port}`
   provider = await startProvider(`${base}/api/v1/auth/oidc/callback`)
@@ -48,15 +83,30 @@ beforeEach(async () => {
   root = await it.session('root')
   provider.person = ADA
   await it.settings.patch({
-    app_url: base, notifications: { allow_private_hosts: '127.0.0.1' },
+    app_url: base,
+    notifications: { allow_private_hosts: '127.0.0.1' },
     oidc: {
-      enabled: true, issuer: provider.issuer, client_id: CLIENT.id, client_secret: CLIENT.secret, scopes: 'openid profile email groups', username_claim: 'preferred_username', role_claim: 'groups',
-      group_admin: 'repo-admins', group_maintainer: 'repo-maintainers', group_uploader: '', group_auditor: '', group_reader: '', default_role: 'reader', auto_provision: true,
+      enabled: true,
+      issuer: provider.issuer,
+      client_id: CLIENT.id,
+      client_secret: CLIENT.secret,
+      scopes: 'openid profile email groups',
+      username_claim: 'preferred_username',
+      role_claim: 'groups',
+      group_admin: 'repo-admins',
+      group_maintainer: 'repo-maintainers',
+      group_uploader: '',
+      group_auditor: '',
+      group_reader: '',
+      default_role: 'reader',
+      auto_provision: true,
     },
   })
 })
 
-const set = async (oidc: Record<string, unknown>): Promise<void> => { await it.settings.patch({ oidc }) }
+const set = async (oidc: Record<string, unknown>): Promise<void> => {
+  await it.settings.patch({ oidc })
+}
 const newBrowser = (): Browser => createBrowser(freshAddress)
 const isCallback = (url: string): boolean => url.startsWith(`${base}/api/v1/auth/oidc/callback`)
 const isConsole = (url: string): boolean => url.startsWith(`${base}/#`)
@@ -64,9 +114,13 @@ const isConsole = (url: string): boolean => url.startsWith(`${base}/#`)
 const said = (url: string): Record<string, string> => Object.fromEntries(new URLSearchParams(url.split('?')[1] ?? ''))
 
 const begin = (browser: Browser): Promise<string> => browser.follow(`${base}/api/v1/auth/oidc/login`, isCallback)
-const arrive = async (browser: Browser): Promise<Record<string, string>> => said(await browser.follow(await begin(browser), isConsole))
+const arrive = async (browser: Browser): Promise<Record<string, string>> =>
+  said(await browser.follow(await begin(browser), isConsole))
 const exchange = (browser: Browser, code: string): Promise<Answer> =>
-  it.app.ask('POST', '/api/v1/auth/oidc/exchange', { body: { code }, headers: { cookie: browser.cookieHeader(base), ...freshAddress() } })
+  it.app.ask('POST', '/api/v1/auth/oidc/exchange', {
+    body: { code },
+    headers: { cookie: browser.cookieHeader(base), ...freshAddress() },
+  })
 async function logIn(person: Person = ADA): Promise<Answer> {
   provider.person = person
   const browser = newBrowser()
@@ -78,12 +132,23 @@ async function profile(person: Person = ADA): Promise<Record<string, unknown>> {
   expect([answer.status, answer.json().code]).toEqual([200, undefined])
   return (await it.app.ask('GET', '/api/v1/auth/me', { token: String(answer.json().access_token) })).json()
 }
-const users = async (): Promise<string[]> => (await stock.db.query<{ username: string }>('select username from account order by 1')).map(({ username }) => username)
+const users = async (): Promise<string[]> =>
+  (await stock.db.query<{ username: string }>('select username from account order by 1')).map(
+    ({ username }) => username,
+  )
 
 describe('a login', () => {
   test('makes the account with name, address and role, and opens a session', async () => {
-    expect(await profile()).toMatchObject({ username: 'ada', role: 'maintainer', full_name: 'Ada L', email: 'ada@example.org', origin: 'oidc' })
-    expect(await it.audited('LOGIN')).toMatchObject([{ result: 'SUCCESS', user: 'ada', detail: 'With single sign-on.' }])
+    expect(await profile()).toMatchObject({
+      username: 'ada',
+      role: 'maintainer',
+      full_name: 'Ada L',
+      email: 'ada@example.org',
+      origin: 'oidc',
+    })
+    expect(await it.audited('LOGIN')).toMatchObject([
+      { result: 'SUCCESS', user: 'ada', detail: 'With single sign-on.' },
+    ])
     expect(await it.audited('USER_CREATE')).toHaveLength(1)
   })
 
@@ -93,25 +158,48 @@ describe('a login', () => {
     const url = new URL(location)
     expect(url.origin).toBe(provider.issuer)
     expect(Object.fromEntries(url.searchParams)).toEqual({
-      client_id: CLIENT.id, redirect_uri: `${base}/api/v1/auth/oidc/callback`, scope: 'openid profile email groups', response_type: 'code', code_challenge_method: 'S256',
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/) as string, state: expect.stringMatching(/^[\w-]{43}$/) as string, nonce: expect.stringMatching(/^[\w-]{43}$/) as string,
+      client_id: CLIENT.id,
+      redirect_uri: `${base}/api/v1/auth/oidc/callback`,
+      scope: 'openid profile email groups',
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/) as string,
+      state: expect.stringMatching(/^[\w-]{43}$/) as string,
+      nonce: expect.stringMatching(/^[\w-]{43}$/) as string,
     })
-    expect(setCookie).toEqual([expect.stringMatching(/^gatehouse_sso=[\w-]{43}; Path=\/; Max-Age=660; HttpOnly; SameSite=Lax$/) as string])
+    expect(setCookie).toEqual([
+      expect.stringMatching(/^gatehouse_sso=[\w-]{43}; Path=\/; Max-Age=660; HttpOnly; SameSite=Lax$/) as string,
+    ])
     const rows = JSON.stringify(await stock.db.query('select * from sso_step'))
-    for (const secret of [url.searchParams.get('state') ?? '', url.searchParams.get('nonce') ?? '', setCookie[0]?.slice(14, 57) ?? '']) expect(rows).not.toContain(secret)
+    for (const secret of [
+      url.searchParams.get('state') ?? '',
+      url.searchParams.get('nonce') ?? '',
+      setCookie[0]?.slice(14, 57) ?? '',
+    ])
+      expect(rows).not.toContain(secret)
   })
 
   test('over HTTPS, the cookie is for HTTPS and this host alone', async () => {
     await it.settings.patch({ app_url: 'https://repo.example.org/' })
     const { setCookie, location } = await newBrowser().get(`${base}/api/v1/auth/oidc/login?again=1`)
-    expect(setCookie).toEqual([expect.stringMatching(/^__Host-gatehouse_sso=[\w-]{43}; Path=\/; Max-Age=660; HttpOnly; SameSite=Lax; Secure$/) as string])
-    expect(new URL(location).searchParams.get('redirect_uri')).toBe('https://repo.example.org/api/v1/auth/oidc/callback')
+    expect(setCookie).toEqual([
+      expect.stringMatching(
+        /^__Host-gatehouse_sso=[\w-]{43}; Path=\/; Max-Age=660; HttpOnly; SameSite=Lax; Secure$/,
+      ) as string,
+    ])
+    expect(new URL(location).searchParams.get('redirect_uri')).toBe(
+      'https://repo.example.org/api/v1/auth/oidc/callback',
+    )
   })
 
   test('under another name than app_url begins anew under that, once', async () => {
     const other = base.replace('127.0.0.1', 'localhost')
-    expect((await newBrowser().get(`${other}/api/v1/auth/oidc/login`)).location).toBe(`${base}/api/v1/auth/oidc/login?again=1`)
-    expect(new URL((await newBrowser().get(`${other}/api/v1/auth/oidc/login?again=1`)).location).origin).toBe(provider.issuer)
+    expect((await newBrowser().get(`${other}/api/v1/auth/oidc/login`)).location).toBe(
+      `${base}/api/v1/auth/oidc/login?again=1`,
+    )
+    expect(new URL((await newBrowser().get(`${other}/api/v1/auth/oidc/login?again=1`)).location).origin).toBe(
+      provider.issuer,
+    )
   })
 
   test('puts no token into a URL, a log line or the database', async () => {
@@ -119,7 +207,12 @@ describe('a login', () => {
     const arrived = await browser.follow(await begin(browser), isConsole)
     const token = String((await exchange(browser, said(arrived).sso ?? '')).json().access_token)
     expect(token).toMatch(/^eyJ/)
-    expect(arrived + JSON.stringify(it.app.logged) + JSON.stringify(await stock.db.query('select * from sso_step')) + JSON.stringify(warned)).not.toContain(token)
+    expect(
+      arrived +
+        JSON.stringify(it.app.logged) +
+        JSON.stringify(await stock.db.query('select * from sso_step')) +
+        JSON.stringify(warned),
+    ).not.toContain(token)
   })
 
   test.each(['client_secret_post', 'none'] as const)('with a client that authenticates by %s', async method => {
@@ -148,9 +241,19 @@ describe('the role', () => {
     ['of a group', { groups: ['repo-maintainers'] }, {}, 'maintainer'],
     ['is the highest of several', { groups: ['repo-maintainers', 'repo-admins'] }, {}, 'admin'],
     ['of a single text', { groups: 'repo-admins' }, {}, 'admin'],
-    ['is the default where no group has one', { groups: ['REPO-ADMINS', 'repo-admins '] }, { default_role: 'auditor' }, 'auditor'],
+    [
+      'is the default where no group has one',
+      { groups: ['REPO-ADMINS', 'repo-admins '] },
+      { default_role: 'auditor' },
+      'auditor',
+    ],
     ['is the default where there is no such claim', { groups: undefined }, {}, 'reader'],
-    ['may lie deeper in the claims', { realm: { access: { roles: ['boss'] } } }, { role_claim: 'realm.access.roles', group_admin: 'boss' }, 'admin'],
+    [
+      'may lie deeper in the claims',
+      { realm: { access: { roles: ['boss'] } } },
+      { role_claim: 'realm.access.roles', group_admin: 'boss' },
+      'admin',
+    ],
   ])('%s', async (_, claims, oidc, role) => {
     await set(oidc)
     expect(await profile({ ...ADA, ...claims })).toMatchObject({ role })
@@ -202,10 +305,13 @@ describe('an account belongs to a subject', () => {
     const answer = await logIn()
     expect([answer.status, answer.json().code]).toEqual([401, 'account_inactive'])
   })
-  test.each([['a b'], ['../x'], [''], [undefined], [7], ['x'.repeat(65)]])('a name that no account can have is refused: %j', async preferred_username => {
-    provider.person = { ...ADA, preferred_username }
-    expect(await arrive(newBrowser())).toEqual({ sso_error: 'no_username' })
-  })
+  test.each([['a b'], ['../x'], [''], [undefined], [7], ['x'.repeat(65)]])(
+    'a name that no account can have is refused: %j',
+    async preferred_username => {
+      provider.person = { ...ADA, preferred_username }
+      expect(await arrive(newBrowser())).toEqual({ sso_error: 'no_username' })
+    },
+  )
   test('has no password here', async () => {
     await profile()
     expect((await it.login('ada', PASSWORD)).status).toBe(401)
@@ -214,12 +320,14 @@ describe('an account belongs to a subject', () => {
 
 describe('mix-ups are refused', () => {
   const expired = { sso_error: 'expired' }
-  const callback = async (browser: Browser, url: string): Promise<Record<string, string>> => said((await browser.get(url)).location)
+  const callback = async (browser: Browser, url: string): Promise<Record<string, string>> =>
+    said((await browser.get(url)).location)
 
   test('a state that nobody began, none at all, and one of them twice', async () => {
     const browser = newBrowser()
     const url = await begin(browser)
-    for (const query of ['code=x&state=unknown', 'code=x', 'state=', `state=${'x'.repeat(43)}`]) expect(await callback(browser, `${base}/api/v1/auth/oidc/callback?${query}`)).toEqual(expired)
+    for (const query of ['code=x&state=unknown', 'code=x', 'state=', `state=${'x'.repeat(43)}`])
+      expect(await callback(browser, `${base}/api/v1/auth/oidc/callback?${query}`)).toEqual(expired)
     expect((await browser.get(`${url}&state=other`)).status).toBe(422)
     expect(await callback(browser, url)).toEqual(expired) // the refusals above took the cookie away
   })
@@ -231,7 +339,7 @@ describe('mix-ups are refused', () => {
     browser.cookies.set(base, cookie)
     expect(await callback(browser, url)).toEqual(expired)
   })
-  test('an answer in another browser, and afterwards in the right one: an attacker\'s login is not slipped under somebody', async () => {
+  test("an answer in another browser, and afterwards in the right one: an attacker's login is not slipped under somebody", async () => {
     const [attacker, victim] = [newBrowser(), newBrowser()]
     const url = await begin(attacker)
     expect(await callback(victim, url)).toEqual(expired)
@@ -244,7 +352,8 @@ describe('mix-ups are refused', () => {
     const first = new URL(await begin(browser))
     const second = new URL(await begin(browser))
     second.searchParams.set('code', first.searchParams.get('code') ?? '')
-    expect(await callback(browser, second.href)).toEqual({ sso_error: 'refused' }) // the provider wants the verifier of the first
+    // the provider wants the verifier of the first
+    expect(await callback(browser, second.href)).toEqual({ sso_error: 'refused' })
   })
   test('an answer after ten minutes', async () => {
     const browser = newBrowser()
@@ -261,14 +370,23 @@ describe('mix-ups are refused', () => {
   test('the person said no, and an error in the name of the provider needs a state as well', async () => {
     provider.person = undefined
     expect(await arrive(newBrowser())).toEqual({ sso_error: 'denied' })
-    expect(await callback(newBrowser(), `${base}/api/v1/auth/oidc/callback?error=access_denied&error_description=%3Cscript%3E`)).toEqual(expired)
+    expect(
+      await callback(
+        newBrowser(),
+        `${base}/api/v1/auth/oidc/callback?error=access_denied&error_description=%3Cscript%3E`,
+      ),
+    ).toEqual(expired)
   })
 
-  test('the console\'s code: unknown, used, in another browser, without a cookie, after a minute', async () => {
+  test("the console's code: unknown, used, in another browser, without a cookie, after a minute", async () => {
     const browser = newBrowser()
     const take = async (): Promise<string> => (await arrive(browser)).sso ?? ''
-    const codes = async (...answers: readonly Promise<Answer>[]): Promise<unknown[]> => (await Promise.all(answers)).map(answer => answer.json().code)
-    expect(await codes(exchange(browser, 'unknown'), exchange(newBrowser(), await take()))).toEqual(['sso_expired', 'sso_expired'])
+    const codes = async (...answers: readonly Promise<Answer>[]): Promise<unknown[]> =>
+      (await Promise.all(answers)).map(answer => answer.json().code)
+    expect(await codes(exchange(browser, 'unknown'), exchange(newBrowser(), await take()))).toEqual([
+      'sso_expired',
+      'sso_expired',
+    ])
     const stranger = newBrowser()
     await arrive(stranger)
     expect(await codes(exchange(stranger, await take()))).toEqual(['sso_expired'])
@@ -296,7 +414,8 @@ describe('mix-ups are refused', () => {
 
 describe('a provider that lies is not believed', () => {
   const now = (): number => Math.floor(Date.now() / 1000)
-  const none = (claims: object): string => [{ alg: 'none' }, claims].map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.') + '.'
+  const none = (claims: object): string =>
+    [{ alg: 'none' }, claims].map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.') + '.'
   beforeEach(() => set({ issuer: forged.issuer, group_admin: 'admins' }))
 
   test('an honest token of it is', async () => {
@@ -308,12 +427,44 @@ describe('a provider that lies is not believed', () => {
     ['no nonce', async ({ sign }) => ({ id_token: await sign({ nonce: undefined }) }), 'nonce'],
     ['another issuer', async ({ sign }) => ({ id_token: await sign({ iss: 'https://other.example' }) }), 'iss'],
     ['another audience', async ({ sign }) => ({ id_token: await sign({ aud: 'other' }) }), 'aud'],
-    ['several audiences and another party', async ({ sign }) => ({ id_token: await sign({ aud: [CLIENT.id, 'other'], azp: 'other' }) }), 'azp'],
-    ['a token that is over', async ({ sign }) => ({ id_token: await sign({ iat: now() - 900, exp: now() - 600 }) }), 'exp'],
+    [
+      'several audiences and another party',
+      async ({ sign }) => ({ id_token: await sign({ aud: [CLIENT.id, 'other'], azp: 'other' }) }),
+      'azp',
+    ],
+    [
+      'a token that is over',
+      async ({ sign }) => ({ id_token: await sign({ iat: now() - 900, exp: now() - 600 }) }),
+      'exp',
+    ],
     ['a token without a subject', async ({ sign }) => ({ id_token: await sign({ sub: undefined }) }), 'sub'],
-    ['a key nobody published', async ({ sign }) => ({ id_token: await sign({}, { key: (await generateKeyPair('RS256')).privateKey }) }), 'signature'],
-    ['HMAC under the client secret', async ({ sign }) => ({ id_token: await sign({}, { alg: 'HS256', key: new TextEncoder().encode(CLIENT.secret) }) }), 'alg'],
-    ['no signature', async ({ nonce, issuer }) => ({ id_token: none({ iss: issuer, aud: CLIENT.id, sub: 'x', iat: now(), exp: now() + 300, nonce, preferred_username: 'forged' }) }), 'alg'],
+    [
+      'a key nobody published',
+      async ({ sign }) => ({ id_token: await sign({}, { key: (await generateKeyPair('RS256')).privateKey }) }),
+      'signature',
+    ],
+    [
+      'HMAC under the client secret',
+      async ({ sign }) => ({
+        id_token: await sign({}, { alg: 'HS256', key: new TextEncoder().encode(CLIENT.secret) }),
+      }),
+      'alg',
+    ],
+    [
+      'no signature',
+      async ({ nonce, issuer }) => ({
+        id_token: none({
+          iss: issuer,
+          aud: CLIENT.id,
+          sub: 'x',
+          iat: now(),
+          exp: now() + 300,
+          nonce,
+          preferred_username: 'forged',
+        }),
+      }),
+      'alg',
+    ],
     ['no ID token', async () => ({}), 'id_token'],
     ['an ID token that is none', async () => ({ id_token: 'nonsense' }), 'Invalid JWT'],
   ])('%s', async (_, forge, why) => {
@@ -326,43 +477,79 @@ describe('a provider that lies is not believed', () => {
 
 describe('when it cannot be used', () => {
   test('switched off, every address of it answers 404 and the login page offers nothing', async () => {
-    expect((await it.app.ask('GET', '/api/v1/auth/oidc')).json()).toEqual({ enabled: true, label: 'Single sign-on', login_url: '/api/v1/auth/oidc/login' })
+    expect((await it.app.ask('GET', '/api/v1/auth/oidc')).json()).toEqual({
+      enabled: true,
+      label: 'Single sign-on',
+      login_url: '/api/v1/auth/oidc/login',
+    })
     await set({ enabled: false })
     expect((await it.app.ask('GET', '/api/v1/auth/oidc')).json()).toMatchObject({ enabled: false })
-    for (const [method, path, body] of [['GET', 'login', undefined], ['GET', 'callback?code=x&state=y', undefined], ['POST', 'exchange', { code: 'x' }]] as const) {
-      expect((await it.app.ask(method, `/api/v1/auth/oidc/${path}`, body === undefined ? {} : { body })).json().code).toBe('sso_off')
+    for (const [method, path, body] of [
+      ['GET', 'login', undefined],
+      ['GET', 'callback?code=x&state=y', undefined],
+      ['POST', 'exchange', { code: 'x' }],
+    ] as const) {
+      expect(
+        (await it.app.ask(method, `/api/v1/auth/oidc/${path}`, body === undefined ? {} : { body })).json().code,
+      ).toBe('sso_off')
     }
   })
   test('the provider is down, then comes back', async () => {
     await set({ issuer: 'http://127.0.0.1:1' })
-    expect(said((await newBrowser().get(`${base}/api/v1/auth/oidc/login`)).location)).toEqual({ sso_error: 'unavailable' })
+    expect(said((await newBrowser().get(`${base}/api/v1/auth/oidc/login`)).location)).toEqual({
+      sso_error: 'unavailable',
+    })
     await set({ issuer: provider.issuer })
     expect(await arrive(newBrowser())).toHaveProperty('sso')
   })
   test('the issuer lies where this service must not go', async () => {
     await it.settings.patch({ notifications: { allow_private_hosts: '' } })
     await set({ client_id: 'another' }) // nothing is remembered of this one
-    expect(said((await newBrowser().get(`${base}/api/v1/auth/oidc/login`)).location)).toEqual({ sso_error: 'unavailable' })
+    expect(said((await newBrowser().get(`${base}/api/v1/auth/oidc/login`)).location)).toEqual({
+      sso_error: 'unavailable',
+    })
     expect(warned.join()).toContain('loopback')
   })
 })
 
 describe('POST /settings/test-oidc', () => {
-  const trial = (body?: Record<string, unknown>): Promise<Answer> => it.app.ask('POST', '/api/v1/settings/test-oidc', { token: root, headers: freshAddress(), ...body === undefined ? {} : { body } })
+  const trial = (body?: Record<string, unknown>): Promise<Answer> =>
+    it.app.ask('POST', '/api/v1/settings/test-oidc', {
+      token: root,
+      headers: freshAddress(),
+      ...(body === undefined ? {} : { body }),
+    })
   test('says what the provider says of itself, and where it has to send people back to', async () => {
-    expect((await trial()).json()).toMatchObject({ ok: true, issuer: provider.issuer, pkce: true, redirect_uri: `${base}/api/v1/auth/oidc/callback`, scopes_supported: expect.arrayContaining(['openid', 'groups']) as string[] })
+    expect((await trial()).json()).toMatchObject({
+      ok: true,
+      issuer: provider.issuer,
+      pkce: true,
+      redirect_uri: `${base}/api/v1/auth/oidc/callback`,
+      scopes_supported: expect.arrayContaining(['openid', 'groups']) as string[],
+    })
   })
   test('tries what the form holds and saves nothing', async () => {
     const before = it.settings.now()
-    for (const body of [{ issuer: forged.issuer, client_secret: '***' }, { oidc: { issuer: forged.issuer } }]) expect((await trial(body)).json()).toMatchObject({ ok: true, issuer: forged.issuer })
+    for (const body of [{ issuer: forged.issuer, client_secret: '***' }, { oidc: { issuer: forged.issuer } }])
+      expect((await trial(body)).json()).toMatchObject({ ok: true, issuer: forged.issuer })
     expect(it.settings.now()).toEqual(before)
   })
   test('tells what is wrong, without a secret', async () => {
-    const silent = createServer(socket => socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'))
-    await new Promise<void>(resolve => { silent.listen(0, '127.0.0.1', resolve) })
+    const silent = createServer(socket =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'),
+    )
+    await new Promise<void>(resolve => {
+      silent.listen(0, '127.0.0.1', resolve)
+    })
     for (const [body, code, why] of [
-      [{ issuer: 'http://127.0.0.1:1' }, 'oidc_failed', /ECONNREFUSED/], [{ issuer: '' }, 'oidc_failed', /no URL/], [{ client_id: '' }, 'oidc_failed', /client_id/], [{ issuer: 'http://10.0.0.1' }, 'oidc_failed', /private/],
-      [{ issuer: `${provider.issuer}/elsewhere` }, 'oidc_failed', /./], [{ issuer: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` }, 'oidc_failed', /issuer/], [{ isuer: 'x' }, 'unknown_setting', /oidc.isuer/], [{ issuer: 'ftp://x' }, 'bad_setting', /oidc.issuer/],
+      [{ issuer: 'http://127.0.0.1:1' }, 'oidc_failed', /ECONNREFUSED/],
+      [{ issuer: '' }, 'oidc_failed', /no URL/],
+      [{ client_id: '' }, 'oidc_failed', /client_id/],
+      [{ issuer: 'http://10.0.0.1' }, 'oidc_failed', /private/],
+      [{ issuer: `${provider.issuer}/elsewhere` }, 'oidc_failed', /./],
+      [{ issuer: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` }, 'oidc_failed', /issuer/],
+      [{ isuer: 'x' }, 'unknown_setting', /oidc.isuer/],
+      [{ issuer: 'ftp://x' }, 'bad_setting', /oidc.issuer/],
     ] as const) {
       const answer = await trial(body)
       expect([body, answer.json().code]).toEqual([body, code])
@@ -373,7 +560,9 @@ describe('POST /settings/test-oidc', () => {
   })
   test('is for admins; the secret is masked and sealed', async () => {
     await it.user('mae', 'maintainer')
-    expect((await it.app.ask('POST', '/api/v1/settings/test-oidc', { token: await it.session('mae') })).status).toBe(403)
+    expect((await it.app.ask('POST', '/api/v1/settings/test-oidc', { token: await it.session('mae') })).status).toBe(
+      403,
+    )
     expect(it.settings.masked().oidc.client_secret).toBe('***')
   })
 })

@@ -10,7 +10,9 @@ const START = Date.parse('2026-03-01T10:00:00Z')
 const NEW = 'Another-Horse-2'
 
 let it: TestAccounts
-beforeAll(async () => { it = await startAccounts() })
+beforeAll(async () => {
+  it = await startAccounts()
+})
 afterAll(() => it.close())
 beforeEach(async () => {
   await it.stock.clear()
@@ -19,12 +21,16 @@ beforeEach(async () => {
   it.mailed.length = 0
   it.post.isDown = false
   it.warned.length = 0
-  await it.settings.patch({ app_url: 'https://console.example/', email: { enabled: true, smtp_host: 'mail.example', from_address: 'gatehouse@example.test' } })
+  await it.settings.patch({
+    app_url: 'https://console.example/',
+    email: { enabled: true, smtp_host: 'mail.example', from_address: 'gatehouse@example.test' },
+  })
   await it.user('ada', 'maintainer')
   await it.stock.db.query(`update account set email = 'Ada@Example.test' where username = 'ada'`)
 })
 const at = (minutes: number): void => it.stock.clock.set(new Date(START + minutes * 60_000).toISOString())
-const ask = (path: string, body: Record<string, unknown>): Promise<Answer> => it.app.ask('POST', `/api/v1/auth/${path}`, { body, headers: freshAddress() })
+const ask = (path: string, body: Record<string, unknown>): Promise<Answer> =>
+  it.app.ask('POST', `/api/v1/auth/${path}`, { body, headers: freshAddress() })
 const said = (answer: Answer): [number, unknown] => [answer.status, answer.json().code]
 const forgot = async (body: Record<string, unknown>): Promise<Answer> => {
   const answer = await ask('forgot-password', body)
@@ -39,21 +45,45 @@ const mailedToken = async (body: Record<string, unknown> = { username: 'ada' }):
 const login = async (password: string, username = 'ada'): Promise<number> => (await it.login(username, password)).status
 
 describe('asking for a link', () => {
-  test.each([{ email: 'ada@example.test' }, { email: 'ADA@EXAMPLE.TEST' }, { username: 'ada' }])('%j is mailed one to the console\'s address', async body => {
-    expect((await forgot(body)).status).toBe(200)
-    expect(it.mailed).toEqual([{ to: 'Ada@Example.test', subject: 'Gatehouse: set a new password', text: expect.stringMatching(/account ada\.[^]*https:\/\/console\.example\/#\/reset-password\?token=[\w-]{43}\n/) as string }])
-    expect(await it.audited('PASSWORD_RESET')).toMatchObject([{ user: 'ada', result: 'WARNING' }])
-    expect(await login(PASSWORD)).toBe(200)
-  })
+  test.each([{ email: 'ada@example.test' }, { email: 'ADA@EXAMPLE.TEST' }, { username: 'ada' }])(
+    "%j is mailed one to the console's address",
+    async body => {
+      expect((await forgot(body)).status).toBe(200)
+      expect(it.mailed).toEqual([
+        {
+          to: 'Ada@Example.test',
+          subject: 'Gatehouse: set a new password',
+          text: expect.stringMatching(
+            /account ada\.[^]*https:\/\/console\.example\/#\/reset-password\?token=[\w-]{43}\n/,
+          ) as string,
+        },
+      ])
+      expect(await it.audited('PASSWORD_RESET')).toMatchObject([{ user: 'ada', result: 'WARNING' }])
+      expect(await login(PASSWORD)).toBe(200)
+    },
+  )
 
   test('the answer is the same for everybody, and a stranger gets no mail', async () => {
     await it.user('off', 'reader')
     await it.user('silent', 'reader')
     await it.stock.db.query(`update account set email = 'off@example.test', active = false where username = 'off'`)
-    await it.stock.db.query(`insert into account (username, password_hash, role, email, origin) values ('dora', '!', 'reader', 'dora@example.test', 'ldap')`)
+    await it.stock.db.query(
+      `insert into account (username, password_hash, role, email, origin) values ('dora', '!', 'reader', 'dora@example.test', 'ldap')`,
+    )
     const answers = []
-    for (const body of [{ username: 'ada' }, { username: 'ghost' }, { email: 'ghost@example.test' }, { username: 'off' }, { email: 'off@example.test' }, { username: 'silent' }, { username: 'dora' }, { email: '%' }, { email: `' or 1=1 --` },
-      { email: '\u0001'.repeat(320), username: '"'.repeat(200) }, { email: '\u20ac'.repeat(320), username: '\u20ac'.repeat(200) }]) {
+    for (const body of [
+      { username: 'ada' },
+      { username: 'ghost' },
+      { email: 'ghost@example.test' },
+      { username: 'off' },
+      { email: 'off@example.test' },
+      { username: 'silent' },
+      { username: 'dora' },
+      { email: '%' },
+      { email: `' or 1=1 --` },
+      { email: '\u0001'.repeat(320), username: '"'.repeat(200) },
+      { email: '\u20ac'.repeat(320), username: '\u20ac'.repeat(200) },
+    ]) {
       const { status, json } = await forgot(body)
       answers.push(JSON.stringify([status, json()]))
     }
@@ -63,7 +93,8 @@ describe('asking for a link', () => {
 
   test('it does the same work for everybody: one row is written, the rest happens later', async () => {
     await it.stock.outbox.stop()
-    for (const body of [{ username: 'ada' }, { username: 'ghost' }]) expect((await ask('forgot-password', body)).status).toBe(200)
+    for (const body of [{ username: 'ada' }, { username: 'ghost' }])
+      expect((await ask('forgot-password', body)).status).toBe(200)
     const keys = (await it.stock.db.query<{ key: string }>('select key from outbox order by id')).map(({ key }) => key)
     expect(keys.map(key => key.split(':').slice(0, 3).join(':'))).toEqual(['reset:enc:v1', 'reset:enc:v1'])
     expect(keys.join()).not.toContain('ada')
@@ -103,12 +134,22 @@ describe('asking for a link', () => {
     it.post.isDown = true
     await forgot({ username: 'ada' })
     const row = await it.stock.db.first<{ sealed: string }>('select sealed from mail_pending')
-    const token = tokenIn(createSecretBox(SECRET).open(row?.sealed ?? '').toString().replaceAll('\\n', '\n'))
+    const token = tokenIn(
+      createSecretBox(SECRET)
+        .open(row?.sealed ?? '')
+        .toString()
+        .replaceAll('\\n', '\n'),
+    )
     expect(token).toHaveLength(43)
-    const dump = async (): Promise<string> => JSON.stringify([
-      await it.stock.db.query('select * from outbox'), await it.stock.db.query('select * from mail_pending'), await it.stock.db.query('select * from password_reset'),
-      await it.audited('PASSWORD_RESET'), it.app.logged, it.warned,
-    ])
+    const dump = async (): Promise<string> =>
+      JSON.stringify([
+        await it.stock.db.query('select * from outbox'),
+        await it.stock.db.query('select * from mail_pending'),
+        await it.stock.db.query('select * from password_reset'),
+        await it.audited('PASSWORD_RESET'),
+        it.app.logged,
+        it.warned,
+      ])
     expect(await dump()).not.toContain(token)
     expect(await dump()).toContain(createHash('sha256').update(token).digest('hex'))
     // it is tried again, and then nothing of it is left
@@ -152,8 +193,17 @@ describe('asking for a link', () => {
     try {
       await real.user('eve', 'reader')
       await real.stock.db.query(`update account set email = 'eve@example.test' where username = 'eve'`)
-      await real.settings.patch({ email: { enabled: true, smtp_host: '127.0.0.1', smtp_port: smtp.port, use_tls: false, from_address: 'gatehouse@example.test' } })
-      const there = (path: string, body: Record<string, unknown>): Promise<Answer> => real.app.ask('POST', `/api/v1/auth/${path}`, { body, headers: freshAddress() })
+      await real.settings.patch({
+        email: {
+          enabled: true,
+          smtp_host: '127.0.0.1',
+          smtp_port: smtp.port,
+          use_tls: false,
+          from_address: 'gatehouse@example.test',
+        },
+      })
+      const there = (path: string, body: Record<string, unknown>): Promise<Answer> =>
+        real.app.ask('POST', `/api/v1/auth/${path}`, { body, headers: freshAddress() })
       await there('forgot-password', { email: 'eve@example.test' })
       const mail = await smtp.next()
       expect(mail.to).toEqual(['eve@example.test'])
@@ -168,7 +218,10 @@ describe('asking for a link', () => {
   test('five a minute from one address; one person gets five mails in half an hour, whoever asks', async () => {
     const headers = freshAddress()
     const statuses = []
-    for (let n = 0; n < 6; n++) statuses.push((await it.app.ask('POST', '/api/v1/auth/forgot-password', { headers, body: { username: 'ghost' } })).status)
+    for (let n = 0; n < 6; n++)
+      statuses.push(
+        (await it.app.ask('POST', '/api/v1/auth/forgot-password', { headers, body: { username: 'ghost' } })).status,
+      )
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
     for (let n = 0; n < 7; n++) await forgot({ username: 'ada' })
     expect(it.mailed).toHaveLength(5)
@@ -242,14 +295,21 @@ describe('a link', () => {
     const answer = await ask('reset-password', { token, new_password: NEW })
     expect([400, 422]).toContain(answer.status)
     const row = await it.stock.db.first<{ hash: string }>('select hash from password_reset')
-    expect(said(await ask('reset-password', { token: row?.hash ?? '', new_password: NEW }))).toEqual([400, 'bad_reset_token'])
+    expect(said(await ask('reset-password', { token: row?.hash ?? '', new_password: NEW }))).toEqual([
+      400,
+      'bad_reset_token',
+    ])
     expect(await login(PASSWORD)).toBe(200)
   })
 
   test('ten tries a minute from one address', async () => {
     const headers = freshAddress()
     const statuses = []
-    for (let n = 0; n < 11; n++) statuses.push((await it.app.ask('POST', '/api/v1/auth/reset-password', { headers, body: { token: 'x', new_password: NEW } })).status)
+    for (let n = 0; n < 11; n++)
+      statuses.push(
+        (await it.app.ask('POST', '/api/v1/auth/reset-password', { headers, body: { token: 'x', new_password: NEW } }))
+          .status,
+      )
     expect(statuses).toEqual([...Array<number>(10).fill(400), 429])
   })
 })

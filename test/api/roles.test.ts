@@ -5,7 +5,10 @@ import type { BoundRoute, Row } from '../../server/core/contract.ts'
 import { freshAddress, startApp, type TestApp } from '../support/app.ts'
 import { PASSWORD, startAccounts, type TestAccounts } from '../support/accounts.ts'
 
-/** Who may, as the specification says it: its endpoint tables and its permission summary. `-` is nobody without a credential. */
+/**
+ * Who may, as the specification says it: its endpoint tables and its permission summary. `-` is nobody without a
+ * credential.
+ */
 const EVERYONE: readonly (Role | '-')[] = ['-', ...ROLES]
 const ANY: readonly Role[] = ROLES
 const UPLOADERS: readonly Role[] = ['uploader', 'maintainer', 'admin']
@@ -15,91 +18,207 @@ const ADMINS: readonly Role[] = ['admin']
 
 const SPEC: Record<string, readonly (Role | '-')[]> = {
   // Auth, Setup wizard
-  'POST /auth/token': EVERYONE, 'GET /auth/me': ANY, 'POST /auth/change-password': ANY, 'GET /auth/roles': EVERYONE,
-  'GET /auth/users': ADMINS, 'POST /auth/users': ADMINS, 'PATCH /auth/users/{username}': ADMINS, 'DELETE /auth/users/{username}': ADMINS,
+  'POST /auth/token': EVERYONE,
+  'GET /auth/me': ANY,
+  'POST /auth/change-password': ANY,
+  'GET /auth/roles': EVERYONE,
+  'GET /auth/users': ADMINS,
+  'POST /auth/users': ADMINS,
+  'PATCH /auth/users/{username}': ADMINS,
+  'DELETE /auth/users/{username}': ADMINS,
   'POST /auth/users/{username}/reset-password': ADMINS,
-  'GET /auth/api-tokens': ADMINS, 'POST /auth/api-tokens': ADMINS, 'DELETE /auth/api-tokens/{token_id}': ADMINS,
-  'POST /auth/forgot-password': EVERYONE, 'POST /auth/reset-password': EVERYONE,
-  'POST /auth/mfa/setup': ANY, 'POST /auth/mfa/confirm': ANY, 'POST /auth/mfa/authenticate': EVERYONE, 'POST /auth/mfa/disable': ANY,
-  'POST /auth/mfa/recovery-codes': ANY, 'GET /auth/mfa/recovery-codes/count': ANY,
-  'POST /setup/': EVERYONE, 'GET /setup/status': EVERYONE,
+  'GET /auth/api-tokens': ADMINS,
+  'POST /auth/api-tokens': ADMINS,
+  'DELETE /auth/api-tokens/{token_id}': ADMINS,
+  'POST /auth/forgot-password': EVERYONE,
+  'POST /auth/reset-password': EVERYONE,
+  'POST /auth/mfa/setup': ANY,
+  'POST /auth/mfa/confirm': ANY,
+  'POST /auth/mfa/authenticate': EVERYONE,
+  'POST /auth/mfa/disable': ANY,
+  'POST /auth/mfa/recovery-codes': ANY,
+  'GET /auth/mfa/recovery-codes/count': ANY,
+  'POST /setup/': EVERYONE,
+  'GET /setup/status': EVERYONE,
   // Packages and artifacts, Upload
-  'GET /packages/': ANY, 'GET /artifacts/': ANY, 'GET /artifacts/{name}': ANY, 'GET /artifacts/{name}/dependencies': ANY, 'GET /artifacts/{name}/install': ANY,
-  'GET /artifacts/{name}/{version}': ANY, 'DELETE /artifacts/{name}': MAINTAINERS, 'DELETE /artifacts/{name}/{version}': MAINTAINERS,
-  'GET /artifacts/audit/logs': AUDITORS, 'POST /artifacts/admin/sync-index': MAINTAINERS,
-  'POST /upload/': UPLOADERS, 'POST /upload/stream': UPLOADERS,
+  'GET /packages/': ANY,
+  'GET /artifacts/': ANY,
+  'GET /artifacts/{name}': ANY,
+  'GET /artifacts/{name}/dependencies': ANY,
+  'GET /artifacts/{name}/install': ANY,
+  'GET /artifacts/{name}/{version}': ANY,
+  'DELETE /artifacts/{name}': MAINTAINERS,
+  'DELETE /artifacts/{name}/{version}': MAINTAINERS,
+  'GET /artifacts/audit/logs': AUDITORS,
+  'POST /artifacts/admin/sync-index': MAINTAINERS,
+  'POST /upload/': UPLOADERS,
+  'POST /upload/stream': UPLOADERS,
   // Security
-  'GET /security/vulnerabilities': ANY, 'GET /security/packages-posture': ANY, 'GET /security/packages': MAINTAINERS, 'GET /security/packages/{name}/{version}/cve': ANY,
-  'GET /security/review-queue': ANY, 'GET /security/packages/{name}/{version}/decision': ANY, 'POST /security/packages/{name}/{version}/decide': MAINTAINERS,
-  'POST /security/packages/{name}/{version}/rescan': MAINTAINERS, 'POST /security/packages/{name}/{version}/quarantine': MAINTAINERS, 'GET /security/report': ANY,
-  'POST /security/check-sla': ADMINS, 'GET /security/clamav/status': ANY, 'POST /security/clamav/update': ADMINS, 'GET /security/policy': ADMINS, 'PATCH /security/policy': ADMINS,
+  'GET /security/vulnerabilities': ANY,
+  'GET /security/packages-posture': ANY,
+  'GET /security/packages': MAINTAINERS,
+  'GET /security/packages/{name}/{version}/cve': ANY,
+  'GET /security/review-queue': ANY,
+  'GET /security/packages/{name}/{version}/decision': ANY,
+  'POST /security/packages/{name}/{version}/decide': MAINTAINERS,
+  'POST /security/packages/{name}/{version}/rescan': MAINTAINERS,
+  'POST /security/packages/{name}/{version}/quarantine': MAINTAINERS,
+  'GET /security/report': ANY,
+  'POST /security/check-sla': ADMINS,
+  'GET /security/clamav/status': ANY,
+  'POST /security/clamav/update': ADMINS,
+  'GET /security/policy': ADMINS,
+  'PATCH /security/policy': ADMINS,
   // SBOM: the endpoint table; the permission summary lets everybody read
   // SBOM: the permission summary lets everybody read it
-  'GET /sbom/export': ANY, 'GET /sbom/preview': ANY, 'GET /sbom/{name}/{version}': ANY,
+  'GET /sbom/export': ANY,
+  'GET /sbom/preview': ANY,
+  'GET /sbom/{name}/{version}': ANY,
   // Distributions: the permission summary lets maintainers initialise
-  'GET /distributions/': ANY, 'GET /distributions/{codename}/packages': ANY, 'POST /distributions/init': MAINTAINERS,
-  'POST /distributions/promote': MAINTAINERS, 'POST /distributions/migrate': MAINTAINERS,
+  'GET /distributions/': ANY,
+  'GET /distributions/{codename}/packages': ANY,
+  'POST /distributions/init': MAINTAINERS,
+  'POST /distributions/promote': MAINTAINERS,
+  'POST /distributions/migrate': MAINTAINERS,
   // Statistics and dashboard
-  'GET /dashboard/stats': ANY, 'GET /dashboard/history': ANY, 'GET /dashboard/summary': ANY, 'GET /dashboard/events': ANY,
+  'GET /dashboard/stats': ANY,
+  'GET /dashboard/history': ANY,
+  'GET /dashboard/summary': ANY,
+  'GET /dashboard/events': ANY,
   // Settings (admin only)
-  'GET /settings/': ADMINS, 'PATCH /settings/': ADMINS, 'POST /settings/test-webhook': ADMINS, 'POST /settings/test-ldap': ADMINS,
+  'GET /settings/': ADMINS,
+  'PATCH /settings/': ADMINS,
+  'POST /settings/test-webhook': ADMINS,
+  'POST /settings/test-ldap': ADMINS,
   // Health and metrics
-  'GET /health': EVERYONE, 'GET /health/live': EVERYONE, 'GET /health/ready': EVERYONE, 'GET /metrics': EVERYONE,
+  'GET /health': EVERYONE,
+  'GET /health/live': EVERYONE,
+  'GET /health/ready': EVERYONE,
+  'GET /metrics': EVERYONE,
   // Other routes
-  'POST /webhooks/github': EVERYONE, 'POST /webhooks/kev': EVERYONE,
+  'POST /webhooks/github': EVERYONE,
+  'POST /webhooks/kev': EVERYONE,
 }
 
 /** Routes that the specification names without a path, or that the contract adds. */
 const OURS: Record<string, readonly (Role | '-')[]> = {
-  'POST /security/policy/preview': ADMINS, 'POST /security/packages/{name}/{version}/assign': MAINTAINERS, 'GET /security/decisions': ANY, 'GET /security/vulnerabilities/{cve}': ANY,
-  'GET /auth/mfa/status': ANY, 'DELETE /auth/users/{username}/mfa': ADMINS,
-  'POST /auth/logout': ANY, 'POST /auth/refresh': ANY, 'GET /auth/sessions': ANY, 'DELETE /auth/sessions': ANY, 'DELETE /auth/sessions/{id}': ANY,
-  'GET /distributions/{codename}/setup': ANY, 'GET /distributions/{codename}/compare': ANY, 'GET /distributions/{codename}/generations': ANY,
-  'POST /distributions/{codename}/rollback': MAINTAINERS, 'GET /distributions/{codename}/retention': ANY, 'PATCH /distributions/{codename}/retention': MAINTAINERS,
-  'POST /distributions/{codename}/retention/preview': MAINTAINERS, 'POST /distributions/{codename}/retention/run': MAINTAINERS,
-  'POST /distributions/{codename}/pins': MAINTAINERS, 'DELETE /distributions/{codename}/pins/{name}/{version}': MAINTAINERS,
-  'GET /access/distributions': ADMINS, 'PUT /access/distributions/{codename}': ADMINS, 'GET /access/groups': ADMINS, 'PUT /access/groups/{name}': ADMINS, 'DELETE /access/groups/{name}': ADMINS,
-  'GET /license': ANY, 'PUT /license': ADMINS,
-  'GET /security/engines': ANY, 'POST /security/database': ADMINS, 'POST /security/database/fetch': ADMINS,
-  'POST /settings/test-email': ADMINS, 'POST /settings/test-oidc': ADMINS,
-  'GET /auth/oidc': EVERYONE, 'GET /auth/oidc/login': EVERYONE, 'GET /auth/oidc/callback': EVERYONE, 'POST /auth/oidc/exchange': EVERYONE,
+  'POST /security/policy/preview': ADMINS,
+  'POST /security/packages/{name}/{version}/assign': MAINTAINERS,
+  'GET /security/decisions': ANY,
+  'GET /security/vulnerabilities/{cve}': ANY,
+  'GET /auth/mfa/status': ANY,
+  'DELETE /auth/users/{username}/mfa': ADMINS,
+  'POST /auth/logout': ANY,
+  'POST /auth/refresh': ANY,
+  'GET /auth/sessions': ANY,
+  'DELETE /auth/sessions': ANY,
+  'DELETE /auth/sessions/{id}': ANY,
+  'GET /distributions/{codename}/setup': ANY,
+  'GET /distributions/{codename}/compare': ANY,
+  'GET /distributions/{codename}/generations': ANY,
+  'POST /distributions/{codename}/rollback': MAINTAINERS,
+  'GET /distributions/{codename}/retention': ANY,
+  'PATCH /distributions/{codename}/retention': MAINTAINERS,
+  'POST /distributions/{codename}/retention/preview': MAINTAINERS,
+  'POST /distributions/{codename}/retention/run': MAINTAINERS,
+  'POST /distributions/{codename}/pins': MAINTAINERS,
+  'DELETE /distributions/{codename}/pins/{name}/{version}': MAINTAINERS,
+  'GET /access/distributions': ADMINS,
+  'PUT /access/distributions/{codename}': ADMINS,
+  'GET /access/groups': ADMINS,
+  'PUT /access/groups/{name}': ADMINS,
+  'DELETE /access/groups/{name}': ADMINS,
+  'GET /license': ANY,
+  'PUT /license': ADMINS,
+  'GET /security/engines': ANY,
+  'POST /security/database': ADMINS,
+  'POST /security/database/fetch': ADMINS,
+  'POST /settings/test-email': ADMINS,
+  'POST /settings/test-oidc': ADMINS,
+  'GET /auth/oidc': EVERYONE,
+  'GET /auth/oidc/login': EVERYONE,
+  'GET /auth/oidc/callback': EVERYONE,
+  'POST /auth/oidc/exchange': EVERYONE,
   'GET /artifacts/audit/integrity': AUDITORS,
-  'GET /settings/schema': ADMINS, 'GET /settings/gpg': ADMINS, 'POST /settings/gpg/generate': ADMINS, 'GET /settings/gpg/export': ADMINS,
+  'GET /settings/schema': ADMINS,
+  'GET /settings/gpg': ADMINS,
+  'POST /settings/gpg/generate': ADMINS,
+  'GET /settings/gpg/export': ADMINS,
 }
 
-/** What the community edition answers with 402: the specification's bills, promotion and scoped access, and logins that are kept elsewhere. */
+/**
+ * What the community edition answers with 402: the specification's bills, promotion and scoped access, and logins that
+ * are kept elsewhere.
+ */
 const ENTERPRISE = new Set([
-  'GET /sbom/export', 'GET /sbom/preview', 'GET /sbom/{name}/{version}', 'POST /distributions/promote', 'POST /distributions/migrate',
-  'PUT /access/distributions/{codename}', 'PUT /access/groups/{name}', 'DELETE /access/groups/{name}',
-  'POST /settings/test-ldap', 'POST /settings/test-oidc', 'POST /settings/test-email', 'GET /auth/oidc/login', 'GET /auth/oidc/callback', 'POST /auth/oidc/exchange',
+  'GET /sbom/export',
+  'GET /sbom/preview',
+  'GET /sbom/{name}/{version}',
+  'POST /distributions/promote',
+  'POST /distributions/migrate',
+  'PUT /access/distributions/{codename}',
+  'PUT /access/groups/{name}',
+  'DELETE /access/groups/{name}',
+  'POST /settings/test-ldap',
+  'POST /settings/test-oidc',
+  'POST /settings/test-email',
+  'GET /auth/oidc/login',
+  'GET /auth/oidc/callback',
+  'POST /auth/oidc/exchange',
 ])
 
-/** Where a token that is limited to distributions is asked which ones it touches; each has tests of its own. In all other changes it has no part. */
+/**
+ * Where a token that is limited to distributions is asked which ones it touches; each has tests of its own. In all
+ * other changes it has no part.
+ */
 const BY_DISTRIBUTION = new Set([
-  'POST /security/packages/{name}/{version}/decide', 'POST /security/packages/{name}/{version}/assign', 'POST /security/packages/{name}/{version}/rescan',
-  'POST /security/packages/{name}/{version}/quarantine', 'DELETE /artifacts/{name}', 'DELETE /artifacts/{name}/{version}',
-  'POST /distributions/init', 'POST /distributions/promote', 'POST /distributions/migrate',
+  'POST /security/packages/{name}/{version}/decide',
+  'POST /security/packages/{name}/{version}/assign',
+  'POST /security/packages/{name}/{version}/rescan',
+  'POST /security/packages/{name}/{version}/quarantine',
+  'DELETE /artifacts/{name}',
+  'DELETE /artifacts/{name}/{version}',
+  'POST /distributions/init',
+  'POST /distributions/promote',
+  'POST /distributions/migrate',
 ])
 
 /** Limits a minute, as the specification's table says them. */
 const LIMITS: Record<string, number> = {
-  'POST /auth/token': 10, 'POST /upload/': 20, 'POST /upload/stream': 20,
-  ...Object.fromEntries(Object.keys(api).filter(key => key.startsWith('POST /distributions/')).map(key => [key, 5])),
+  'POST /auth/token': 10,
+  'POST /upload/': 20,
+  'POST /upload/stream': 20,
+  ...Object.fromEntries(
+    Object.keys(api)
+      .filter(key => key.startsWith('POST /distributions/'))
+      .map(key => [key, 5]),
+  ),
 }
 
 // each row with its access, limit and status as they are, and a handler that only says it was reached
 const reached: BoundRoute[] = Object.entries(api).map(([key, real]) => {
   const { summary, access, limit, root, also, scoped, edition }: Row = real
   const row: Omit<Row, 'reply'> = {
-    summary, access,
-    ...limit === undefined ? {} : { limit }, ...root === undefined ? {} : { root }, ...also === undefined ? {} : { also },
-    ...scoped === undefined ? {} : { scoped }, ...edition === undefined ? {} : { edition },
+    summary,
+    access,
+    ...(limit === undefined ? {} : { limit }),
+    ...(root === undefined ? {} : { root }),
+    ...(also === undefined ? {} : { also }),
+    ...(scoped === undefined ? {} : { scoped }),
+    ...(edition === undefined ? {} : { edition }),
   }
   return { key, row: { ...row, reply: {} as never }, handle: () => ({ reached: key }) }
 })
 
 /** What else can be sent in place of an access token. Each is an admin's, so that nothing but its kind keeps it out. */
-interface Odd { setup: string; challenge: string; deactivated: string; ended: string; uploads: string; jammy: string }
+interface Odd {
+  setup: string
+  challenge: string
+  deactivated: string
+  ended: string
+  uploads: string
+  jammy: string
+}
 
 let it: TestAccounts
 /** The same service in the community edition, and in the fortnight after its licence ended. */
@@ -112,12 +231,17 @@ const odd: Odd = { setup: '', challenge: '', deactivated: '', ended: '', uploads
 async function makeOdd(): Promise<void> {
   const by = { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' } as const
   odd.uploads = (await it.apiTokens.create({ name: 'up', role: 'admin', scope: { uploadOnly: true } }, by)).token
-  odd.jammy = (await it.apiTokens.create({ name: 'jammy', role: 'admin', scope: { distributions: ['jammy'] } }, by)).token
+  odd.jammy = (
+    await it.apiTokens.create({ name: 'jammy', role: 'admin', scope: { distributions: ['jammy'] } }, by)
+  ).token
   for (const name of ['setup', 'challenge', 'deactivated', 'ended']) await it.user(name, 'admin')
   odd.deactivated = await it.session('deactivated')
   await it.stock.db.query(`update account set active = false where username = 'deactivated'`)
   odd.ended = await it.session('ended')
-  await it.auth.sessions.end('ended', (await it.auth.sessions.list('ended')).map(({ id }) => id))
+  await it.auth.sessions.end(
+    'ended',
+    (await it.auth.sessions.list('ended')).map(({ id }) => id),
+  )
   await it.stock.db.query(`update account set mfa_secret = 'sealed' where username = 'challenge'`)
   await it.settings.patch({ mfa_policy: { enforce_admin_mfa: true, grace_period_days: 0 } })
   for (const name of ['setup', 'challenge'] as const) {
@@ -134,18 +258,42 @@ beforeAll(async () => {
   for (const role of ROLES) {
     await it.user(`a-${role}`, role)
     sessions.set(role, await it.session(`a-${role}`))
-    const { token } = await it.apiTokens.create({ name: `ci-${role}`, role }, { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' })
+    const { token } = await it.apiTokens.create(
+      { name: `ci-${role}`, role },
+      { who: { kind: 'user', name: 'a-admin', role: 'admin', credential: '' }, ip: '' },
+    )
     tokens.set(role, token)
   }
   await makeOdd()
 })
-afterAll(async () => { await Promise.all([it.close(), community.close(), overdue.close()]) })
+afterAll(async () => {
+  await Promise.all([it.close(), community.close(), overdue.close()])
+})
 
 const pathOf = (key: string, row: Row, codename = 'some-thing'): string =>
-  (row.root === true ? '' : '/api/v1') + key.slice(key.indexOf(' ') + 1).replace('{codename}', codename).replace(/\{\w+\}/g, 'some-thing')
-const statusOf = async (key: string, token: string | undefined, codename?: string, app: TestApp = it.app): Promise<number> => {
-  const answer = await app.ask(key.slice(0, key.indexOf(' ')), pathOf(key, api[key as keyof typeof api], codename), { token, headers: freshAddress() })
-  if (answer.status === 402) expect(answer.json().detail).toEqual({ edition: 'community', feature: 'enterprise', message: expect.any(String) as string, upgrade_url: expect.any(String) as string, contact: expect.any(String) as string })
+  (row.root === true ? '' : '/api/v1') +
+  key
+    .slice(key.indexOf(' ') + 1)
+    .replace('{codename}', codename)
+    .replace(/\{\w+\}/g, 'some-thing')
+const statusOf = async (
+  key: string,
+  token: string | undefined,
+  codename?: string,
+  app: TestApp = it.app,
+): Promise<number> => {
+  const answer = await app.ask(key.slice(0, key.indexOf(' ')), pathOf(key, api[key as keyof typeof api], codename), {
+    token,
+    headers: freshAddress(),
+  })
+  if (answer.status === 402)
+    expect(answer.json().detail).toEqual({
+      edition: 'community',
+      feature: 'enterprise',
+      message: expect.any(String) as string,
+      upgrade_url: expect.any(String) as string,
+      contact: expect.any(String) as string,
+    })
   if (answer.status === 200) expect(answer.json()).toEqual({ reached: key })
   return answer.status
 }
@@ -172,23 +320,35 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
       const token = who === '-' ? undefined : sessions.get(who)
       const isLocked = ENTERPRISE.has(key) && (allowed.includes(who) || allowed.includes('-'))
       const otherwise = await statusOf(key, token)
-      Object.assign(found as object, { [who]: await statusOf(key, token, undefined, community), [`${who}, licence overdue`]: await statusOf(key, token, undefined, overdue) })
-      Object.assign(expected as object, { [who]: isLocked ? 402 : otherwise, [`${who}, licence overdue`]: isLocked && !key.startsWith('GET ') && !key.startsWith('POST /auth/') ? 402 : otherwise })
+      Object.assign(found as object, {
+        [who]: await statusOf(key, token, undefined, community),
+        [`${who}, licence overdue`]: await statusOf(key, token, undefined, overdue),
+      })
+      Object.assign(expected as object, {
+        [who]: isLocked ? 402 : otherwise,
+        [`${who}, licence overdue`]:
+          isLocked && !key.startsWith('GET ') && !key.startsWith('POST /auth/') ? 402 : otherwise,
+      })
     }
     expect(found).toEqual(expected)
   })
 
   test('what is no access token opens only what is public; a setup token also the set-up of a second factor', async () => {
     const closed = allowed.includes('-') ? 200 : 401
-    for (const token of ['', 'Basic', `svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended]) expect(await statusOf(key, token)).toBe(closed)
-    expect(await statusOf(key, odd.setup)).toBe(key === 'POST /auth/mfa/setup' || key === 'POST /auth/mfa/confirm' ? 200 : closed)
+    for (const token of ['', 'Basic', `svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended])
+      expect(await statusOf(key, token)).toBe(closed)
+    expect(await statusOf(key, odd.setup)).toBe(
+      key === 'POST /auth/mfa/setup' || key === 'POST /auth/mfa/confirm' ? 200 : closed,
+    )
   })
 
   test('an API token with limits does no more than its limits, whatever its role', async () => {
     const isUpload = key.startsWith('POST /upload/')
     const isOpen = allowed.includes('-') || isUpload || key === 'GET /auth/me'
     expect(await statusOf(key, odd.uploads)).toBe(isOpen ? 200 : 403)
-    expect(await statusOf(key, odd.jammy)).toBe(isOpen || BY_DISTRIBUTION.has(key) || (key.startsWith('GET ') && allowed === ANY) ? 200 : 403)
+    expect(await statusOf(key, odd.jammy)).toBe(
+      isOpen || BY_DISTRIBUTION.has(key) || (key.startsWith('GET ') && allowed === ANY) ? 200 : 403,
+    )
     // a path that names the distribution is asked about it before the handler is
     if (key.includes('{codename}')) expect(await statusOf(key, odd.jammy, 'jammy')).toBe(200)
   })
@@ -197,11 +357,15 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
 describe.each(Object.entries(LIMITS))('%s', (key, perMinute) => {
   test(`${perMinute} a minute from one address, then 429, also with another credential; other addresses go on`, async () => {
     const headers = freshAddress()
-    const ask = (token: string | undefined, from = headers) => it.app.ask('POST', pathOf(key, api[key as keyof typeof api]), { token, headers: from })
+    const ask = (token: string | undefined, from = headers) =>
+      it.app.ask('POST', pathOf(key, api[key as keyof typeof api]), { token, headers: from })
     for (let n = 0; n < perMinute; n++) expect((await ask(sessions.get('admin'))).status).toBe(200)
     for (const token of [sessions.get('admin'), tokens.get('admin'), undefined]) {
       const answer = await ask(token)
-      expect([answer.status, answer.json().detail]).toMatchObject([429, { error: 'rate_limit_exceeded', limit: perMinute }])
+      expect([answer.status, answer.json().detail]).toMatchObject([
+        429,
+        { error: 'rate_limit_exceeded', limit: perMinute },
+      ])
       expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1)
     }
     expect((await ask(sessions.get('admin'), freshAddress())).status).toBe(200)

@@ -7,7 +7,9 @@ const START = Date.parse('2026-03-01T10:00:00Z')
 
 let it: TestAccounts
 let root: string
-beforeAll(async () => { it = await startAccounts() })
+beforeAll(async () => {
+  it = await startAccounts()
+})
 afterAll(() => it.close())
 beforeEach(async () => {
   await it.stock.clear()
@@ -16,25 +18,60 @@ beforeEach(async () => {
   root = await it.session('root')
 })
 const at = (minutes: number): void => it.stock.clock.set(new Date(START + minutes * 60_000).toISOString())
-const call = (service: TestAccounts, method: string, path: string, token?: string, body?: Record<string, unknown>): Promise<Answer> =>
-  service.app.ask(method, `/api/v1${path}`, { token, headers: { ...freshAddress(), 'user-agent': 'curl/8' }, ...body === undefined ? {} : { body } })
-const ask = (method: string, path: string, token?: string, body?: Record<string, unknown>): Promise<Answer> => call(it, method, path, token, body)
-const works = async (token: string, service = it): Promise<number> => (await call(service, 'GET', '/auth/me', token)).status
+const call = (
+  service: TestAccounts,
+  method: string,
+  path: string,
+  token?: string,
+  body?: Record<string, unknown>,
+): Promise<Answer> =>
+  service.app.ask(method, `/api/v1${path}`, {
+    token,
+    headers: { ...freshAddress(), 'user-agent': 'curl/8' },
+    ...(body === undefined ? {} : { body }),
+  })
+const ask = (method: string, path: string, token?: string, body?: Record<string, unknown>): Promise<Answer> =>
+  call(it, method, path, token, body)
+const works = async (token: string, service = it): Promise<number> =>
+  (await call(service, 'GET', '/auth/me', token)).status
 const said = (answer: Answer): [number, unknown] => [answer.status, answer.json().code]
-const listed = async (token: string): Promise<Record<string, unknown>[]> => (await ask('GET', '/auth/sessions', token)).json().sessions as Record<string, unknown>[]
-const logIn = async (username = 'root'): Promise<string> => String((await ask('POST', '/auth/token', undefined, { username, password: PASSWORD })).json().access_token)
+const listed = async (token: string): Promise<Record<string, unknown>[]> =>
+  (await ask('GET', '/auth/sessions', token)).json().sessions as Record<string, unknown>[]
+const logIn = async (username = 'root'): Promise<string> =>
+  String((await ask('POST', '/auth/token', undefined, { username, password: PASSWORD })).json().access_token)
 
-describe('one\'s own sessions', () => {
-  test('are listed with where they came from, the newest first, and nobody else\'s', async () => {
+describe("one's own sessions", () => {
+  test("are listed with where they came from, the newest first, and nobody else's", async () => {
     await it.user('ada', 'reader')
     await it.session('ada')
     at(1)
-    const answer = await it.app.ask('POST', '/api/v1/auth/token', { body: { username: 'root', password: PASSWORD }, headers: { 'x-forwarded-for': '198.51.100.7', 'user-agent': 'Firefox' } })
+    const answer = await it.app.ask('POST', '/api/v1/auth/token', {
+      body: { username: 'root', password: PASSWORD },
+      headers: { 'x-forwarded-for': '198.51.100.7', 'user-agent': 'Firefox' },
+    })
     const token = String(answer.json().access_token)
     at(3)
     expect(await listed(token)).toEqual([
-      { id: expect.any(String) as string, opened_at: '2026-03-01T10:01:00.000Z', last_seen_at: '2026-03-01T10:03:00.000Z', expires_at: '2026-03-01T11:01:00.000Z', how: 'a password', ip: '198.51.100.7', user_agent: 'Firefox', current: true },
-      { id: expect.any(String) as string, opened_at: '2026-03-01T10:00:00.000Z', last_seen_at: '2026-03-01T10:00:00.000Z', expires_at: '2026-03-01T11:00:00.000Z', how: 'a test', ip: '192.0.2.1', user_agent: 'test', current: false },
+      {
+        id: expect.any(String) as string,
+        opened_at: '2026-03-01T10:01:00.000Z',
+        last_seen_at: '2026-03-01T10:03:00.000Z',
+        expires_at: '2026-03-01T11:01:00.000Z',
+        how: 'a password',
+        ip: '198.51.100.7',
+        user_agent: 'Firefox',
+        current: true,
+      },
+      {
+        id: expect.any(String) as string,
+        opened_at: '2026-03-01T10:00:00.000Z',
+        last_seen_at: '2026-03-01T10:00:00.000Z',
+        expires_at: '2026-03-01T11:00:00.000Z',
+        how: 'a test',
+        ip: '192.0.2.1',
+        user_agent: 'test',
+        current: false,
+      },
     ])
     at(60)
     expect((await listed(token)).map(({ current }) => current)).toEqual([true])
@@ -64,7 +101,7 @@ describe('one\'s own sessions', () => {
     await replica.close()
   })
 
-  test('nobody ends another user\'s, and an admin\'s list shows the admin\'s own', async () => {
+  test("nobody ends another user's, and an admin's list shows the admin's own", async () => {
     await it.user('ada', 'reader')
     const ada = await it.session('ada')
     const [mine] = await listed(ada)
@@ -82,7 +119,7 @@ describe('one\'s own sessions', () => {
     const others = [await logIn(), await logIn()]
     const answer = await ask('DELETE', '/auth/sessions', root)
     expect([answer.status, answer.json().ended]).toEqual([200, 2])
-    expect([await works(root), ...await Promise.all(others.map(token => works(token)))]).toEqual([200, 401, 401])
+    expect([await works(root), ...(await Promise.all(others.map(token => works(token))))]).toEqual([200, 401, 401])
     expect((await ask('DELETE', '/auth/sessions', root)).json().ended).toBe(0)
   })
 
@@ -103,7 +140,12 @@ describe('one\'s own sessions', () => {
   test('an API token has none', async () => {
     const token = String((await ask('POST', '/auth/api-tokens', root, { name: 'ci', role: 'admin' })).json().token)
     expect(await listed(token)).toEqual([])
-    for (const [method, path] of [['POST', '/auth/logout'], ['POST', '/auth/refresh'], ['DELETE', '/auth/sessions'], ['DELETE', '/auth/sessions/x']] as const) {
+    for (const [method, path] of [
+      ['POST', '/auth/logout'],
+      ['POST', '/auth/refresh'],
+      ['DELETE', '/auth/sessions'],
+      ['DELETE', '/auth/sessions/x'],
+    ] as const) {
       expect(said(await ask(method, path, token))).toEqual([400, 'no_account'])
     }
     expect(await works(token)).toBe(200)
@@ -121,7 +163,8 @@ describe('one\'s own sessions', () => {
 })
 
 describe('refreshing', () => {
-  const refresh = async (token: string): Promise<string> => String((await ask('POST', '/auth/refresh', token)).json().access_token)
+  const refresh = async (token: string): Promise<string> =>
+    String((await ask('POST', '/auth/refresh', token)).json().access_token)
 
   test('prolongs the same session with the role as it is now', async () => {
     await it.user('mae', 'admin')
@@ -130,7 +173,10 @@ describe('refreshing', () => {
     expect((await ask('GET', '/auth/users', mae)).status).toBe(200)
     at(50)
     const answer = await ask('POST', '/auth/refresh', mae)
-    expect([answer.status, answer.json()]).toEqual([200, { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 3600 }])
+    expect([answer.status, answer.json()]).toEqual([
+      200,
+      { access_token: expect.any(String) as string, token_type: 'bearer', expires_in: 3600 },
+    ])
     const next = String(answer.json().access_token)
     expect((await ask('GET', '/auth/users', next)).status).toBe(403)
     expect(await listed(next)).toHaveLength(1)
@@ -184,9 +230,15 @@ describe('a directory', () => {
       return answer.kind === 'ok' && password !== PASSWORD ? { kind: 'refused' } : answer
     },
   }
-  const person = (username: string, over: object = {}): DirectoryAnswer => ({ kind: 'ok', profile: { username, role: 'uploader', fullName: 'Ada L.', email: 'ada@example.test', provision: true, ...over } })
-  const login = (username: string, password = PASSWORD): Promise<Answer> => call(service, 'POST', '/auth/token', undefined, { username, password })
-  beforeAll(async () => { service = await startAccounts({ directory }) })
+  const person = (username: string, over: object = {}): DirectoryAnswer => ({
+    kind: 'ok',
+    profile: { username, role: 'uploader', fullName: 'Ada L.', email: 'ada@example.test', provision: true, ...over },
+  })
+  const login = (username: string, password = PASSWORD): Promise<Answer> =>
+    call(service, 'POST', '/auth/token', undefined, { username, password })
+  beforeAll(async () => {
+    service = await startAccounts({ directory })
+  })
   afterAll(() => service.close())
   beforeEach(async () => {
     await service.stock.clear()
@@ -200,14 +252,28 @@ describe('a directory', () => {
     answers = { ada: person('ada') }
     const answer = await login('ada')
     expect([answer.status, answer.json()]).toMatchObject([200, { token_type: 'bearer' }])
-    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({ username: 'ada', role: 'uploader', full_name: 'Ada L.', email: 'ada@example.test', origin: 'ldap' })
-    expect(await service.audited('USER_CREATE')).toMatchObject([{ user: 'ada', detail: 'ada, uploader, at the first login from ldap.' }])
-    expect((await service.audited('LOGIN'))[0]).toMatchObject({ user: 'ada', result: 'SUCCESS', detail: 'With a directory password.' })
+    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({
+      username: 'ada',
+      role: 'uploader',
+      full_name: 'Ada L.',
+      email: 'ada@example.test',
+      origin: 'ldap',
+    })
+    expect(await service.audited('USER_CREATE')).toMatchObject([
+      { user: 'ada', detail: 'ada, uploader, at the first login from ldap.' },
+    ])
+    expect((await service.audited('LOGIN'))[0]).toMatchObject({
+      user: 'ada',
+      result: 'SUCCESS',
+      detail: 'With a directory password.',
+    })
   })
 
   test('is never asked about a local account, whose wrong password stays wrong', async () => {
     answers = { root: person('root', { role: 'admin' }) }
-    await service.stock.db.query(`update account set password_hash = '$2b$04$abcdefghijklmnopqrstuuAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'`)
+    await service.stock.db.query(
+      `update account set password_hash = '$2b$04$abcdefghijklmnopqrstuuAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'`,
+    )
     expect(said(await login('root'))).toEqual([401, 'bad_password'])
     expect(asked).toEqual([])
   })
@@ -218,14 +284,20 @@ describe('a directory', () => {
     expect(await service.stock.db.first('select role, origin from account')).toEqual({ role: 'admin', origin: 'local' })
   })
 
-  test('locks whoever\'s password is guessed at, under whatever spelling or address it is tried; a local account of that name not', async () => {
-    answers = { ada: person('ada'), ADA: person('ada'), 'ada@example.test': person('ada'), Root: person('root') }
+  test("locks whoever's password is guessed at, under whatever spelling or address it is tried; a local account of that name not", async () => {
+    answers = { 'ada': person('ada'), 'ADA': person('ada'), 'ada@example.test': person('ada'), 'Root': person('root') }
     expect((await login('ada')).status).toBe(200)
-    for (const name of Object.keys(answers)) answers[name] = { kind: 'refused', username: name === 'Root' ? 'root' : 'ada' }
-    for (const name of ['ADA', 'ada@example.test', 'ADA', 'ada', 'ada@example.test']) expect((await login(name, 'wrong')).status).toBe(401)
+    for (const name of Object.keys(answers))
+      answers[name] = { kind: 'refused', username: name === 'Root' ? 'root' : 'ada' }
+    for (const name of ['ADA', 'ada@example.test', 'ADA', 'ada', 'ada@example.test'])
+      expect((await login(name, 'wrong')).status).toBe(401)
     for (let n = 0; n < 5; n++) expect((await login('Root', 'wrong')).status).toBe(401)
     answers = { ada: person('ada'), ADA: person('ada') }
-    expect([said(await login('ada')), said(await login('ADA')), (await login('root')).status]).toEqual([[401, 'bad_password'], [401, 'bad_password'], 200])
+    expect([said(await login('ada')), said(await login('ADA')), (await login('root')).status]).toEqual([
+      [401, 'bad_password'],
+      [401, 'bad_password'],
+      200,
+    ])
   })
 
   test('that writes a name otherwise than before means the same person', async () => {
@@ -233,8 +305,14 @@ describe('a directory', () => {
     await login('ada')
     answers = { ada: person('Ada', { role: 'reader' }) }
     const answer = await login('ada')
-    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({ username: 'ada', role: 'reader' })
-    expect(await service.stock.db.query('select username from account order by username')).toEqual([{ username: 'ada' }, { username: 'root' }])
+    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({
+      username: 'ada',
+      role: 'reader',
+    })
+    expect(await service.stock.db.query('select username from account order by username')).toEqual([
+      { username: 'ada' },
+      { username: 'root' },
+    ])
   })
 
   test('sets the role again at each login, and is put down', async () => {
@@ -242,8 +320,13 @@ describe('a directory', () => {
     await login('ada')
     answers = { ada: person('ada', { role: 'reader', fullName: undefined }) }
     const answer = await login('ada')
-    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({ role: 'reader', full_name: 'Ada L.' })
-    expect(await service.audited('USER_ROLE_CHANGE')).toMatchObject([{ user: 'ada', detail: 'ada: uploader → reader, from ldap.' }])
+    expect((await call(service, 'GET', '/auth/me', String(answer.json().access_token))).json()).toMatchObject({
+      role: 'reader',
+      full_name: 'Ada L.',
+    })
+    expect(await service.audited('USER_ROLE_CHANGE')).toMatchObject([
+      { user: 'ada', detail: 'ada: uploader → reader, from ldap.' },
+    ])
   })
 
   test('that is down keeps its people out with 503, and local accounts get in', async () => {
@@ -280,8 +363,17 @@ describe('a directory', () => {
     answers = { ada: person('ada') }
     const ada = String((await login('ada')).json().access_token)
     const admin = await service.session('root')
-    expect(said(await call(service, 'POST', '/auth/change-password', ada, { current_password: PASSWORD, new_password: 'Another-Horse-2' }))).toEqual([400, 'no_local_password'])
-    expect(said(await call(service, 'POST', '/auth/users/ada/reset-password', admin, { new_password: 'Another-Horse-2' }))).toEqual([400, 'no_local_password'])
+    expect(
+      said(
+        await call(service, 'POST', '/auth/change-password', ada, {
+          current_password: PASSWORD,
+          new_password: 'Another-Horse-2',
+        }),
+      ),
+    ).toEqual([400, 'no_local_password'])
+    expect(
+      said(await call(service, 'POST', '/auth/users/ada/reset-password', admin, { new_password: 'Another-Horse-2' })),
+    ).toEqual([400, 'no_local_password'])
     await call(service, 'PATCH', '/auth/users/ada', admin, { active: false })
     expect(said(await login('ada'))).toEqual([401, 'account_inactive'])
   })

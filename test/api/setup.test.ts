@@ -5,13 +5,18 @@ import { PASSWORD, startAccounts, type TestAccounts } from '../support/accounts.
 let it: TestAccounts
 afterEach(() => it.close())
 const create = (name: string, headers: Record<string, string> = {}, password = PASSWORD) =>
-  it.app.ask('POST', '/api/v1/setup/', { body: { admin_username: name, admin_password: password }, headers: { ...freshAddress(), ...headers } })
+  it.app.ask('POST', '/api/v1/setup/', {
+    body: { admin_username: name, admin_password: password },
+    headers: { ...freshAddress(), ...headers },
+  })
 const status = async () => (await it.app.ask('GET', '/api/v1/setup/status')).json()
 
 test('of twenty first admins at once, one is made', async () => {
   it = await startAccounts()
   expect(await status()).toEqual({ admin_exists: false, setup_done: false, needs_setup: true, token_required: false })
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(`admin${n}`, { 'x-forwarded-for': '198.51.100.1' })))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => create(`admin${n}`, { 'x-forwarded-for': '198.51.100.1' })),
+  )
   expect(answers.map(answer => answer.status).sort()).toEqual([201, ...Array<number>(19).fill(409)])
   expect(await it.stock.db.query('select 1 from account')).toHaveLength(1)
   expect(await status()).toMatchObject({ admin_exists: true, setup_done: true, needs_setup: false })
@@ -34,7 +39,13 @@ test('once there are users it stays closed, also when a directory has taken the 
 test('where a setup token is set, nothing goes without it', async () => {
   it = await startAccounts({ setupToken: 'open sesame' })
   expect(await status()).toMatchObject({ needs_setup: true, token_required: true })
-  for (const headers of [{}, { 'x-setup-token': '' }, { 'x-setup-token': 'open sesam' }, { 'x-setup-token': 'OPEN SESAME' }]) expect((await create('root', headers)).status).toBe(403)
+  for (const headers of [
+    {},
+    { 'x-setup-token': '' },
+    { 'x-setup-token': 'open sesam' },
+    { 'x-setup-token': 'OPEN SESAME' },
+  ])
+    expect((await create('root', headers)).status).toBe(403)
   expect(await it.stock.db.query('select 1 from account')).toHaveLength(0)
   expect((await create('root', { 'x-setup-token': 'open sesame' }, 'weak')).status).toBe(422)
   expect((await create('bad name', { 'x-setup-token': 'open sesame' })).status).toBe(422)

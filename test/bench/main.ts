@@ -2,19 +2,24 @@
 type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
-  match: () => import('./match.ts'),
-  publish: async () => ({ run: args => everyFormat(args) }),
+  'match': () => import('./match.ts'),
+  'publish': async () => ({ run: args => everyFormat(args) }),
   'publish-apk': () => import('./publish-apk.ts'),
   'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
-  search: () => import('./search.ts'),
-  upload: () => import('./upload.ts'),
+  'search': () => import('./search.ts'),
+  'upload': () => import('./upload.ts'),
 }
 
 /** The publications of all formats, one after the other. */
 async function everyFormat(args: readonly string[]): Promise<boolean> {
   let within = true
-  for (const { run } of [await import('./publish-deb.ts'), await import('./publish-rpm.ts'), await import('./publish-apk.ts')]) within = await run(args) !== false && within
+  for (const { run } of [
+    await import('./publish-deb.ts'),
+    await import('./publish-rpm.ts'),
+    await import('./publish-apk.ts'),
+  ])
+    within = (await run(args)) !== false && within
   return within
 }
 
@@ -23,4 +28,4 @@ const load = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
 if (load === undefined) {
   process.stderr.write(`npm run bench ${Object.keys(BENCHES).join('|')} [sizes]\n`)
   process.exitCode = 2
-} else if (await (await load()).run(args) === false) process.exitCode = 1
+} else if ((await (await load()).run(args)) === false) process.exitCode = 1

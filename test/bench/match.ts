@@ -19,13 +19,20 @@ const IMPORT_MS = 10_000
 const QUERIES_A_SECOND = 2_000
 
 /** Real names and versions as they lie in the tables, a third of them of packages that no advisory names. */
-function sample(folder: string, ecosystems: Readonly<Record<string, { readonly pieces: readonly string[] }>>, count: number): PackageQuery[] {
+function sample(
+  folder: string,
+  ecosystems: Readonly<Record<string, { readonly pieces: readonly string[] }>>,
+  count: number,
+): PackageQuery[] {
   const known: PackageQuery[] = []
   for (const [ecosystem, { pieces }] of Object.entries(ecosystems)) {
     for (const piece of pieces) {
       const shard = openShard(readFileSync(join(folder, ecosystem, pieceFile(piece))))
       for (const name of shard.names()) {
-        const fixes = shard.rows(name).flatMap(({ spans }) => spans.map(({ to }) => to)).filter(to => to !== undefined)
+        const fixes = shard
+          .rows(name)
+          .flatMap(({ spans }) => spans.map(({ to }) => to))
+          .filter(to => to !== undefined)
         const version = fixes[known.length % Math.max(1, fixes.length)] ?? '1.0'
         known.push({ ecosystem, name: known.length % 3 === 0 ? `${name}-unheard-of` : name, version })
       }
@@ -44,9 +51,16 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
   const security = await mkdtemp(join(tmpdir(), 'gh-bench-match-'))
   try {
-    const files = readdirSync(data, { recursive: true, encoding: 'utf8' }).filter(name => !/^(samples|schemas)\//.test(name) && statSync(join(data, name)).isFile())
+    const files = readdirSync(data, { recursive: true, encoding: 'utf8' })
+      .filter(name => !/^(samples|schemas)\//.test(name) && statSync(join(data, name)).isFile())
       .map(name => ({ path: join(data, name), label: name, whole: true }))
-    const importer = createImporter({ security, worker: join(import.meta.dirname, '..', '..', 'server', 'cli', 'vulndb-worker.ts'), clock: systemClock, key: () => '', onChanged: () => undefined })
+    const importer = createImporter({
+      security,
+      worker: join(import.meta.dirname, '..', '..', 'server', 'cli', 'vulndb-worker.ts'),
+      clock: systemClock,
+      key: () => '',
+      onChanged: () => undefined,
+    })
     const deb = getFormat('deb')
     const bytes = await buildDeb({ name: 'hello', version: '1.0-1' })
     let uploads = 0
@@ -69,7 +83,9 @@ export async function run(args: readonly string[]): Promise<boolean> {
     await uploading
     delay.disable()
     const records = sources.filter(({ kind }) => kind === 'osv').reduce((sum, source) => sum + source.records, 0)
-    console.log(`import: ${records} OSV records and the feeds beside them in ${(importMs / 1_000).toFixed(1)} s, ${uploads} packages read meanwhile; the longest pause ${(delay.max / 1e6).toFixed(0)} ms (p99 ${(delay.percentile(99) / 1e6).toFixed(0)} ms)`)
+    console.log(
+      `import: ${records} OSV records and the feeds beside them in ${(importMs / 1_000).toFixed(1)} s, ${uploads} packages read meanwhile; the longest pause ${(delay.max / 1e6).toFixed(0)} ms (p99 ${(delay.percentile(99) / 1e6).toFixed(0)} ms)`,
+    )
 
     const database = createDatabase({ security })
     const opened = await database.open()
@@ -86,7 +102,9 @@ export async function run(args: readonly string[]): Promise<boolean> {
       }
       const seconds = (performance.now() - before) / 1_000
       rates.push(queries.length / seconds)
-      console.log(`match, ${round}: ${queries.length} packages in ${seconds.toFixed(2)} s, ${Math.round(queries.length / seconds)} a second, ${findings} findings; ${Math.round(process.memoryUsage().rss / 1e6)} MB`)
+      console.log(
+        `match, ${round}: ${queries.length} packages in ${seconds.toFixed(2)} s, ${Math.round(queries.length / seconds)} a second, ${findings} findings; ${Math.round(process.memoryUsage().rss / 1e6)} MB`,
+      )
     }
     return importMs <= IMPORT_MS && rates.every(rate => rate >= QUERIES_A_SECOND)
   } finally {

@@ -26,20 +26,39 @@ export interface Subject {
   build(n: number): Promise<Buffer>
   /** What the file is called where the vendor's tool reads it. */
   fileName(identity: { readonly name: string; readonly version: string }): string
-  /** Absent where it is not installed. `before` runs once over what is there, so that `again` has something to be faster by. */
+  /**
+   * Absent where it is not installed. `before` runs once over what is there, so that `again` has something to be faster
+   * by.
+   */
   readonly tool?: { readonly name: string; readonly before: string; readonly again: string }
 }
 
 /** Of one size. */
-export interface Figures { readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure; readonly theirs: Figure | undefined }
+export interface Figures {
+  readonly first: Figure
+  readonly cold: Figure
+  readonly add: Figure
+  readonly back: Figure
+  readonly theirs: Figure | undefined
+}
 
 /** A name that sorts anywhere. */
 export const nameOf = (n: number): string => `bench-${((n * 2_654_435_761) >>> 0).toString(36)}-${n}`
 
-interface Stock { readonly db: Db; readonly layout: Layout; readonly folder: string; readonly packages: string }
+interface Stock {
+  readonly db: Db
+  readonly layout: Layout
+  readonly folder: string
+  readonly packages: string
+}
 
 /** Puts packages where an upload would have put them: rows and pool; and as files, for the tool that reads those. */
-async function stock({ distribution: { codename, format: id }, build, fileName }: Subject, { db, layout, folder, packages }: Stock, from: number, to: number): Promise<void> {
+async function stock(
+  { distribution: { codename, format: id }, build, fileName }: Subject,
+  { db, layout, folder, packages }: Stock,
+  from: number,
+  to: number,
+): Promise<void> {
   const format = getFormat(id)
   for (let start = from; start < to; start += BATCH) {
     await db.tx(async tx => {
@@ -53,8 +72,20 @@ async function stock({ distribution: { codename, format: id }, build, fileName }
         await file.discard()
         const at = new Date().toISOString()
         await insertManifest(tx, {
-          schema: 1, ref: { ...identity, codename }, blob: file.blob, filename, about, state: 'published', reports: [], findings: [],
-          facts, files, by: 'bench', from: 'upload', at, changed_at: at,
+          schema: 1,
+          ref: { ...identity, codename },
+          blob: file.blob,
+          filename,
+          about,
+          state: 'published',
+          reports: [],
+          findings: [],
+          facts,
+          files,
+          by: 'bench',
+          from: 'upload',
+          at,
+          changed_at: at,
         })
         await markDirty(tx, codename, identity.name)
       }
@@ -63,7 +94,10 @@ async function stock({ distribution: { codename, format: id }, build, fileName }
 }
 
 async function measure(subject: Subject, root: string, size: number): Promise<Figures> {
-  const { distribution: { codename }, tool } = subject
+  const {
+    distribution: { codename },
+    tool,
+  } = subject
   const layout = createLayout(join(root, 'repos'))
   const packages = join(root, 'packages')
   await mkdir(packages)
@@ -103,15 +137,24 @@ async function measure(subject: Subject, root: string, size: number): Promise<Fi
  * @param isGood  more budgets of a size
  * @returns whether every size keeps its budgets
  */
-export async function oneMore(subject: Subject, args: readonly string[], isGood: (size: number, figures: Figures) => boolean): Promise<boolean> {
+export async function oneMore(
+  subject: Subject,
+  args: readonly string[],
+  isGood: (size: number, figures: Figures) => boolean,
+): Promise<boolean> {
   let within = true
   for (const size of args.length === 0 ? [1_000, 10_000] : args.map(Number)) {
     const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
     try {
       const figures = await measure(subject, root, size)
       const { first, cold, add, back, theirs } = figures
-      console.log(`${size} packages (${subject.distribution.archs[0] ?? ''}): first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); rolled back ${show(back)}`)
-      if (theirs !== undefined) console.log(`${size} packages, ${subject.tool?.name ?? ''}: one more ${show(theirs)}; ${(theirs.cpu / add.cpu).toFixed(1)} times our CPU, ${(theirs.wall / add.wall).toFixed(1)} times our wall`)
+      console.log(
+        `${size} packages (${subject.distribution.archs[0] ?? ''}): first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); rolled back ${show(back)}`,
+      )
+      if (theirs !== undefined)
+        console.log(
+          `${size} packages, ${subject.tool?.name ?? ''}: one more ${show(theirs)}; ${(theirs.cpu / add.cpu).toFixed(1)} times our CPU, ${(theirs.wall / add.wall).toFixed(1)} times our wall`,
+        )
       within = add.wall <= MOST_WALL && isGood(size, figures) && within
     } finally {
       await rm(root, { recursive: true, force: true })

@@ -24,11 +24,19 @@ const TOOLS_UP_TO = 10_000
 
 /** The same for us and for the tools: as much metadata as packages usually have. */
 const specOf = (n: number): DebSpec & { readonly name: string } => ({
-  name: nameOf(n), version: '1.0-1', arch: 'amd64', compression: 'none', controlCompression: 'gz',
+  name: nameOf(n),
+  version: '1.0-1',
+  arch: 'amd64',
+  compression: 'none',
+  controlCompression: 'gz',
   fields: {
-    Maintainer: 'Somebody <somebody@example.test>', 'Installed-Size': '120', Depends: `libc6 (>= 2.34), libgcc-s1 (>= 3.4), lib${nameOf(n)} (= 1.0-1)`,
-    Section: 'utils', Priority: 'optional', Homepage: `https://example.test/${nameOf(n)}`,
-    Description: `package number ${n} of a measurement\n It has a description of a usual length, so that the index has entries of a usual size.\n .\n Nobody installs it.`,
+    'Maintainer': 'Somebody <somebody@example.test>',
+    'Installed-Size': '120',
+    'Depends': `libc6 (>= 2.34), libgcc-s1 (>= 3.4), lib${nameOf(n)} (= 1.0-1)`,
+    'Section': 'utils',
+    'Priority': 'optional',
+    'Homepage': `https://example.test/${nameOf(n)}`,
+    'Description': `package number ${n} of a measurement\n It has a description of a usual length, so that the index has entries of a usual size.\n .\n Nobody installs it.`,
   },
 })
 
@@ -47,7 +55,11 @@ function blobOf(n: number): Blob {
 }
 
 /** Puts packages where an upload would have put them: rows and pool. The bytes are one file under many names. */
-async function stock({ db, layout, one }: { readonly db: Db; readonly layout: Layout; readonly one: string }, from: number, to: number): Promise<void> {
+async function stock(
+  { db, layout, one }: { readonly db: Db; readonly layout: Layout; readonly one: string },
+  from: number,
+  to: number,
+): Promise<void> {
   for (let start = from; start < to; start += 500) {
     await db.tx(async tx => {
       for (let n = start; n < Math.min(to, start + 500); n++) {
@@ -58,9 +70,28 @@ async function stock({ db, layout, one }: { readonly db: Db; readonly layout: La
         const at = new Date().toISOString()
         const control = controlText(specOf(n)).trimEnd()
         await insertManifest(tx, {
-          schema: 1, ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY }, blob, filename: `${name}.deb`, state: 'published', reports: [], findings: [],
-          facts: { control }, files: [`usr/bin/${name}`], by: 'bench', from: 'upload', at, changed_at: at,
-          about: { summary: name, description: '', source: name, source_version: '1.0-1', depends: [], provides: [{ name, version: '1.0-1' }], conflicts: [] },
+          schema: 1,
+          ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY },
+          blob,
+          filename: `${name}.deb`,
+          state: 'published',
+          reports: [],
+          findings: [],
+          facts: { control },
+          files: [`usr/bin/${name}`],
+          by: 'bench',
+          from: 'upload',
+          at,
+          changed_at: at,
+          about: {
+            summary: name,
+            description: '',
+            source: name,
+            source_version: '1.0-1',
+            depends: [],
+            provides: [{ name, version: '1.0-1' }],
+            conflicts: [],
+          },
         })
         await markDirty(tx, JAMMY, name)
       }
@@ -68,7 +99,10 @@ async function stock({ db, layout, one }: { readonly db: Db; readonly layout: La
   }
 }
 
-async function ours(root: string, size: number): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure }> {
+async function ours(
+  root: string,
+  size: number,
+): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure }> {
   const layout = createLayout(join(root, 'repos'))
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
   const db = createDb(embedded)
@@ -101,16 +135,34 @@ async function ours(root: string, size: number): Promise<{ readonly first: Figur
 
 async function reprepro(root: string, size: number): Promise<Figure> {
   await mkdir(join(root, 'conf'), { recursive: true })
-  await writeFile(join(root, 'conf/distributions'), 'Codename: jammy\nArchitectures: amd64\nComponents: main\nDebIndices: Packages Release . .gz .xz\n')
-  timedTool(`find debs -name '*.deb' | sort | head -n ${size} | xargs reprepro --silent -S utils -P optional --export=never -b . includedeb jammy && reprepro --silent -b . export jammy`, root)
-  return timedTool(`reprepro --silent -S utils -P optional -b . includedeb jammy $(find debs -name '*.deb' | sort | tail -n 1)`, root)
+  await writeFile(
+    join(root, 'conf/distributions'),
+    'Codename: jammy\nArchitectures: amd64\nComponents: main\nDebIndices: Packages Release . .gz .xz\n',
+  )
+  timedTool(
+    `find debs -name '*.deb' | sort | head -n ${size} | xargs reprepro --silent -S utils -P optional --export=never -b . includedeb jammy && reprepro --silent -b . export jammy`,
+    root,
+  )
+  return timedTool(
+    `reprepro --silent -S utils -P optional -b . includedeb jammy $(find debs -name '*.deb' | sort | tail -n 1)`,
+    root,
+  )
 }
 
 async function aptly(root: string, size: number): Promise<Figure> {
-  await writeFile(join(root, 'aptly.conf'), JSON.stringify({ rootDir: join(root, 'aptly'), architectures: ['amd64'], skipLegacyPool: true }))
+  await writeFile(
+    join(root, 'aptly.conf'),
+    JSON.stringify({ rootDir: join(root, 'aptly'), architectures: ['amd64'], skipLegacyPool: true }),
+  )
   const tool = 'aptly -config=aptly.conf'
-  timedTool(`${tool} repo create -distribution=jammy -component=main r && find debs -name '*.deb' | sort | head -n ${size} | xargs ${tool} repo add r && ${tool} publish repo -skip-signing -skip-contents r`, root)
-  return timedTool(`${tool} repo add r $(find debs -name '*.deb' | sort | tail -n 1) && ${tool} publish update -skip-signing -skip-contents jammy`, root)
+  timedTool(
+    `${tool} repo create -distribution=jammy -component=main r && find debs -name '*.deb' | sort | head -n ${size} | xargs ${tool} repo add r && ${tool} publish repo -skip-signing -skip-contents r`,
+    root,
+  )
+  return timedTool(
+    `${tool} repo add r $(find debs -name '*.deb' | sort | tail -n 1) && ${tool} publish update -skip-signing -skip-contents jammy`,
+    root,
+  )
 }
 
 /** One package more in a distribution of so many: `npm run bench publish-deb -- 1000 10000 60000`. */
@@ -120,12 +172,19 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
     try {
       const { first, cold, back, add } = await ours(root, size)
-      console.log(`${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); back to an earlier generation ${show(back)}`)
+      console.log(
+        `${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); back to an earlier generation ${show(back)}`,
+      )
       within &&= add.wall <= (size <= 10_000 ? 0.25 : 0.6)
       if (size > TOOLS_UP_TO || !isInstalled('reprepro', 'aptly')) continue
       await writeDebs(join(root, 'debs'), 0, size + 1)
-      for (const [tool, figure] of [['reprepro', await reprepro(root, size)], ['aptly', await aptly(root, size)]] as const) {
-        console.log(`${size} packages, ${tool}: one more ${show(figure)}; ${(figure.cpu / add.cpu).toFixed(1)} times our CPU, ${(figure.wall / add.wall).toFixed(1)} times our wall`)
+      for (const [tool, figure] of [
+        ['reprepro', await reprepro(root, size)],
+        ['aptly', await aptly(root, size)],
+      ] as const) {
+        console.log(
+          `${size} packages, ${tool}: one more ${show(figure)}; ${(figure.cpu / add.cpu).toFixed(1)} times our CPU, ${(figure.wall / add.wall).toFixed(1)} times our wall`,
+        )
       }
     } finally {
       await rm(root, { recursive: true, force: true })

@@ -8,7 +8,21 @@ import { migrate } from '../../server/db/migrate.ts'
 import { fillIndex } from './fill.ts'
 
 /** Terms of one, two, three and more characters; common, rare, absent, and with wildcards taken as themselves. */
-const TERMS = ['', 'a', 'z', 'ss', 'qx', 'ssl', 'lib', 'python3-', 'libssl-curl', 'nothing-like-it', '%', 'a_b', 'shared library']
+const TERMS = [
+  '',
+  'a',
+  'z',
+  'ss',
+  'qx',
+  'ssl',
+  'lib',
+  'python3-',
+  'libssl-curl',
+  'nothing-like-it',
+  '%',
+  'a_b',
+  'shared library',
+]
 const BUDGET_MS = 50
 const ROUNDS = 7
 
@@ -21,7 +35,10 @@ export interface SearchTime {
   readonly worstMs: number
 }
 
-/** Measures searching 100,000 artifacts in an embedded PostgreSQL of its own, which is gone afterwards. Takes half a minute. */
+/**
+ * Measures searching 100,000 artifacts in an embedded PostgreSQL of its own, which is gone afterwards. Takes half a
+ * minute.
+ */
 async function benchSearch(artifacts = 100_000): Promise<readonly SearchTime[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-bench-search-'))
   const cluster = await startEmbedded({ folder: join(folder, 'data'), durable: false })
@@ -32,7 +49,8 @@ async function benchSearch(artifacts = 100_000): Promise<readonly SearchTime[]> 
     const times: SearchTime[] = []
     const lists = {
       '/artifacts/': (q: string) => searchArtifacts(db, { q }, { page: 1, perPage: 50 }),
-      '/packages/': (q: string) => searchPackages(db, { q, states: ['published', 'pending_review'] }, { page: 1, perPage: 50 }),
+      '/packages/': (q: string) =>
+        searchPackages(db, { q, states: ['published', 'pending_review'] }, { page: 1, perPage: 50 }),
     }
     for (const [list, search] of Object.entries(lists)) {
       for (const term of TERMS) {
@@ -64,7 +82,10 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
   const worst = Math.max(...times.filter(time => time.list === '/artifacts/').map(time => time.medianMs))
   const kept = worst <= BUDGET_MS
-  console.log(`search: slowest median ${worst.toFixed(1)} ms of ${BUDGET_MS} ms over ${args[0] ?? '100000'} artifacts: ${kept ? 'within budget'
-    : 'TOO SLOW'}`)
+  console.log(
+    `search: slowest median ${worst.toFixed(1)} ms of ${BUDGET_MS} ms over ${args[0] ?? '100000'} artifacts: ${
+      kept ? 'within budget' : 'TOO SLOW'
+    }`,
+  )
   return kept
 }

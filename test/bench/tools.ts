@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 
 /** Seconds. */
-export interface Figure { readonly wall: number; readonly cpu: number }
+export interface Figure {
+  readonly wall: number
+  readonly cpu: number
+}
 
 export const show = ({ wall, cpu }: Figure): string => `${wall.toFixed(3)} s wall, ${cpu.toFixed(3)} s CPU`
 
@@ -23,8 +26,12 @@ export function timedTool(script: string, cwd: string): Figure {
   const done = spawnSync('bash', ['-c', `${script} >/dev/null 2>&1 || exit 9; times`], { cwd, encoding: 'utf8' })
   if (done.status !== 0) throw new Error(`${script} failed`)
   const [, children = ''] = done.stdout.trim().split('\n').slice(-2)
-  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0)
+  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  )
   return { wall: (performance.now() - start) / 1000, cpu }
 }
 
-export const isInstalled = (...tools: readonly string[]): boolean => tools.every(tool => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0)
+export const isInstalled = (...tools: readonly string[]): boolean =>
+  tools.every(tool => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0)

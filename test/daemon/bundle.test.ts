@@ -28,7 +28,10 @@ describe('the bundle', () => {
       const token = await daemon.setupAdmin()
       await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
       for (const compression of ['gz', 'xz', 'zst', 'none'] as const) {
-        const answer = await daemon.upload(await buildDeb({ name: `packed-${compression}`, version: '1', compression }), { token })
+        const answer = await daemon.upload(
+          await buildDeb({ name: `packed-${compression}`, version: '1', compression }),
+          { token },
+        )
         expect(answer, answer.text).toMatchObject({ status: 201 })
       }
       const { packages, problems } = await readServedTree(daemon.url, 'jammy')

@@ -19,12 +19,18 @@ interface Suite {
 
 const SUITES: readonly Suite[] = [
   {
-    format: 'deb', distribution: 'jammy', malformed: await malformedDebs(), odd: await oddDebs(),
+    format: 'deb',
+    distribution: 'jammy',
+    malformed: await malformedDebs(),
+    odd: await oddDebs(),
     isUnlike: why => /does not begin with|debian-binary/.test(why.source),
     problems: async daemon => (await readServedTree(daemon.url, 'jammy')).problems,
   },
   {
-    format: 'rpm', distribution: 'fedora', malformed: await malformedRpms(), odd: await oddRpms(),
+    format: 'rpm',
+    distribution: 'fedora',
+    malformed: await malformedRpms(),
+    odd: await oddRpms(),
     isUnlike: (_why, bytes) => bytes.toString('hex', 0, 4) !== 'edabeedb',
     problems: async daemon => {
       const { status } = await fetch(`${daemon.url}/repos/fedora/x86_64/repodata/repomd.xml`)
@@ -33,44 +39,64 @@ const SUITES: readonly Suite[] = [
   },
 ]
 
-describe.each(SUITES)('malformed packages over HTTP: $format', ({ format, distribution, malformed, odd, isUnlike, problems }) => {
-  const filename = `odd.${format}`
-  let daemon: Daemon
-  let token: string
-  beforeAll(async () => {
-    daemon = await startDaemon()
-    token = await daemon.setupAdmin()
-    await daemon.call('POST', '/distributions/init', { token, body: { codename: distribution } })
-  })
-  afterAll(() => daemon.close())
+describe.each(SUITES)(
+  'malformed packages over HTTP: $format',
+  ({ format, distribution, malformed, odd, isUnlike, problems }) => {
+    const filename = `odd.${format}`
+    let daemon: Daemon
+    let token: string
+    beforeAll(async () => {
+      daemon = await startDaemon()
+      token = await daemon.setupAdmin()
+      await daemon.call('POST', '/distributions/init', { token, body: { codename: distribution } })
+    })
+    afterAll(() => daemon.close())
 
-  /** Every file below a folder of the root; the folders themselves may be there. */
-  async function filesIn(...folders: readonly string[]): Promise<string[]> {
-    const found = await Promise.all(folders.map(folder => readdir(join(daemon.root, folder), { recursive: true, withFileTypes: true }).catch(() => [])))
-    return found.flat().filter(entry => entry.isFile()).map(({ name }) => name)
-  }
+    /** Every file below a folder of the root; the folders themselves may be there. */
+    async function filesIn(...folders: readonly string[]): Promise<string[]> {
+      const found = await Promise.all(
+        folders.map(folder =>
+          readdir(join(daemon.root, folder), { recursive: true, withFileTypes: true }).catch(() => []),
+        ),
+      )
+      return found
+        .flat()
+        .filter(entry => entry.isFile())
+        .map(({ name }) => name)
+    }
 
-  test.for(malformed.map(({ name }, index) => [name, index] as const))('%s is refused with its reason, and nothing of it is kept', async ([, index]) => {
-    const { bytes, why } = malformed[index] ?? { bytes: Buffer.alloc(0), why: /$^/ }
-    const answer = await daemon.upload(bytes, { token, filename, distribution })
-    expect(answer, answer.text).toMatchObject({ status: 422, body: { detail: expect.any(Array) as unknown[] } })
-    const [{ msg = '' } = {}] = answer.body.detail as { msg?: string }[]
-    expect(msg).toMatch(isUnlike(why, bytes) ? /does not begin with|debian-binary|is no package/ : why)
-    expect(msg).not.toMatch(/gh-daemon|node_modules|\.ts:\d|\n\s+at /)
-    expect(await filesIn('incoming', 'pool', 'quarantine', 'manifests')).toEqual([])
-  })
+    test.for(malformed.map(({ name }, index) => [name, index] as const))(
+      '%s is refused with its reason, and nothing of it is kept',
+      async ([, index]) => {
+        const { bytes, why } = malformed[index] ?? { bytes: Buffer.alloc(0), why: /$^/ }
+        const answer = await daemon.upload(bytes, { token, filename, distribution })
+        expect(answer, answer.text).toMatchObject({ status: 422, body: { detail: expect.any(Array) as unknown[] } })
+        const [{ msg = '' } = {}] = answer.body.detail as { msg?: string }[]
+        expect(msg).toMatch(isUnlike(why, bytes) ? /does not begin with|debian-binary|is no package/ : why)
+        expect(msg).not.toMatch(/gh-daemon|node_modules|\.ts:\d|\n\s+at /)
+        expect(await filesIn('incoming', 'pool', 'quarantine', 'manifests')).toEqual([])
+      },
+    )
 
-  test.for(odd.map(({ name }, index) => [name, index] as const))('%s is unusual and valid: it is taken', async ([, index]) => {
-    const answer = await daemon.upload(odd[index]?.bytes ?? Buffer.alloc(0), { token, filename, distribution })
-    expect(answer, answer.text).toMatchObject({ status: 201, body: { status: 'published' } })
-    // many of them are one version of one package
-    const gone = await daemon.call('DELETE', `/artifacts/${encodeURIComponent(answer.body.name)}/${encodeURIComponent(answer.body.version)}`, { token })
-    expect(gone, gone.text).toMatchObject({ status: 200 })
-  })
+    test.for(odd.map(({ name }, index) => [name, index] as const))(
+      '%s is unusual and valid: it is taken',
+      async ([, index]) => {
+        const answer = await daemon.upload(odd[index]?.bytes ?? Buffer.alloc(0), { token, filename, distribution })
+        expect(answer, answer.text).toMatchObject({ status: 201, body: { status: 'published' } })
+        // many of them are one version of one package
+        const gone = await daemon.call(
+          'DELETE',
+          `/artifacts/${encodeURIComponent(answer.body.name)}/${encodeURIComponent(answer.body.version)}`,
+          { token },
+        )
+        expect(gone, gone.text).toMatchObject({ status: 200 })
+      },
+    )
 
-  test('after all of them the daemon is the same process, serves a whole tree, and names none of them', async () => {
-    expect((await daemon.call('GET', '/health/live')).status).toBe(200)
-    expect(await problems(daemon)).toEqual([])
-    expect(daemon.log()).not.toMatch(/Internal server error|UnhandledRejection|TypeError/)
-  })
-})
+    test('after all of them the daemon is the same process, serves a whole tree, and names none of them', async () => {
+      expect((await daemon.call('GET', '/health/live')).status).toBe(200)
+      expect(await problems(daemon)).toEqual([])
+      expect(daemon.log()).not.toMatch(/Internal server error|UnhandledRejection|TypeError/)
+    })
+  },
+)

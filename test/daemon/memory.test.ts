@@ -22,7 +22,9 @@ function memberHeader(name: string, size: number): Buffer {
   return ar([{ name, body: '', size: String(size) }]).subarray(8)
 }
 
-/** A valid .deb with one large file that nothing compresses, made while it is read: at most 1 MB of it exists at a time. */
+/**
+ * A valid .deb with one large file that nothing compresses, made while it is read: at most 1 MB of it exists at a time.
+ */
 function* largeDeb(hash: Hash): Generator<Buffer> {
   const { control } = debParts({ name: 'large', version: '1' })
   const folders = ['./', './usr/', './usr/share/'].map(name => tarEntry({ name, type: '5' }))
@@ -30,7 +32,10 @@ function* largeDeb(hash: Hash): Generator<Buffer> {
   const data = folders.reduce((sum, { length }) => sum + length, entry.length) + BODY + 1024
   const chunk = noise()
   const parts = function* (): Generator<Buffer> {
-    yield ar([{ name: 'debian-binary', body: '2.0\n' }, { name: 'control.tar', body: control }])
+    yield ar([
+      { name: 'debian-binary', body: '2.0\n' },
+      { name: 'control.tar', body: control },
+    ])
     yield memberHeader('data.tar', data)
     yield* folders
     yield entry
@@ -59,9 +64,18 @@ async function peak(pid: number): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024
 }
 
-async function uploadLarge(daemon: Daemon, token: string, hash: Hash): Promise<{ readonly status: number | undefined; readonly text: string }> {
+async function uploadLarge(
+  daemon: Daemon,
+  token: string,
+  hash: Hash,
+): Promise<{ readonly status: number | undefined; readonly text: string }> {
   const req = request(`${daemon.url}/api/v1/upload/`, {
-    method: 'POST', headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}`, 'X-Forwarded-For': nextAddress() },
+    method: 'POST',
+    headers: {
+      'Authorization': `Bearer ${token}`,
+      'Content-Type': `multipart/form-data; boundary=${BOUNDARY}`,
+      'X-Forwarded-For': nextAddress(),
+    },
   })
   const answered = new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     req.once('error', reject)
@@ -94,17 +108,25 @@ describe.skipIf(process.platform !== 'linux')('an upload of 490 MB (needs /proc)
   test('leaves the daemon below 300 MB, and others are answered meanwhile', async () => {
     const hash = createHash('sha256')
     let isDone = false
-    const uploading = uploadLarge(daemon, token, hash).finally(() => { isDone = true })
+    const uploading = uploadLarge(daemon, token, hash).finally(() => {
+      isDone = true
+    })
     const others: number[] = []
     while (!isDone) {
-      await new Promise(resolve => setTimeout(resolve, 20)) // a moment between them, as people are: the upload is what is measured
+      // a moment between them, as people are: the upload is what is measured
+      await new Promise(resolve => setTimeout(resolve, 20))
       others.push((await daemon.call('GET', '/health/live')).status)
       others.push((await daemon.call('GET', '/packages/', { token })).status)
     }
     const answer = await uploading
     expect(answer).toMatchObject({ status: 201 })
     const sha256 = hash.digest('hex')
-    expect(JSON.parse(answer.text)).toMatchObject({ name: 'large', status: 'published', sha256, pipeline: { antivirus: hasClamd ? 'clean' : 'unavailable' } })
+    expect(JSON.parse(answer.text)).toMatchObject({
+      name: 'large',
+      status: 'published',
+      sha256,
+      pipeline: { antivirus: hasClamd ? 'clean' : 'unavailable' },
+    })
     expect(others.length).toBeGreaterThan(4)
     expect(new Set(others)).toEqual(new Set([200]))
     expect((await peak(daemon.pid)) / MB).toBeLessThan(300)
@@ -119,22 +141,31 @@ describe.skipIf(process.platform !== 'linux')('an upload of 490 MB (needs /proc)
     expect(served.digest('hex')).toBe(sha256)
     const bytes = await peak(daemon.pid)
     expect(bytes / MB).toBeLessThan(300)
-    process.stdout.write(`490 MB in and out: at most ${Math.round(bytes / MB)} MB in the daemon, ${others.length} other requests answered\n`)
+    process.stdout.write(
+      `490 MB in and out: at most ${Math.round(bytes / MB)} MB in the daemon, ${others.length} other requests answered\n`,
+    )
   }, 300_000)
 })
 
 describe.skipIf(process.platform !== 'linux')('sixty small uploads, six at once (needs /proc)', () => {
   let daemon: Daemon
-  beforeAll(async () => { daemon = await startDaemon() })
+  beforeAll(async () => {
+    daemon = await startDaemon()
+  })
   afterAll(() => daemon.close())
 
   test('leave the daemon below 300 MB with every publication', async () => {
     const token = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
     const numbers = Array.from({ length: 60 }).keys()
-    await Promise.all(Array.from({ length: 6 }, async () => {
-      for (const n of numbers) expect(await daemon.upload(await buildDeb({ name: `small-${n}`, version: '1' }), { token })).toMatchObject({ status: 201 })
-    }))
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (const n of numbers)
+          expect(await daemon.upload(await buildDeb({ name: `small-${n}`, version: '1' }), { token })).toMatchObject({
+            status: 201,
+          })
+      }),
+    )
     const bytes = await peak(daemon.pid)
     process.stdout.write(`60 uploads: at most ${Math.round(bytes / MB)} MB in the daemon\n`)
     expect(bytes / MB).toBeLessThan(300)

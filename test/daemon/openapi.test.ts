@@ -19,18 +19,33 @@ function* nodes(value: unknown, path = '#'): Generator<readonly [string, Json]> 
   for (const [key, member] of Object.entries(value)) yield* nodes(member, `${path}/${key}`)
 }
 
-const operations = (): [string, Json][] => Object.entries(document.paths as Json).flatMap(([path, methods]) =>
-  Object.entries(methods as Json).map(([method, operation]): [string, Json] => [`${method.toUpperCase()} ${path}`, operation as Json]))
+const operations = (): [string, Json][] =>
+  Object.entries(document.paths as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, operation]): [string, Json] => [
+      `${method.toUpperCase()} ${path}`,
+      operation as Json,
+    ]),
+  )
 
 test('has every row, each with an id of its own, its access and its replies', () => {
   const rows: Record<string, Row> = api
-  const expected = Object.entries(rows).map(([key, row]) => row.root === true ? key : key.replace(' ', ' /api/v1'))
-  expect(operations().map(([key]) => key).sort()).toEqual(expected.sort())
+  const expected = Object.entries(rows).map(([key, row]) => (row.root === true ? key : key.replace(' ', ' /api/v1')))
+  expect(
+    operations()
+      .map(([key]) => key)
+      .sort(),
+  ).toEqual(expected.sort())
   expect(new Set(operations().map(([, { operationId }]) => operationId)).size).toBe(expected.length)
   for (const [key, row] of Object.entries(rows)) {
     const operation = Object.fromEntries(operations())[row.root === true ? key : key.replace(' ', ' /api/v1')] as Json
     const statuses = Object.keys(operation.responses as Json)
-    expect(statuses, key).toEqual(expect.arrayContaining([row.reply === 'redirect' ? '302' : String(row.status ?? 200), ...row.access === 'public' ? [] : ['401', '403'], ...row.limit === undefined ? [] : ['429']]))
+    expect(statuses, key).toEqual(
+      expect.arrayContaining([
+        row.reply === 'redirect' ? '302' : String(row.status ?? 200),
+        ...(row.access === 'public' ? [] : ['401', '403']),
+        ...(row.limit === undefined ? [] : ['429']),
+      ]),
+    )
     expect(operation.security, key).toEqual(row.access === 'public' ? [] : [{ bearer: [] }])
     expect(operation.requestBody !== undefined, key).toBe(row.body !== undefined || row.upload !== undefined)
   }
@@ -38,7 +53,8 @@ test('has every row, each with an id of its own, its access and its replies', ()
 
 test('every schema of it compiles as JSON Schema 2020-12, which is the dialect of OpenAPI 3.1', () => {
   const ajv = new Ajv2020({ strictSchema: true, strictTypes: false, strictTuples: false, validateFormats: false })
-  for (const ours of ['unit', 'secret', 'edition', 'rule']) ajv.addKeyword(ours) // what settings say beside JSON Schema, which allows it
+  // what settings say beside JSON Schema, which allows it
+  for (const ours of ['unit', 'secret', 'edition', 'rule']) ajv.addKeyword(ours)
   for (const [path, { schema }] of nodes(document)) {
     if (schema === undefined || JSON.stringify(schema).includes('#/components/')) continue
     expect(() => ajv.compile(schema as Json), path).not.toThrow()
@@ -51,12 +67,16 @@ test('says every status that carries the reply, and what a body may be refused w
   expect(of('GET /health')).toEqual(['200', '503', 'default'])
   expect(of('GET /health/ready')).toEqual(['200', '503', 'default'])
   for (const [key, row] of Object.entries(api as Record<string, Row>)) {
-    if (row.body !== undefined) expect(of(row.root === true ? key : key.replace(' ', ' /api/v1')), key).toEqual(expect.arrayContaining(['400', '413', '422', 'default']))
+    if (row.body !== undefined)
+      expect(of(row.root === true ? key : key.replace(' ', ' /api/v1')), key).toEqual(
+        expect.arrayContaining(['400', '413', '422', 'default']),
+      )
   }
 })
 
 test('tells a form with a package from a file of data', () => {
-  const types = (key: string): string[] => Object.keys(((Object.fromEntries(operations())[key] as Json).requestBody as Json).content as Json)
+  const types = (key: string): string[] =>
+    Object.keys(((Object.fromEntries(operations())[key] as Json).requestBody as Json).content as Json)
   expect(types('POST /api/v1/upload/')).toEqual(['multipart/form-data'])
   expect(types('POST /api/v1/security/database')).toEqual(['application/octet-stream', 'multipart/form-data'])
 })
@@ -64,20 +84,31 @@ test('tells a form with a package from a file of data', () => {
 test('names each path parameter once, as required', () => {
   for (const [key, { parameters }] of operations()) {
     const inPath = (parameters as Json[]).filter(parameter => parameter.in === 'path')
-    expect(inPath.map(({ name }) => name), key).toEqual([...key.matchAll(/\{(\w+)\}/g)].map(match => match[1]))
-    expect(inPath.every(({ required, schema }) => required === true && schema !== undefined), key).toBe(true)
+    expect(
+      inPath.map(({ name }) => name),
+      key,
+    ).toEqual([...key.matchAll(/\{(\w+)\}/g)].map(match => match[1]))
+    expect(
+      inPath.every(({ required, schema }) => required === true && schema !== undefined),
+      key,
+    ).toBe(true)
   }
 })
 
 test('every reference leads somewhere, every schema is plain JSON Schema', () => {
   for (const [path, node] of nodes(document)) {
     if (typeof node.$ref !== 'string') continue
-    const target = node.$ref.slice(2).split('/').reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document)
+    const target = node.$ref
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document)
     expect(target, `${path} → ${node.$ref}`).toBeDefined()
   }
   for (const [path, { type, required, properties }] of nodes(document)) {
-    if (typeof type === 'string' && path.includes('schema')) expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(type)
-    if (Array.isArray(required) && properties !== undefined) for (const name of required) expect(properties, path).toHaveProperty([String(name)])
+    if (typeof type === 'string' && path.includes('schema'))
+      expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(type)
+    if (Array.isArray(required) && properties !== undefined)
+      for (const name of required) expect(properties, path).toHaveProperty([String(name)])
   }
 })
 
@@ -88,9 +119,16 @@ test('the page lists every route and needs nothing from elsewhere', async () => 
 })
 
 test('says what a file is: a client made from it does not take JSON for octets', () => {
-  const of = (key: string): Json => (((Object.fromEntries(operations())[key] as Json).responses as Json)['200'] as Json).content as Json
-  for (const path of ['export', 'preview', '{name}/{version}']) expect(of(`GET /api/v1/sbom/${path}`)).toEqual({ 'application/json': { schema: {} } })
-  expect(of('GET /api/v1/security/report')).toEqual({ 'application/json': { schema: {} }, 'text/html': { schema: { type: 'string' } } })
-  expect(of('GET /api/v1/settings/gpg/export')).toEqual({ 'application/pgp-keys': { schema: { type: 'string', format: 'binary' } } })
+  const of = (key: string): Json =>
+    (((Object.fromEntries(operations())[key] as Json).responses as Json)['200'] as Json).content as Json
+  for (const path of ['export', 'preview', '{name}/{version}'])
+    expect(of(`GET /api/v1/sbom/${path}`)).toEqual({ 'application/json': { schema: {} } })
+  expect(of('GET /api/v1/security/report')).toEqual({
+    'application/json': { schema: {} },
+    'text/html': { schema: { type: 'string' } },
+  })
+  expect(of('GET /api/v1/settings/gpg/export')).toEqual({
+    'application/pgp-keys': { schema: { type: 'string', format: 'binary' } },
+  })
   expect(Object.keys(of('GET /metrics'))).toEqual(['text/plain'])
 })

@@ -63,39 +63,71 @@ export interface AccountOptions {
 
 export async function startAccounts(options: AccountOptions = {}): Promise<TestAccounts> {
   const { setupToken, routes = [], directory } = options
-  const stock = options.stock ?? await createStock()
+  const stock = options.stock ?? (await createStock())
   const { db, audit, outbox, clock } = stock
   const box = createSecretBox(SECRET)
   const settings = await createSettings({ layout: stock.layout, box, production: false, isEnterprise: () => true })
   const mailed: QueuedMail[] = []
   const post = { isDown: false }
   const warned: string[] = []
-  const log = { warn: (_: unknown, message?: string) => { warned.push(message ?? '') } } as never
+  const log = {
+    warn: (_: unknown, message?: string) => {
+      warned.push(message ?? '')
+    },
+  } as never
   const send = async (mail: QueuedMail): Promise<void> => {
     if (post.isDown) throw new Error('421 try later')
     mailed.push(mail)
   }
   const queue = createMailQueue({ db, outbox, clock, box, log, mailer: options.mailer?.(settings) ?? { send } })
   const auth = createAuth({
-    db, audit, outbox, clock, box, settings, log, random: randomBytes, jwtSecret: SECRET, jwtMinutes: 60, directory, revocations: createRevocations({ db, clock }),
+    db,
+    audit,
+    outbox,
+    clock,
+    box,
+    settings,
+    log,
+    random: randomBytes,
+    jwtSecret: SECRET,
+    jwtMinutes: 60,
+    directory,
+    revocations: createRevocations({ db, clock }),
     mail: { isReady: () => settings.now().email.enabled, owe: queue.owe },
   })
   outbox.handle('mail', queue.deliver)
   outbox.handle('reset', auth.deliverResets)
   const { accounts, apiTokens, authenticate } = auth
   const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken, hashPassword })
-  const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...bind(setup, setupHandlers, { firstAdmin })] })
+  const app = await startApp({
+    authenticate,
+    routes: [...routes, ...auth.routes, ...bind(setup, setupHandlers, { firstAdmin })],
+  })
   return {
-    stock, app, auth, settings, mailed, post, warned, accounts, apiTokens, authenticate,
+    stock,
+    app,
+    auth,
+    settings,
+    mailed,
+    post,
+    warned,
+    accounts,
+    apiTokens,
+    authenticate,
     user: async (username, role, password = PASSWORD) => {
-      await db.query('insert into account (username, password_hash, role) values ($1, $2, $3)', [username, await bcrypt.hash(password, 4), role])
+      await db.query('insert into account (username, password_hash, role) values ($1, $2, $3)', [
+        username,
+        await bcrypt.hash(password, 4),
+        role,
+      ])
     },
     session: async username => {
       const account = await findAccount(db, username)
       if (account === undefined) throw new Error(`there is no ${username}`)
       return (await auth.sessions.open(db, account, { how: 'a test', ip: '192.0.2.1', agent: 'test' })).token
     },
-    login: (username, password, headers = freshAddress()) => app.ask('POST', '/api/v1/auth/token', { body: { username, password }, headers }),
+    login: (username, password, headers = freshAddress()) =>
+      app.ask('POST', '/api/v1/auth/token', { body: { username, password }, headers }),
     audited: async action => (await audit.search({ page: 1, perPage: 100, action })).items,
     restarted: () => startAccounts({ ...options, stock }),
     close: async () => {
@@ -104,4 +136,3 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     },
   }
 }
-

@@ -12,32 +12,74 @@ const compare = { deb, rpm, apk }
 /** The orders as the service has them. */
 export const orders = createOrders({ compare: (format, a, b) => compare[format](a, b) })
 
-/** Collects what importers read, and asks about it as the tables would: by the names of the package and of its source. */
+/**
+ * Collects what importers read, and asks about it as the tables would: by the names of the package and of its source.
+ */
 export function feed() {
   const entries: Entry[] = []
   const skipped: Skipped[] = []
   const vectors = new Map<string, readonly string[]>()
-  const sink = { add: (entry: Entry) => { entries.push(entry) }, skip: (why: Skipped) => { skipped.push(why) }, vector: (cve: string, list: readonly string[]) => { vectors.set(cve, list) } }
+  const sink = {
+    add: (entry: Entry) => {
+      entries.push(entry)
+    },
+    skip: (why: Skipped) => {
+      skipped.push(why)
+    },
+    vector: (cve: string, list: readonly string[]) => {
+      vectors.set(cve, list)
+    },
+  }
   const context = { source: 'osv/test', orders, sink }
   const match = (query: PackageQuery): Matched => {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
     const names = [spelled.name, sourceOf(spelled).name]
-    return matchPackage(spelled, entries.filter(({ ecosystem, row }) => ecosystem === query.ecosystem && names.includes(row.name)).map(({ advisory, row }) => ({ ...row, advisory })), orders)
+    return matchPackage(
+      spelled,
+      entries
+        .filter(({ ecosystem, row }) => ecosystem === query.ecosystem && names.includes(row.name))
+        .map(({ advisory, row }) => ({ ...row, advisory })),
+      orders,
+    )
   }
   return {
-    entries, skipped, vectors, match, context,
-    osv: (...records: object[]) => { for (const one of records) readOsvRecord(one, context) },
-    ids: (ecosystem: string, name: string, version: string, more: Partial<PackageQuery> = {}) => match({ ecosystem, name, version, ...more }).findings.map(({ id }) => id).sort(),
+    entries,
+    skipped,
+    vectors,
+    match,
+    context,
+    osv: (...records: object[]) => {
+      for (const one of records) readOsvRecord(one, context)
+    },
+    ids: (ecosystem: string, name: string, version: string, more: Partial<PackageQuery> = {}) =>
+      match({ ecosystem, name, version, ...more })
+        .findings.map(({ id }) => id)
+        .sort(),
     /** `CVE-2026-1 high 2-1`, the last being the fix or `-`. */
-    lines: (query: PackageQuery) => match(query).findings.map(({ id, severity, fixed_in: fix = '-' }: Finding) => `${id} ${severity} ${fix}`).sort(),
+    lines: (query: PackageQuery) =>
+      match(query)
+        .findings.map(({ id, severity, fixed_in: fix = '-' }: Finding) => `${id} ${severity} ${fix}`)
+        .sort(),
   }
 }
 
 /** One entry of an OSV record's `affected`. */
-export const affected = (ecosystem: string, name: string, events: readonly object[], more: object = {}): object => ({ package: { ecosystem, name }, ranges: [{ type: 'ECOSYSTEM', events }], ...more })
+export const affected = (ecosystem: string, name: string, events: readonly object[], more: object = {}): object => ({
+  package: { ecosystem, name },
+  ranges: [{ type: 'ECOSYSTEM', events }],
+  ...more,
+})
 /** An OSV record. */
-export const record = (id: string, list: readonly object[], more: object = {}): object => ({ schema_version: '1.7.3', id, modified: '2026-01-01T00:00:00Z', affected: list, ...more })
+export const record = (id: string, list: readonly object[], more: object = {}): object => ({
+  schema_version: '1.7.3',
+  id,
+  modified: '2026-01-01T00:00:00Z',
+  affected: list,
+  ...more,
+})
 /** Affected from the first version to this one. */
 export const fixed = (version: string): object[] => [{ introduced: '0' }, { fixed: version }]
 /** A text as a feed's stream. */
-export async function* bytes(text: string): AsyncGenerator<Buffer> { yield Buffer.from(text) }
+export async function* bytes(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}

@@ -16,7 +16,10 @@ export function splitMembers(bytes: Buffer): { readonly packed: Buffer; readonly
   for (let at = 0; at < bytes.length;) {
     let body = at + 10
     if (((bytes[at + 3] ?? 0) & 8) !== 0) body = bytes.indexOf(0, body) + 1
-    const answer = inflateRawSync(bytes.subarray(body), { info: true }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
+    const answer = inflateRawSync(bytes.subarray(body), { info: true }) as unknown as {
+      buffer: Buffer
+      engine: { bytesWritten: number }
+    }
     const end = body + answer.engine.bytesWritten + 8
     members.push({ packed: bytes.subarray(at, end), plain: answer.buffer })
     at = end
@@ -24,10 +27,18 @@ export function splitMembers(bytes: Buffer): { readonly packed: Buffer; readonly
   return members
 }
 
-interface File { readonly name: string; readonly type: string; readonly body: Buffer }
+interface File {
+  readonly name: string
+  readonly type: string
+  readonly body: Buffer
+}
 
 /** A tar as apk_tar_parse walks it. `ended` is how many blocks it took for the end. */
-export function walkTar(tar: Buffer): { readonly files: readonly File[]; readonly ended: number; readonly problems: readonly string[] } {
+export function walkTar(tar: Buffer): {
+  readonly files: readonly File[]
+  readonly ended: number
+  readonly problems: readonly string[]
+} {
   const files: File[] = []
   const problems: string[] = []
   let [ended, paxPath] = [0, '']
@@ -55,7 +66,12 @@ export function walkTar(tar: Buffer): { readonly files: readonly File[]; readonl
   return { files, ended, problems }
 }
 
-export interface Signed { readonly name: string; readonly keyName: string; readonly hash: 'sha1' | 'sha256'; readonly body: Buffer }
+export interface Signed {
+  readonly name: string
+  readonly keyName: string
+  readonly hash: 'sha1' | 'sha256'
+  readonly body: Buffer
+}
 export type IndexEntry = Readonly<Record<string, string>>
 export interface ApkIndex {
   readonly signatures: readonly Signed[]
@@ -65,13 +81,28 @@ export interface ApkIndex {
   readonly problems: readonly string[]
 }
 
-const parseEntry = (text: string): IndexEntry => Object.fromEntries(text.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+const parseEntry = (text: string): IndexEntry =>
+  Object.fromEntries(
+    text.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+  )
 
-/** Reads `APKINDEX.tar.gz` and checks every signature. @param keys  the folder with the clients' keys, or a key by name */
-export async function readApkIndex(archive: Buffer, keys: string | ((name: string) => Promise<string>)): Promise<ApkIndex> {
+/**
+ * Reads `APKINDEX.tar.gz` and checks every signature. @param keys  the folder with the clients' keys, or a key by name
+ */
+export async function readApkIndex(
+  archive: Buffer,
+  keys: string | ((name: string) => Promise<string>),
+): Promise<ApkIndex> {
   const problems: string[] = []
   const [first, second, ...more] = splitMembers(archive)
-  if (first === undefined || second === undefined) return { signatures: [], signed: Buffer.alloc(0), description: '', packages: [], problems: ['it has not two members'] }
+  if (first === undefined || second === undefined)
+    return {
+      signatures: [],
+      signed: Buffer.alloc(0),
+      description: '',
+      packages: [],
+      problems: ['it has not two members'],
+    }
   if (more.length > 0) problems.push('it has more than two members')
   const signing = walkTar(first.plain)
   if (signing.ended > 0) problems.push('the signature member has an end mark: apk would see no index')
@@ -87,12 +118,24 @@ export async function readApkIndex(archive: Buffer, keys: string | ((name: strin
   const { files, problems: inTar, ended } = walkTar(second.plain)
   problems.push(...signing.problems, ...inTar)
   if (ended !== 2) problems.push(`the index member ends with ${ended} empty blocks`)
-  if (files.map(({ name }) => name).join() !== 'DESCRIPTION,APKINDEX') problems.push(`it holds ${files.map(({ name }) => name).join()}`)
+  if (files.map(({ name }) => name).join() !== 'DESCRIPTION,APKINDEX')
+    problems.push(`it holds ${files.map(({ name }) => name).join()}`)
   const text = files.find(({ name }) => name === 'APKINDEX')?.body.toString() ?? ''
   if (text !== '' && !text.endsWith('\n\n')) problems.push('the last entry is not ended by an empty line')
-  const packages = text.split('\n\n').filter(one => one !== '').map(parseEntry)
-  for (const one of packages) for (const key of ['C', 'P', 'V', 'A', 'S', 'I']) if ((one[key] ?? '') === '') problems.push(`${one['P']} has no ${key}:`)
-  return { signatures, signed: second.packed, description: files.find(({ name }) => name === 'DESCRIPTION')?.body.toString() ?? '', packages, problems }
+  const packages = text
+    .split('\n\n')
+    .filter(one => one !== '')
+    .map(parseEntry)
+  for (const one of packages)
+    for (const key of ['C', 'P', 'V', 'A', 'S', 'I'])
+      if ((one[key] ?? '') === '') problems.push(`${one['P']} has no ${key}:`)
+  return {
+    signatures,
+    signed: second.packed,
+    description: files.find(({ name }) => name === 'DESCRIPTION')?.body.toString() ?? '',
+    packages,
+    problems,
+  }
 }
 
 /** Checks a package as apk does that fetched it by an index entry: size, C:, datahash, name and version. */
@@ -100,13 +143,26 @@ export function checkPackage(bytes: Buffer, entry: IndexEntry): string[] {
   const problems: string[] = []
   const members = splitMembers(bytes)
   const [data, control] = [members.at(-1), members.at(-2)]
-  const info = control === undefined ? '' : walkTar(control.plain).files.find(({ name }) => name === '.PKGINFO')?.body.toString() ?? ''
+  const info =
+    control === undefined
+      ? ''
+      : (walkTar(control.plain)
+          .files.find(({ name }) => name === '.PKGINFO')
+          ?.body.toString() ?? '')
   const field = (name: string): string => new RegExp(`^${name} = (.*)$`, 'm').exec(info)?.[1] ?? ''
   if (String(bytes.length) !== entry['S']) problems.push(`it has ${bytes.length} bytes, S: says ${entry['S']}`)
-  const checksum = `Q1${createHash('sha1').update(control?.packed ?? '').digest('base64')}`
+  const checksum = `Q1${createHash('sha1')
+    .update(control?.packed ?? '')
+    .digest('base64')}`
   if (checksum !== entry['C']) problems.push(`its control member has ${checksum}, C: says ${entry['C']}`)
-  if (createHash('sha256').update(data?.packed ?? '').digest('hex') !== field('datahash')) problems.push('its data member is not what datahash says')
-  if (field('pkgname') !== entry['P'] || field('pkgver') !== entry['V']) problems.push(`it is ${field('pkgname')} ${field('pkgver')}`)
+  if (
+    createHash('sha256')
+      .update(data?.packed ?? '')
+      .digest('hex') !== field('datahash')
+  )
+    problems.push('its data member is not what datahash says')
+  if (field('pkgname') !== entry['P'] || field('pkgver') !== entry['V'])
+    problems.push(`it is ${field('pkgname')} ${field('pkgver')}`)
   return problems
 }
 
@@ -117,12 +173,17 @@ export async function readServedApks(url: string, codename: string, arch = 'x86_
     if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())
   }
-  const index = await readApkIndex(await get(`${codename}/main/${arch}/APKINDEX.tar.gz`), async name => (await get(name)).toString())
+  const index = await readApkIndex(await get(`${codename}/main/${arch}/APKINDEX.tar.gz`), async name =>
+    (await get(name)).toString(),
+  )
   const problems = [...index.problems]
   for (const entry of index.packages) {
     if (entry['A'] !== arch) problems.push(`${entry['P']} is for ${entry['A']}`)
     const file = `${entry['P']}-${entry['V']}.apk`
-    const wrong = await get(`${codename}/main/${arch}/${file}`).then(bytes => checkPackage(bytes, entry), (error: unknown) => [String(error)])
+    const wrong = await get(`${codename}/main/${arch}/${file}`).then(
+      bytes => checkPackage(bytes, entry),
+      (error: unknown) => [String(error)],
+    )
     problems.push(...wrong.map(one => `${file}: ${one}`))
   }
   return { ...index, problems }
@@ -139,12 +200,19 @@ export interface ApkRoot {
 }
 
 /** @param keys  file name → PEM; clients look for the name that the signature gives */
-export async function createApkRoot({ repository, keys }: { readonly repository: string; readonly keys: Readonly<Record<string, string>> }): Promise<ApkRoot> {
+export async function createApkRoot({
+  repository,
+  keys,
+}: {
+  readonly repository: string
+  readonly keys: Readonly<Record<string, string>>
+}): Promise<ApkRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apk-'))
   await mkdir(join(folder, 'etc/apk/keys'), { recursive: true })
   for (const [name, pem] of Object.entries(keys)) await writeFile(join(folder, 'etc/apk/keys', name), pem)
   await writeFile(join(folder, 'etc/apk/repositories'), `${repository}\n`)
-  const apk = (...args: readonly string[]): Promise<Ran> => run(apkProgram ?? 'apk', ['--root', folder, '--arch', 'x86_64', '--no-cache', ...args])
+  const apk = (...args: readonly string[]): Promise<Ran> =>
+    run(apkProgram ?? 'apk', ['--root', folder, '--arch', 'x86_64', '--no-cache', ...args])
   const made = await apk('--initdb', '--no-network', 'add')
   if (made.code !== 0) throw new Error(`apk could not make a root: ${made.err}${made.out}`)
   return { folder, apk, close: () => rm(folder, { recursive: true, force: true }) }

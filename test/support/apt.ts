@@ -16,7 +16,9 @@ export interface AptOptions {
 export interface AptRoot {
   readonly folder: string
   update(): Promise<Ran>
-  /** Forgets every list, so that the next `update` fetches all of them: what is unchanged is not asked for otherwise. */
+  /**
+   * Forgets every list, so that the next `update` fetches all of them: what is unchanged is not asked for otherwise.
+   */
   forgetLists(): Promise<void>
   /** `hello` or `hello=1.0`. */
   install(...packages: readonly string[]): Promise<Ran>
@@ -30,11 +32,24 @@ export interface AptRoot {
 }
 
 const FOLDERS = [
-  'etc/apt/apt.conf.d', 'etc/apt/preferences.d', 'etc/apt/sources.list.d', 'etc/apt/trusted.gpg.d', 'etc/apt/keyrings', 'var/lib/apt/lists/partial',
-  'var/lib/dpkg/info', 'var/lib/dpkg/updates', 'var/lib/dpkg/triggers', 'var/cache/apt/archives/partial', 'var/log/apt', 'home',
+  'etc/apt/apt.conf.d',
+  'etc/apt/preferences.d',
+  'etc/apt/sources.list.d',
+  'etc/apt/trusted.gpg.d',
+  'etc/apt/keyrings',
+  'var/lib/apt/lists/partial',
+  'var/lib/dpkg/info',
+  'var/lib/dpkg/updates',
+  'var/lib/dpkg/triggers',
+  'var/cache/apt/archives/partial',
+  'var/log/apt',
+  'home',
 ]
 
-/** A client that trusts one key and knows one source. A warning of `update` is an error: apt would go on with old lists otherwise. */
+/**
+ * A client that trusts one key and knows one source. A warning of `update` is an error: apt would go on with old lists
+ * otherwise.
+ */
 export async function createAptRoot({ source, key, has = [] }: AptOptions): Promise<AptRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apt-'))
   for (const path of FOLDERS) await mkdir(join(folder, path), { recursive: true })
@@ -42,14 +57,21 @@ export async function createAptRoot({ source, key, has = [] }: AptOptions): Prom
   const status: string[] = []
   for (const name of has) {
     // what it needs itself is this machine's business
-    status.push((await mustRun('dpkg-query', ['-s', name])).split('\n').filter(line => !/^(Pre-Depends|Depends|Recommends|Conffiles| \/etc)/.test(line)).join('\n'))
+    status.push(
+      (await mustRun('dpkg-query', ['-s', name]))
+        .split('\n')
+        .filter(line => !/^(Pre-Depends|Depends|Recommends|Conffiles| \/etc)/.test(line))
+        .join('\n'),
+    )
     await writeFile(join(folder, 'var/lib/dpkg/info', `${name}.list`), '/.\n')
   }
   await writeFile(join(folder, 'var/lib/dpkg/status'), status.map(stanza => `${stanza.trim()}\n\n`).join(''))
   const keyFile = join(folder, 'etc/apt/keyrings', 'gatehouse.asc')
   await writeFile(keyFile, key)
   await writeFile(join(folder, 'etc/apt/sources.list'), `deb [signed-by=${keyFile}] ${source}\n`)
-  await writeFile(join(folder, 'apt.conf'), `Dir "${folder}";
+  await writeFile(
+    join(folder, 'apt.conf'),
+    `Dir "${folder}";
 Dir::State::status "${folder}/var/lib/dpkg/status";
 Dir::Etc::trusted "/nonexistent"; Dir::Etc::trustedparts "/nonexistent";
 Dir::Bin::Methods "/usr/lib/apt/methods"; Dir::Bin::dpkg "/usr/bin/dpkg"; Dir::Bin::solvers "/usr/lib/apt/solvers"; Dir::Bin::planners "/usr/lib/apt/planners";
@@ -58,7 +80,8 @@ APT::Sandbox::User "root"; APT::Update::Error-Mode "any"; APT::Get::AllowUnauthe
 Acquire::Languages "none"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";
 Dpkg::Options { "--root=${folder}"; "--force-not-root"; "--log=${folder}/var/log/dpkg.log"; };
 Dpkg::Use-Pty "false";
-`)
+`,
+  )
   const env = { APT_CONFIG: join(folder, 'apt.conf'), DEBIAN_FRONTEND: 'noninteractive', HOME: join(folder, 'home') }
   const apt = (...args: readonly string[]): Promise<Ran> => run('apt-get', args, { env, cwd: folder })
   return {
@@ -73,7 +96,11 @@ Dpkg::Use-Pty "false";
     download: name => apt('download', name),
     policy: name => mustRun('apt-cache', ['policy', name], { env, cwd: folder }),
     installedVersion: async name => {
-      const { out } = await run('dpkg-query', [`--admindir=${folder}/var/lib/dpkg`, '-W', '-f', '${db:Status-Abbrev}${Version}', name], { env })
+      const { out } = await run(
+        'dpkg-query',
+        [`--admindir=${folder}/var/lib/dpkg`, '-W', '-f', '${db:Status-Abbrev}${Version}', name],
+        { env },
+      )
       return /^ii (\S+)$/.exec(out)?.[1]
     },
     setKey: content => writeFile(keyFile, content),

@@ -21,7 +21,15 @@ export interface TestClamd {
 }
 
 // no MaxScanTime: what a machine that is busy with other tests takes longer for is not a package that cannot be scanned
-const CONFIG = { MaxScanTime: '0', StreamMaxLength: '600M', MaxFileSize: '600M', MaxScanSize: '2000M', AlertExceedsMax: 'yes', MaxThreads: '4', ConcurrentDatabaseReload: 'yes' }
+const CONFIG = {
+  MaxScanTime: '0',
+  StreamMaxLength: '600M',
+  MaxFileSize: '600M',
+  MaxScanSize: '2000M',
+  AlertExceedsMax: 'yes',
+  MaxThreads: '4',
+  ConcurrentDatabaseReload: 'yes',
+}
 
 /** It has two lines of signatures to read; long enough for a machine whose processors are all busy. */
 const START_MS = 90_000
@@ -49,24 +57,42 @@ export async function startClamd(config: Partial<Record<keyof typeof CONFIG, str
   const path = join(folder, 'clamd.sock')
   await mkdir(join(folder, 'db'))
   await mkdir(join(folder, 'tmp'))
-  await writeFile(join(folder, 'db', 'local.hdb'), `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Eicar-Test-Signature\n`)
+  await writeFile(
+    join(folder, 'db', 'local.hdb'),
+    `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Eicar-Test-Signature\n`,
+  )
   await writeFile(join(folder, 'db', 'local.ndb'), `Eicar-Anywhere:0:*:${Buffer.from(EICAR).toString('hex')}\n`)
   const lines = {
-    LogFile: join(folder, 'clamd.log'), LocalSocket: path, DatabaseDirectory: join(folder, 'db'), TemporaryDirectory: join(folder, 'tmp'),
-    Foreground: 'yes', ...(process.getuid?.() === 0 ? { User: 'root' } : {}), ...CONFIG, ...config,
+    LogFile: join(folder, 'clamd.log'),
+    LocalSocket: path,
+    DatabaseDirectory: join(folder, 'db'),
+    TemporaryDirectory: join(folder, 'tmp'),
+    Foreground: 'yes',
+    ...(process.getuid?.() === 0 ? { User: 'root' } : {}),
+    ...CONFIG,
+    ...config,
   }
-  await writeFile(join(folder, 'clamd.conf'), Object.entries(lines).map(([key, value]) => `${key} ${value}\n`).join(''))
+  await writeFile(
+    join(folder, 'clamd.conf'),
+    Object.entries(lines)
+      .map(([key, value]) => `${key} ${value}\n`)
+      .join(''),
+  )
   const child = spawn(CLAMD, ['-c', join(folder, 'clamd.conf')], { stdio: 'ignore' })
   const gone = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const until = Date.now() + START_MS
-  while (!await accepts(path)) {
+  while (!(await accepts(path))) {
     if (child.exitCode !== null || Date.now() > until) throw new Error(`clamd did not start; see ${folder}/clamd.log`)
     await new Promise(resolve => setTimeout(resolve, 20)) // it tells nobody when it is ready
   }
   return {
     address: { socket: path },
-    pause: () => { child.kill('SIGSTOP') },
-    resume: () => { child.kill('SIGCONT') },
+    pause: () => {
+      child.kill('SIGSTOP')
+    },
+    resume: () => {
+      child.kill('SIGCONT')
+    },
     async close() {
       child.kill('SIGKILL')
       await gone

@@ -33,9 +33,21 @@ export interface CallOptions {
 }
 
 /** The fields of an upload's answer that tests look at. */
-export interface Uploaded { readonly name: string; readonly version: string; readonly arch: string; readonly status: string; readonly sha256: string; readonly [more: string]: unknown }
+export interface Uploaded {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly status: string
+  readonly sha256: string
+  readonly [more: string]: unknown
+}
 
-export interface UploadOptions { readonly token: string; readonly filename?: string; readonly distribution?: string; readonly ip?: string }
+export interface UploadOptions {
+  readonly token: string
+  readonly filename?: string
+  readonly distribution?: string
+  readonly ip?: string
+}
 
 /** The real daemon as a process group of its own. */
 export interface Daemon {
@@ -73,12 +85,13 @@ let addresses = 0
 /** A client address that no other call had: 198.18.0.0/15 is set aside for such tests (RFC 2544). */
 export function nextAddress(): string {
   addresses = (addresses + 1) % (1 << 17)
-  return `198.${18 + (addresses >> 16)}.${addresses >> 8 & 255}.${addresses & 255}`
+  return `198.${18 + (addresses >> 16)}.${(addresses >> 8) & 255}.${addresses & 255}`
 }
 
 /** A database of its own in Debian's PostgreSQL when the run is about that; otherwise the daemon brings its own. */
 async function databaseUrl(): Promise<string | undefined> {
-  const cluster = inject('postgres') as ReturnType<typeof inject<'postgres'>> | undefined // projects without a cluster have none
+  // projects without a cluster have none
+  const cluster = inject('postgres') as ReturnType<typeof inject<'postgres'>> | undefined
   if (cluster?.kind !== 'debian') return undefined
   const database = `d_${randomBytes(8).toString('hex')}`
   const admin = createDb({ socket: cluster.socket, database: 'postgres' }, { poolSize: 1 })
@@ -87,11 +100,20 @@ async function databaseUrl(): Promise<string | undefined> {
   return `postgres://postgres@localhost/${database}?host=${encodeURIComponent(cluster.socket)}`
 }
 
-interface Running { readonly child: ChildProcess; readonly url: string; readonly ended: Promise<number | null>; log(): string }
+interface Running {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly ended: Promise<number | null>
+  log(): string
+}
 
 /** @throws with the end of its log when it ends before it is ready */
 async function launch(entry: string, env: Record<string, string>): Promise<Running> {
-  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], { env: { ...DAEMON_ENV, ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], {
+    env: { ...DAEMON_ENV, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let log = ''
   const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
   const url = await new Promise<string>((resolve, reject) => {
@@ -117,17 +139,21 @@ async function launch(entry: string, env: Record<string, string>): Promise<Runni
   return { child, url, ended, log: () => log }
 }
 
-const isAtRoot = (path: string): boolean => /^\/(api|repos|apk|health|metrics|openapi\.json|docs|redoc|internal|webhooks)\b/.test(path) || path === '/'
+const isAtRoot = (path: string): boolean =>
+  /^\/(api|repos|apk|health|metrics|openapi\.json|docs|redoc|internal|webhooks)\b/.test(path) || path === '/'
 
 async function request<Body>(base: string, method: string, path: string, options: CallOptions): Promise<Answer<Body>> {
   const { token, body, form, headers = {}, ip = nextAddress() } = options
   const response = await fetch(`${base}${isAtRoot(path) ? '' : '/api/v1'}${path}`, {
-    method, redirect: 'manual',
+    method,
+    redirect: 'manual',
     headers: {
-      'X-Forwarded-For': ip, ...token === undefined ? {} : { Authorization: `Bearer ${token}` },
-      ...body === undefined ? {} : { 'Content-Type': 'application/json' }, ...headers,
+      'X-Forwarded-For': ip,
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
     },
-    ...form !== undefined ? { body: form } : body !== undefined ? { body: JSON.stringify(body) } : {},
+    ...(form !== undefined ? { body: form } : body !== undefined ? { body: JSON.stringify(body) } : {}),
   })
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.includes('json') === true && text !== ''
@@ -136,13 +162,25 @@ async function request<Body>(base: string, method: string, path: string, options
 
 /** Starts the real `server/main.ts` on a free port over a folder of its own; resolves when it is ready. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
-  const root = options.root ?? await mkdtemp(join(tmpdir(), 'gh-daemon-'))
+  const root = options.root ?? (await mkdtemp(join(tmpdir(), 'gh-daemon-')))
   const entry = options.entry ?? join(import.meta.dirname, '..', '..', 'server', 'main.ts')
   const url = await databaseUrl()
   let port = '0'
   const environment = (more: DaemonOptions['env'] = {}): Record<string, string> => {
     const { PATH = '', HOME = '/root', TMPDIR } = process.env
-    const all = { PATH, HOME, TMPDIR, ENV: 'test', REPOS_ROOT: root, HOST: '127.0.0.1', PORT: port, LOG_LEVEL: 'warn', DATABASE_URL: url, ...options.env, ...more }
+    const all = {
+      PATH,
+      HOME,
+      TMPDIR,
+      ENV: 'test',
+      REPOS_ROOT: root,
+      HOST: '127.0.0.1',
+      PORT: port,
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: url,
+      ...options.env,
+      ...more,
+    }
     return Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined))
   }
   let running = await launch(entry, environment())
@@ -163,16 +201,26 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     return running.ended
   }
   return {
-    get url() { return running.url },
-    get pid() { return running.child.pid ?? 0 },
-    root, call, stop, kill9, databaseUrl: url,
+    get url() {
+      return running.url
+    },
+    get pid() {
+      return running.child.pid ?? 0
+    },
+    root,
+    call,
+    stop,
+    kill9,
+    databaseUrl: url,
     log: () => running.log(),
-    ended: async () => { await running.ended },
+    ended: async () => {
+      await running.ended
+    },
     upload: (content, { token, filename = 'package.deb', distribution = 'jammy', ip }) => {
       const form = new FormData()
       form.set('file', new Blob([new Uint8Array(content)]), filename)
       form.set('distribution', distribution)
-      return call<Uploaded>('POST', '/upload/', { token, form, ...ip === undefined ? {} : { ip } })
+      return call<Uploaded>('POST', '/upload/', { token, form, ...(ip === undefined ? {} : { ip }) })
     },
     setupAdmin: async () => {
       await call('POST', '/setup/', { body: { admin_username: ADMIN.username, admin_password: ADMIN.password } })

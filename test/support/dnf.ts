@@ -35,7 +35,9 @@ export interface RpmClient {
   close(): Promise<void>
 }
 
-/** The version that rpm's database has. @param database below the root: Debian's dnf keeps it in HOME, zypper in /var */
+/**
+ * The version that rpm's database has. @param database below the root: Debian's dnf keeps it in HOME, zypper in /var
+ */
 export async function installedIn(root: string, name: string, database: string): Promise<string | undefined> {
   const { code, out } = await run('rpm', ['--root', root, '--dbpath', database, '-q', '--qf', '%{EVR}', name])
   return code === 0 ? out.trim() : undefined
@@ -48,14 +50,19 @@ export async function rpmRoot(prefix: string): Promise<string> {
   return folder
 }
 
-/** dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options: dnf.conf(5). */
+/**
+ * dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options:
+ * dnf.conf(5).
+ */
 export async function createDnfRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<RpmClient> {
   const folder = await rpmRoot('gh-dnf-')
   for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
   const keyFile = join(folder, 'key.asc')
   await writeFile(keyFile, key)
   const at = (name: string): string => join(folder, name)
-  await writeFile(at('dnf.conf'), `[main]
+  await writeFile(
+    at('dnf.conf'),
+    `[main]
 reposdir=${at('repos.d')}
 varsdir=${at('vars')}
 cachedir=${at('cache')}
@@ -65,8 +72,12 @@ plugins=0
 install_weak_deps=0
 best=1
 retries=1
-`)
-  await writeFile(at('repos.d/gatehouse.repo'), repo ?? `[gatehouse]
+`,
+  )
+  await writeFile(
+    at('repos.d/gatehouse.repo'),
+    repo ??
+      `[gatehouse]
 name=gatehouse
 baseurl=${baseurl}
 enabled=1
@@ -74,29 +85,42 @@ gpgcheck=${signedPackages ? 1 : 0}
 repo_gpgcheck=1
 gpgkey=file://${keyFile}
 metadata_expire=0
-`)
+`,
+  )
   const env = { HOME: at('home') }
   const dnf = (...args: readonly string[]): Promise<Ran> =>
-    run('dnf', ['-c', at('dnf.conf'), `--installroot=${at('root')}`, '--releasever=9', '--forcearch=x86_64', '-y', ...args], { env, cwd: folder })
+    run(
+      'dnf',
+      ['-c', at('dnf.conf'), `--installroot=${at('root')}`, '--releasever=9', '--forcearch=x86_64', '-y', ...args],
+      { env, cwd: folder },
+    )
   return {
     folder,
     refresh: () => dnf('makecache'),
     install: (...packages) => dnf('install', ...packages),
     update: () => dnf('upgrade', '--refresh'),
     patches: async () => {
-      const [byId, byCve] = [await dnf('-q', 'updateinfo', 'list', '--security'), await dnf('-q', 'updateinfo', 'list', '--security', '--with-cve')]
+      const [byId, byCve] = [
+        await dnf('-q', 'updateinfo', 'list', '--security'),
+        await dnf('-q', 'updateinfo', 'list', '--security', '--with-cve'),
+      ]
       return { ...byId, out: byId.out + byCve.out }
     },
     patch: () => dnf('upgrade', '--refresh', '--security'),
     available: async () => {
       const { out } = await dnf('-q', '-C', 'repoquery', '--available', '--qf', '%{name}-%{evr}.%{arch}')
-      return out.split('\n').filter(line => line !== '').sort()
+      return out
+        .split('\n')
+        .filter(line => line !== '')
+        .sort()
     },
     installedVersion: name => installedIn(at('root'), name, join(env.HOME, '.rpmdb')),
     setKey: content => writeFile(keyFile, content),
     close: async () => {
       // dnf leaves one gpg-agent per cache folder behind; each ends when its folder is gone, sooner when it is asked
-      for (const home of (await mustRun('find', [folder, '-type', 'd', '-name', 'pubring'])).split('\n').filter(line => line !== '')) {
+      for (const home of (await mustRun('find', [folder, '-type', 'd', '-name', 'pubring']))
+        .split('\n')
+        .filter(line => line !== '')) {
         await run('gpgconf', ['--kill', 'gpg-agent'], { env: { GNUPGHOME: home } })
       }
       await rm(folder, { recursive: true, force: true })

@@ -6,8 +6,10 @@ import { readEnv } from '../../server/env.ts'
 import { EngineUnavailable, type VulnerabilityScanner } from '../../server/scanners/scanner.ts'
 
 /** What the engine answers, by `name version`; `unavailable` names packages it does not answer for. */
-export interface FakeAnswers { readonly findings: Readonly<Record<string, readonly Omit<Finding, 'package' | 'detected_by'>[]>>;
-  readonly unavailable?: readonly string[] }
+export interface FakeAnswers {
+  readonly findings: Readonly<Record<string, readonly Omit<Finding, 'package' | 'detected_by'>[]>>
+  readonly unavailable?: readonly string[]
+}
 
 /** A vulnerability engine that knows what a file says now: the daemon is real, the engine is declared as fake. */
 const engine: VulnerabilityScanner = {
@@ -15,17 +17,25 @@ const engine: VulnerabilityScanner = {
   kind: 'vulnerability',
   status: async () => ({ id: 'fake', ok: true, version: '1', data_at: '2026-11-01T00:00:00.000Z' }),
   scan: async ({ identity }) => {
-    const { findings, unavailable = [] } = JSON.parse(await readFile(process.env.FAKE_ANSWERS ?? '', 'utf8')) as FakeAnswers
+    const { findings, unavailable = [] } = JSON.parse(
+      await readFile(process.env.FAKE_ANSWERS ?? '', 'utf8'),
+    ) as FakeAnswers
     const key = `${identity.name} ${identity.version}`
     if (unavailable.includes(key)) throw new EngineUnavailable('fake', 'it was told so')
-    return { coverage: 'covered', said: 'Looked up.', findings: (findings[key] ?? [])
-      .map(finding => ({ ...finding, package: identity.name, detected_by: ['fake'] })) }
+    return {
+      coverage: 'covered',
+      said: 'Looked up.',
+      findings: (findings[key] ?? []).map(finding => ({ ...finding, package: identity.name, detected_by: ['fake'] })),
+    }
   },
 }
 
 const service = await compose(readEnv(process.env, process.cwd()), {
-  uiFolder: join(import.meta.dirname, '..', '..', 'ui', 'dist'), engines: { vulnerability: [engine] },
+  uiFolder: join(import.meta.dirname, '..', '..', 'ui', 'dist'),
+  engines: { vulnerability: [engine] },
 })
 const { url } = await service.start()
 process.stdout.write(`Gatehouse is ready at ${url}\n`)
-process.once('SIGTERM', () => { void service.stop().then(() => process.exit(0)) })
+process.once('SIGTERM', () => {
+  void service.stop().then(() => process.exit(0))
+})

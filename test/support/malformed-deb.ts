@@ -14,12 +14,17 @@ const ROOT: TarSpec = { name: './', type: '5' }
 const USR: TarSpec = { name: './usr/', type: '5' }
 const FILE: TarSpec = { name: './usr/file', body: 'hello' }
 
-const withData = (entries: readonly TarSpec[]): Promise<Buffer> => packDeb({ control: parts.control, data: tar(entries) })
-const withControlTar = (entries: readonly TarSpec[]): Promise<Buffer> => packDeb({ control: tar(entries), data: parts.data })
-const withControl = (text: string | Buffer): Promise<Buffer> => withControlTar([ROOT, { name: './control', body: text }])
-const withFields = (fields: Readonly<Record<string, string>>): Promise<Buffer> => withControl(controlText({ ...SPEC, fields }))
+const withData = (entries: readonly TarSpec[]): Promise<Buffer> =>
+  packDeb({ control: parts.control, data: tar(entries) })
+const withControlTar = (entries: readonly TarSpec[]): Promise<Buffer> =>
+  packDeb({ control: tar(entries), data: parts.data })
+const withControl = (text: string | Buffer): Promise<Buffer> =>
+  withControlTar([ROOT, { name: './control', body: text }])
+const withFields = (fields: Readonly<Record<string, string>>): Promise<Buffer> =>
+  withControl(controlText({ ...SPEC, fields }))
 /** The control file with one line in place of the field that begins like it. */
-const withLine = (field: string, line: string): Promise<Buffer> => withControl(CONTROL.replace(new RegExp(`^${field}:.*\n`, 'm'), line))
+const withLine = (field: string, line: string): Promise<Buffer> =>
+  withControl(CONTROL.replace(new RegExp(`^${field}:.*\n`, 'm'), line))
 
 async function members(): Promise<{ binary: ArSpec; control: ArSpec; data: ArSpec }> {
   return {
@@ -54,12 +59,28 @@ async function structure(): Promise<Row[]> {
     ['huge ar size', ar([binary, { ...control, size: '9999999999' }, data]), /truncated/],
     ['hexadecimal ar size', ar([binary, { ...control, size: '0x200' }, data]), /not a decimal number/],
     ['empty ar size', ar([binary, { ...control, size: '' }, data]), /not a decimal number/],
-    ['ar size too small', ar([binary, { ...control, size: String(control.body.length - 20) }, data]), /no ar member header at byte/],
-    ['ar size too large', ar([binary, { ...control, size: String(control.body.length + 20) }, data]), /no ar member header at byte/],
+    [
+      'ar size too small',
+      ar([binary, { ...control, size: String(control.body.length - 20) }, data]),
+      /no ar member header at byte/,
+    ],
+    [
+      'ar size too large',
+      ar([binary, { ...control, size: String(control.body.length + 20) }, data]),
+      /no ar member header at byte/,
+    ],
     ['odd ar member without padding', ar([{ ...odd, pad: '' }, control, data]), /no ar member header at byte/],
-    ['odd ar member with two bytes of padding', ar([{ ...odd, pad: '\n\n' }, control, data]), /no ar member header at byte/],
+    [
+      'odd ar member with two bytes of padding',
+      ar([{ ...odd, pad: '\n\n' }, control, data]),
+      /no ar member header at byte/,
+    ],
     ['damaged ar header end', bent(at('control.tar') + 58, 'xx'), /no ar member header at byte/],
-    ['ar member name with control characters', ar([binary, { ...control, name: 'control\u0001' }, data]), /not printable ASCII/],
+    [
+      'ar member name with control characters',
+      ar([binary, { ...control, name: 'control\u0001' }, data]),
+      /not printable ASCII/,
+    ],
     ['debian-binary missing', ar([control, data]), /wants debian-binary/],
     ['debian-binary second', ar([control, binary, data]), /wants debian-binary/],
     ['control.tar missing', ar([binary, data]), /wants control\.tar/],
@@ -73,16 +94,27 @@ async function structure(): Promise<Row[]> {
     ['path as a member name', ar([binary, { ...control, name: '../control.tar' }, data]), /wants control\.tar/],
     ['trailing garbage', Buffer.concat([whole, Buffer.from('some garbage')]), /too few for another header/],
     ['long trailing garbage', Buffer.concat([whole, Buffer.alloc(500, 'garbage')]), /something follows the archive/],
-    ['forty skipped members', ar([binary, ...Array.from({ length: 40 }, () => ({ name: '_x', body: 'x' })), control, data]),
-      /more than 32 ar members/],
-    ['a large skipped member', ar([binary, control, data, { name: '_large', body: Buffer.alloc(2 ** 20 + 2) }]), /at most 1 MiB/],
+    [
+      'forty skipped members',
+      ar([binary, ...Array.from({ length: 40 }, () => ({ name: '_x', body: 'x' })), control, data]),
+      /more than 32 ar members/,
+    ],
+    [
+      'a large skipped member',
+      ar([binary, control, data, { name: '_large', body: Buffer.alloc(2 ** 20 + 2) }]),
+      /at most 1 MiB/,
+    ],
     ['format 3.0', ar([{ ...binary, body: '3.0\n' }, control, data]), /must be 2\.0/],
     ['format 0.939', ar([{ ...binary, body: '0.939000\n' }, control, data]), /must be 2\.0/],
     ['format without newline', ar([{ ...binary, body: '2.0x' }, control, data]), /must be 2\.0/],
     ['empty debian-binary', ar([{ ...binary, body: '' }, control, data]), /debian-binary has 0 bytes/],
     ['huge debian-binary', ar([{ ...binary, body: `2.0\n${' '.repeat(5000)}` }, control, data]), /debian-binary has/],
     ['bzip2 data', ar([binary, control, { ...data, name: 'data.tar.bz2' }]), /compressed in a way that is not taken/],
-    ['lzma control', ar([binary, { ...control, name: 'control.tar.lzma' }, data]), /compressed in a way that is not taken/],
+    [
+      'lzma control',
+      ar([binary, { ...control, name: 'control.tar.lzma' }, data]),
+      /compressed in a way that is not taken/,
+    ],
   ]
 }
 
@@ -103,42 +135,92 @@ async function compression(): Promise<Row[]> {
   const suffix = { gz: '.gz', xz: '.xz', zst: '.zst', none: '' }
   const noise = Buffer.from(Array.from({ length: 6000 }, (_, i) => (i * i * 31 + (i >> 3) * 17) & 0xff))
   const payload = tar([ROOT, USR, { name: './usr/noise', body: noise }])
-  const bomb = tar([ROOT, { name: './control', body: CONTROL }, { name: './templates', body: Buffer.alloc(40 * 2 ** 20) }])
-  const dataOf = (how: PackageCompression, body: Buffer): Buffer => ar([binary, control, { name: `data.tar${suffix[how]}`, body }])
+  const bomb = tar([
+    ROOT,
+    { name: './control', body: CONTROL },
+    { name: './templates', body: Buffer.alloc(40 * 2 ** 20) },
+  ])
+  const dataOf = (how: PackageCompression, body: Buffer): Buffer =>
+    ar([binary, control, { name: `data.tar${suffix[how]}`, body }])
   for (const how of ['gz', 'xz', 'zst'] as const) {
     const packed = await compress(payload, how)
     const corrupt = Buffer.from(packed)
     corrupt.writeUInt32LE((corrupt.readUInt32LE(packed.length >> 1) ^ 0x5a5a5a5a) >>> 0, packed.length >> 1)
     rows.push(
-      [`${how} bomb`, ar([binary, { name: `control.tar${suffix[how]}`, body: await compress(bomb, how) }, data]), /unpacks to more than 32 MiB/],
+      [
+        `${how} bomb`,
+        ar([binary, { name: `control.tar${suffix[how]}`, body: await compress(bomb, how) }, data]),
+        /unpacks to more than 32 MiB/,
+      ],
       [`corrupt ${how} stream`, dataOf(how, corrupt), /damaged|wrong/],
       [`${how} stream cut off`, dataOf(how, packed.subarray(0, packed.length - 30)), /damaged or cut off|too early/],
       [`${how} stream with nothing in it`, dataOf(how, Buffer.alloc(0)), /damaged or cut off|too early/],
-      [`garbage behind the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.from('garbage!')])), /damaged|behind the end|follows the end/],
-      [`zeros behind the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.alloc(8)])), /damaged|behind the end|follows the end/],
-      [`payload hidden behind zeros after the ${how} stream`, dataOf(how, Buffer.concat([packed, Buffer.alloc(8), packed])),
-        /behind the end|follows the end/],
-      [`a second tar in a joined ${how} stream`, dataOf(how, Buffer.concat([packed, packed])), /behind its end mark|behind the end|follows the end/],
-      [`${how} that is something else`, dataOf(how, Buffer.from('this is not compressed at all, whatever its name says')), /damaged|does not begin/],
+      [
+        `garbage behind the ${how} stream`,
+        dataOf(how, Buffer.concat([packed, Buffer.from('garbage!')])),
+        /damaged|behind the end|follows the end/,
+      ],
+      [
+        `zeros behind the ${how} stream`,
+        dataOf(how, Buffer.concat([packed, Buffer.alloc(8)])),
+        /damaged|behind the end|follows the end/,
+      ],
+      [
+        `payload hidden behind zeros after the ${how} stream`,
+        dataOf(how, Buffer.concat([packed, Buffer.alloc(8), packed])),
+        /behind the end|follows the end/,
+      ],
+      [
+        `a second tar in a joined ${how} stream`,
+        dataOf(how, Buffer.concat([packed, packed])),
+        /behind its end mark|behind the end|follows the end/,
+      ],
+      [
+        `${how} that is something else`,
+        dataOf(how, Buffer.from('this is not compressed at all, whatever its name says')),
+        /damaged|does not begin/,
+      ],
     )
   }
   const gz = bytesOf(data)
   rows.push(
     ['gzip named xz', ar([binary, control, { name: 'data.tar.xz', body: gz }]), /does not begin as an xz stream/],
     ['gzip named uncompressed', ar([binary, control, { name: 'data.tar', body: gz }]), /checksum|without an end mark/],
-    ['two xz streams joined in the middle of a file', dataOf('xz', Buffer.concat([await compress(payload.subarray(0, 2048), 'xz'),
-      await compress(payload.subarray(2048), 'xz')])), /follows the end/],
-    ['two zstd frames joined in the middle of a file', dataOf('zst', Buffer.concat([await compress(payload.subarray(0, 2048), 'zst'),
-      await compress(payload.subarray(2048), 'zst')])), /behind the end/],
+    [
+      'two xz streams joined in the middle of a file',
+      dataOf(
+        'xz',
+        Buffer.concat([await compress(payload.subarray(0, 2048), 'xz'), await compress(payload.subarray(2048), 'xz')]),
+      ),
+      /follows the end/,
+    ],
+    [
+      'two zstd frames joined in the middle of a file',
+      dataOf(
+        'zst',
+        Buffer.concat([
+          await compress(payload.subarray(0, 2048), 'zst'),
+          await compress(payload.subarray(2048), 'zst'),
+        ]),
+      ),
+      /behind the end/,
+    ],
     ['xz that wants 1.5 GiB of memory', dataOf('xz', greedyXz(await compress(payload, 'xz'))), /dictionary/],
   )
   return rows
 }
 
 async function names(): Promise<Row[]> {
-  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withData([ROOT, USR, ...entries]), why]
-  const control = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withControlTar([ROOT, ...entries]),
-    why]
+  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [
+    name,
+    await withData([ROOT, USR, ...entries]),
+    why,
+  ]
+  const control = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [
+    name,
+    await withControlTar([ROOT, ...entries]),
+    why,
+  ]
   const good: TarSpec = { name: './control', body: CONTROL }
   return Promise.all([
     data('absolute name', [{ name: '/etc/passwd', body: 'x' }], /is absolute/),
@@ -154,31 +236,86 @@ async function names(): Promise<Row[]> {
     data('root as a symlink', [{ name: './', type: '2', link: '/etc' }], /root is a symlink/),
     data('symlink above the root', [{ name: './usr/l', type: '2', link: '../../../etc/passwd' }], /above the root/),
     data('symlink without a target', [{ name: './usr/l', type: '2' }], /has no target/),
-    data('file through a symlink', [{ name: './usr/l', type: '2', link: '/etc' }, { name: './usr/l/passwd', body: 'x' }],
-      /a symlink of the same package/),
+    data(
+      'file through a symlink',
+      [
+        { name: './usr/l', type: '2', link: '/etc' },
+        { name: './usr/l/passwd', body: 'x' },
+      ],
+      /a symlink of the same package/,
+    ),
     data('file below a file', [FILE, { name: './usr/file/x', body: 'x' }], /lies below "usr\/file", which is a file/),
-    data('folder below a device', [{ name: './usr/null', type: '3' }, { name: './usr/null/x/', type: '5' }], /lies below "usr\/null", which is a char/),
-    data('nested links', [{ name: './usr/a', type: '2', link: '/' }, { name: './usr/a/b', type: '2', link: 'etc' },
-      { name: './usr/a/b/c', body: 'x' }], /a symlink of the same package/),
+    data(
+      'folder below a device',
+      [
+        { name: './usr/null', type: '3' },
+        { name: './usr/null/x/', type: '5' },
+      ],
+      /lies below "usr\/null", which is a char/,
+    ),
+    data(
+      'nested links',
+      [
+        { name: './usr/a', type: '2', link: '/' },
+        { name: './usr/a/b', type: '2', link: 'etc' },
+        { name: './usr/a/b/c', body: 'x' },
+      ],
+      /a symlink of the same package/,
+    ),
     data('hard link to an absolute name', [{ name: './usr/h', type: '1', link: '/etc/shadow' }], /is absolute/),
     data('hard link with ..', [{ name: './usr/h', type: '1', link: '../etc/shadow' }], /with \.\./),
     data('hard link to what is not there', [{ name: './usr/h', type: '1', link: './etc/shadow' }], /no file before it/),
-    data('hard link to a symlink', [{ name: './usr/l', type: '2', link: '/etc/shadow' }, { name: './usr/h', type: '1', link: './usr/l' }],
-      /no file before it/),
+    data(
+      'hard link to a symlink',
+      [
+        { name: './usr/l', type: '2', link: '/etc/shadow' },
+        { name: './usr/h', type: '1', link: './usr/l' },
+      ],
+      /no file before it/,
+    ),
     data('hard link to itself', [{ name: './usr/h', type: '1', link: './usr/h' }], /no file before it/),
-    data('symlink in place of a file', [FILE, { name: './usr/file', type: '2', link: '/etc/passwd' }], /twice, as file and as symlink/),
-    data('file in place of a symlink', [{ name: './usr/file', type: '2', link: '/etc/passwd' }, FILE], /twice, as symlink and as file/),
+    data(
+      'symlink in place of a file',
+      [FILE, { name: './usr/file', type: '2', link: '/etc/passwd' }],
+      /twice, as file and as symlink/,
+    ),
+    data(
+      'file in place of a symlink',
+      [{ name: './usr/file', type: '2', link: '/etc/passwd' }, FILE],
+      /twice, as symlink and as file/,
+    ),
     control('control.tar: ..', [good, { name: '../evil', body: 'x' }], /with \.\./),
     control('control.tar: absolute name', [good, { name: '/tmp/evil', body: 'x' }], /is absolute/),
     control('control.tar: folder', [good, { name: './sub/', type: '5' }], /only plain files/),
     control('control.tar: file in a folder', [good, { name: './sub/file', body: 'x' }], /stands in a folder/),
-    control('control.tar: control is a symlink', [{ name: './c', body: CONTROL }, { name: './control', type: '2', link: 'c' }], /only plain files/),
-    control('control.tar: control is a hard link', [{ name: './c', body: CONTROL }, { name: './control', type: '1', link: './c' }],
-      /only plain files/),
+    control(
+      'control.tar: control is a symlink',
+      [
+        { name: './c', body: CONTROL },
+        { name: './control', type: '2', link: 'c' },
+      ],
+      /only plain files/,
+    ),
+    control(
+      'control.tar: control is a hard link',
+      [
+        { name: './c', body: CONTROL },
+        { name: './control', type: '1', link: './c' },
+      ],
+      /only plain files/,
+    ),
     control('control.tar: device node', [good, { name: './null', type: '3' }], /only plain files/),
     control('no control file', [{ name: './postinst', body: '#!/bin/sh\n' }], /no file named control/),
-    control('two control files', [good, { name: './control', body: CONTROL.replace('1.0-1', '9.0-1') }], /two files named control/),
-    control('two control files by different names', [good, { name: './/control', body: CONTROL }], /two files named control/),
+    control(
+      'two control files',
+      [good, { name: './control', body: CONTROL.replace('1.0-1', '9.0-1') }],
+      /two files named control/,
+    ),
+    control(
+      'two control files by different names',
+      [good, { name: './/control', body: CONTROL }],
+      /two files named control/,
+    ),
   ])
 }
 
@@ -186,14 +323,27 @@ async function tars(): Promise<Row[]> {
   const file = tarEntry(FILE)
   const head = Buffer.concat([tarEntry(ROOT), tarEntry(USR)])
   const end = Buffer.alloc(1024)
-  const raw = async (name: string, data: Buffer, why: RegExp): Promise<Row> => [name, await packDeb({ control: parts.control, data }), why]
-  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withData([ROOT, USR, ...entries]), why]
+  const raw = async (name: string, data: Buffer, why: RegExp): Promise<Row> => [
+    name,
+    await packDeb({ control: parts.control, data }),
+    why,
+  ]
+  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [
+    name,
+    await withData([ROOT, USR, ...entries]),
+    why,
+  ]
   const binarySize = Buffer.alloc(12)
   binarySize[0] = 0x80
   binarySize[11] = 5
-  const control = async (name: string, ahead: readonly TarSpec[], why: RegExp, raw: TarSpec['raw'] = {}): Promise<Row> =>
-    [name, await withControlTar([ROOT, ...ahead, { name: './control', body: CONTROL, raw }]), why]
-  const many = (count: number): Buffer => Buffer.concat([Buffer.alloc(count * 512, tarEntry({ name: './x/', type: '5' })), end])
+  const control = async (
+    name: string,
+    ahead: readonly TarSpec[],
+    why: RegExp,
+    raw: TarSpec['raw'] = {},
+  ): Promise<Row> => [name, await withControlTar([ROOT, ...ahead, { name: './control', body: CONTROL, raw }]), why]
+  const many = (count: number): Buffer =>
+    Buffer.concat([Buffer.alloc(count * 512, tarEntry({ name: './x/', type: '5' })), end])
   return Promise.all([
     data('wrong tar checksum', [{ ...FILE, checksumOff: 1 }], /checksum is wrong/),
     data('tar size not octal', [{ ...FILE, size: '9999999999\0' }], /not an octal number/),
@@ -205,45 +355,89 @@ async function tars(): Promise<Row[]> {
     data('tar size too small', [{ ...FILE, body: 'x'.repeat(2000), size: 100 }], /checksum/),
     data('tar size too large', [{ ...FILE, size: 512 * 100 }], /without an end mark/),
     data('tar size of 8 GiB', [{ ...FILE, size: '77777777777\0' }], /without an end mark/),
-    data('directory with a size', [{ name: './usr/d/', type: '5', size: 512, body: 'x' }], /is a directory and says it has/),
-    data('symlink with a size', [{ name: './usr/l', type: '2', link: 'x', size: 512, body: 'x' }], /is a symlink and says it has/),
+    data(
+      'directory with a size',
+      [{ name: './usr/d/', type: '5', size: 512, body: 'x' }],
+      /is a directory and says it has/,
+    ),
+    data(
+      'symlink with a size',
+      [{ name: './usr/l', type: '2', link: 'x', size: 512, body: 'x' }],
+      /is a symlink and says it has/,
+    ),
     data('GNU sparse file', [{ name: './usr/s', type: 'S' }], /not every reader knows/),
     data('unknown entry type', [{ name: './usr/s', type: 'Z' }], /not every reader knows/),
     data('unknown tar kind', [{ ...FILE, magic: 'ustar!!!' }], /unknown kind/),
-    data('huge GNU long name', [{ name: '././@LongLink', type: 'L', body: 'x'.repeat(5000) }, FILE], /GNU long name of 5000 bytes/),
+    data(
+      'huge GNU long name',
+      [{ name: '././@LongLink', type: 'L', body: 'x'.repeat(5000) }, FILE],
+      /GNU long name of 5000 bytes/,
+    ),
     data('pax header', [pax('path', './usr/longer'), FILE], /pax header, which dpkg refuses/),
     data('pax header about times only', [pax('mtime', '1700000000.123'), FILE], /pax header, which dpkg refuses/),
     data('global pax header', [pax('comment', 'abcd', 'g'), FILE], /pax header, which dpkg refuses/),
     control('huge pax header', [pax('comment', 'x'.repeat(70_000))], /pax header of \d+ bytes/),
     control('damaged pax header', [{ name: './PaxHeader', type: 'x', body: '99 path=x\n' }], /damaged pax header/),
-    control('pax header without a number', [{ name: './PaxHeader', type: 'x', body: 'path=./usr/x\n' }], /damaged pax header/),
+    control(
+      'pax header without a number',
+      [{ name: './PaxHeader', type: 'x', body: 'path=./usr/x\n' }],
+      /damaged pax header/,
+    ),
     control('pax header with another size', [pax('size', '100')], /two different sizes/),
     control('pax header of a sparse file', [pax('GNU.sparse.major', '1')], /sparse/),
     control('global pax path', [pax('path', './usr/x', 'g')], /global pax header/),
-    data('mode that is no number', [{ ...FILE, raw: { 100: '99999999' } }], /the mode of "\.\/usr\/file" is "99999999"/),
+    data(
+      'mode that is no number',
+      [{ ...FILE, raw: { 100: '99999999' } }],
+      /the mode of "\.\/usr\/file" is "99999999"/,
+    ),
     data('blank mode', [{ ...FILE, raw: { 100: ' '.repeat(8) } }], /the mode of/),
     data('negative owner', [{ ...FILE, raw: { 108: '-1\0\0\0\0\0\0' } }], /the owner of/),
     data('group with something behind it', [{ ...FILE, raw: { 116: '0000000\x01' } }], /the group of/),
     data('time that is no number', [{ ...FILE, raw: { 136: '9'.repeat(12) } }], /the time of/),
     control('control.tar: mode that is no number', [], /the mode of/, { 100: '0000755\x01' }),
     data('folder as before POSIX', [{ name: './usr/d/', type: '\0', magic: '' }], /of which dpkg makes a file/),
-    data('long name without its file', [FILE, { name: '././@LongLink', type: 'L', body: './usr/nothing\0' }], /without the file it is for/),
+    data(
+      'long name without its file',
+      [FILE, { name: '././@LongLink', type: 'L', body: './usr/nothing\0' }],
+      /without the file it is for/,
+    ),
     raw('no end mark', Buffer.concat([head, file]), /without an end mark/),
     raw('cut in a tar header', Buffer.concat([head, file.subarray(0, 300)]), /without an end mark/),
     raw('nothing in data.tar', Buffer.alloc(0), /without an end mark/),
     raw('file behind the end mark', Buffer.concat([head, end, file, end]), /behind its end mark/),
     raw('file behind one zero block', Buffer.concat([head, Buffer.alloc(512), file, end]), /behind its end mark/),
     raw('text in place of a tar', Buffer.alloc(2048, 'text'), /checksum|octal/),
-    raw('names of 65 MiB', Buffer.concat([...Array.from({ length: 16_700 }, (_, n) => tarEntry({ name: `./${'d/'.repeat(1990)}${String(n).padStart(6, '0')}/x${'y'.repeat(100)}` })), end]), /names of its files have more than 64 MiB/),
+    raw(
+      'names of 65 MiB',
+      Buffer.concat([
+        ...Array.from({ length: 16_700 }, (_, n) =>
+          tarEntry({ name: `./${'d/'.repeat(1990)}${String(n).padStart(6, '0')}/x${'y'.repeat(100)}` }),
+        ),
+        end,
+      ]),
+      /names of its files have more than 64 MiB/,
+    ),
     raw('300,001 entries', many(300_001), /more than 300000 entries/),
-    (async (): Promise<Row> => ['1,001 entries in control.tar', await packDeb({ control: many(1001), data: parts.data }),
-      /more than 1000 entries|only plain files/])(),
+    (async (): Promise<Row> => [
+      '1,001 entries in control.tar',
+      await packDeb({ control: many(1001), data: parts.data }),
+      /more than 1000 entries|only plain files/,
+    ])(),
   ])
 }
 
 async function fields(): Promise<Row[]> {
-  const text = async (name: string, control: string | Buffer, why: RegExp): Promise<Row> => [name, await withControl(control), why]
-  const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [name, await withLine(field, to), why]
+  const text = async (name: string, control: string | Buffer, why: RegExp): Promise<Row> => [
+    name,
+    await withControl(control),
+    why,
+  ]
+  const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [
+    name,
+    await withLine(field, to),
+    why,
+  ]
   return Promise.all([
     line('no Package', 'Package', '', /no field Package/),
     line('no Version', 'Version', '', /no field Version/),
@@ -274,8 +468,16 @@ async function fields(): Promise<Row[]> {
 }
 
 async function values(): Promise<Row[]> {
-  const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [name, await withLine(field, to), why]
-  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [name, await withFields(added), why]
+  const line = async (name: string, field: string, to: string, why: RegExp): Promise<Row> => [
+    name,
+    await withLine(field, to),
+    why,
+  ]
+  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [
+    name,
+    await withFields(added),
+    why,
+  ]
   return Promise.all([
     more('Status', { Status: 'install ok installed' }, /the field Status/),
     more('Revision', { Revision: '5' }, /the field Revision/),
@@ -322,11 +524,29 @@ async function values(): Promise<Row[]> {
 
 /** What dpkg-deb reads, and dpkg does not unpack. */
 async function uninstallable(): Promise<Row[]> {
-  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [name, await withData([ROOT, USR, ...entries]), why]
-  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [name, await withFields(added), why]
-  const text = async (name: string, control: string, why: RegExp): Promise<Row> => [name, await withControl(control), why]
-  const list = async (name: string, body: string, why: RegExp): Promise<Row> =>
-    [`${name} ${JSON.stringify(body.slice(0, 40))}`, await packDeb({ control: tar([ROOT, { name: './control', body: CONTROL }, { name: `./${name}`, body }]), data: parts.data }), why]
+  const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [
+    name,
+    await withData([ROOT, USR, ...entries]),
+    why,
+  ]
+  const more = async (name: string, added: Readonly<Record<string, string>>, why: RegExp): Promise<Row> => [
+    name,
+    await withFields(added),
+    why,
+  ]
+  const text = async (name: string, control: string, why: RegExp): Promise<Row> => [
+    name,
+    await withControl(control),
+    why,
+  ]
+  const list = async (name: string, body: string, why: RegExp): Promise<Row> => [
+    `${name} ${JSON.stringify(body.slice(0, 40))}`,
+    await packDeb({
+      control: tar([ROOT, { name: './control', body: CONTROL }, { name: `./${name}`, body }]),
+      data: parts.data,
+    }),
+    why,
+  ]
   return Promise.all([
     data('a name of 250 bytes', [{ name: `./usr/${'ä'.repeat(125)}`, body: 'x' }], /name of more than 246 bytes/),
     data('an entry without a name', [{ name: '', type: '5' }], /entry without a name/),
@@ -342,11 +562,31 @@ async function uninstallable(): Promise<Row[]> {
     more('alternatives in Replaces', { Replaces: 'a | b' }, /Replaces holds alternatives/),
     text('a carriage return alone in its line', `${CONTROL}\r\n`, /nothing but a carriage return/),
     text('a last field without a value', `${CONTROL}X-Foo:\n`, /ends with the field X-Foo/),
-    ...(['/etc/x', 'etc/x\n', ' /etc/x\n', 'remove-on-upgrade\n', 'remove-on-upgrade etc/x\n', 'foo /etc/x\n', '# x\n', '\0\n', `/etc/${'y'.repeat(1100)}\n`]
-      .map(body => list('conffiles', body, /the list conffiles/))),
+    ...[
+      '/etc/x',
+      'etc/x\n',
+      ' /etc/x\n',
+      'remove-on-upgrade\n',
+      'remove-on-upgrade etc/x\n',
+      'foo /etc/x\n',
+      '# x\n',
+      '\0\n',
+      `/etc/${'y'.repeat(1100)}\n`,
+    ].map(body => list('conffiles', body, /the list conffiles/)),
     list('conffiles', `remove-on-upgrade /${README}\n`, /wants ".*" removed, and the package brings it/),
-    ...(['interest\n', 'foo x\n', 'interest x', 'INTEREST x\n', 'interest a b\n', 'interest y # z\n', 'interest /a//b\n', 'interest \u0001\n', 'activate é\n', '\0\n', `activate /${'x'.repeat(2000)}\n`]
-      .map(body => list('triggers', body, /the list triggers/))),
+    ...[
+      'interest\n',
+      'foo x\n',
+      'interest x',
+      'INTEREST x\n',
+      'interest a b\n',
+      'interest y # z\n',
+      'interest /a//b\n',
+      'interest \u0001\n',
+      'activate é\n',
+      '\0\n',
+      `activate /${'x'.repeat(2000)}\n`,
+    ].map(body => list('triggers', body, /the list triggers/)),
   ])
 }
 
@@ -357,7 +597,9 @@ export async function uninstallableDebs(): Promise<MalformedPackage[]> {
 
 /** Every way we know to build a wrong .deb. Takes about a second: one of them has 300,001 entries. */
 export async function malformedDebs(): Promise<MalformedPackage[]> {
-  const rows = (await Promise.all([structure(), compression(), names(), tars(), fields(), values(), uninstallable()])).flat()
+  const rows = (
+    await Promise.all([structure(), compression(), names(), tars(), fields(), values(), uninstallable()])
+  ).flat()
   return rows.map(([name, bytes, why]) => ({ name, bytes, why }))
 }
 
@@ -365,56 +607,204 @@ export async function malformedDebs(): Promise<MalformedPackage[]> {
 export async function oddDebs(): Promise<OddPackage[]> {
   const { binary, control, data } = await members()
   const long = `usr/share/${'long-name-'.repeat(12)}/file`
-  const joined = Buffer.concat([await compress(parts.data.subarray(0, 700), 'gz'), await compress(parts.data.subarray(700), 'gz')])
+  const joined = Buffer.concat([
+    await compress(parts.data.subarray(0, 700), 'gz'),
+    await compress(parts.data.subarray(700), 'gz'),
+  ])
   const oddBody = await oddSized()
   const data2 = async (entries: readonly TarSpec[]): Promise<Buffer> => withData([ROOT, USR, ...entries])
   const rows: readonly (readonly [string, Buffer, readonly string[]])[] = [
     ['uncompressed', await buildDeb({ ...SPEC, compression: 'none' }), [README]],
     ['zstd', await buildDeb({ ...SPEC, compression: 'zst' }), [README]],
     ['xz', await buildDeb({ ...SPEC, compression: 'xz' }), [README]],
-    ['uncompressed control beside xz data', await buildDeb({ ...SPEC, compression: 'xz', controlCompression: 'none' }), [README]],
-    ['binary owner, group and time', await data2([{ ...FILE, raw: { 108: '\x80\0\0\0\x0f\0\0\0', 116: '\x80\0\0\0\x0f\0\0\0', 136: `${'\xff'.repeat(11)}\xfe` } }]), ['usr/file']],
-    ['numbers of NULs and behind blanks', await data2([{ ...FILE, raw: { 100: '   644 \0', 108: '\0'.repeat(8), 136: '\0'.repeat(12) } }]), ['usr/file']],
-    ['pax header in control.tar', await withControlTar([pax('comment', 'abcd', 'g'), ROOT, { name: './control', body: CONTROL }]), [README]],
-    ['GNU long names', await buildDeb({ ...SPEC, files: { [long]: 'x', 'usr/link': { symlink: `/${long}` } } }), [long, 'usr/link']],
-    ['ustar with a prefix', await data2([{ name: 'file', prefix: './usr', magic: 'ustar\x0000', body: 'x' }]), ['usr/file']],
-    ['tar of before POSIX', await withData([{ ...ROOT, magic: '' }, { ...USR, magic: '' },
-      { ...FILE, type: '\0', magic: '' }]), ['usr/file']],
-    ['names without ./', await packDeb({ control: tar([{ name: 'control', body: CONTROL }]), data: tar([{ name: 'usr/', type: '5' },
-      { name: 'usr/file', body: 'x' }]) }), ['usr/file']],
-    ['hard links', await buildDeb({ ...SPEC, files: { 'usr/a': 'x', 'usr/b': { hardlink: 'usr/a' }, 'usr/c': { hardlink: 'usr/b' } } }),
-      ['usr/a', 'usr/b', 'usr/c']],
-    ['symlinks of every kind', await buildDeb({ ...SPEC, files: { 'usr/a': { symlink: '/etc/x' }, 'usr/lib/b': { symlink: '../../etc/x' },
-      'usr/c': { symlink: 'nowhere' } } }), ['usr/a', 'usr/lib/b', 'usr/c']],
+    [
+      'uncompressed control beside xz data',
+      await buildDeb({ ...SPEC, compression: 'xz', controlCompression: 'none' }),
+      [README],
+    ],
+    [
+      'binary owner, group and time',
+      await data2([
+        { ...FILE, raw: { 108: '\x80\0\0\0\x0f\0\0\0', 116: '\x80\0\0\0\x0f\0\0\0', 136: `${'\xff'.repeat(11)}\xfe` } },
+      ]),
+      ['usr/file'],
+    ],
+    [
+      'numbers of NULs and behind blanks',
+      await data2([{ ...FILE, raw: { 100: '   644 \0', 108: '\0'.repeat(8), 136: '\0'.repeat(12) } }]),
+      ['usr/file'],
+    ],
+    [
+      'pax header in control.tar',
+      await withControlTar([pax('comment', 'abcd', 'g'), ROOT, { name: './control', body: CONTROL }]),
+      [README],
+    ],
+    [
+      'GNU long names',
+      await buildDeb({ ...SPEC, files: { [long]: 'x', 'usr/link': { symlink: `/${long}` } } }),
+      [long, 'usr/link'],
+    ],
+    [
+      'ustar with a prefix',
+      await data2([{ name: 'file', prefix: './usr', magic: 'ustar\x0000', body: 'x' }]),
+      ['usr/file'],
+    ],
+    [
+      'tar of before POSIX',
+      await withData([
+        { ...ROOT, magic: '' },
+        { ...USR, magic: '' },
+        { ...FILE, type: '\0', magic: '' },
+      ]),
+      ['usr/file'],
+    ],
+    [
+      'names without ./',
+      await packDeb({
+        control: tar([{ name: 'control', body: CONTROL }]),
+        data: tar([
+          { name: 'usr/', type: '5' },
+          { name: 'usr/file', body: 'x' },
+        ]),
+      }),
+      ['usr/file'],
+    ],
+    [
+      'hard links',
+      await buildDeb({
+        ...SPEC,
+        files: { 'usr/a': 'x', 'usr/b': { hardlink: 'usr/a' }, 'usr/c': { hardlink: 'usr/b' } },
+      }),
+      ['usr/a', 'usr/b', 'usr/c'],
+    ],
+    [
+      'symlinks of every kind',
+      await buildDeb({
+        ...SPEC,
+        files: {
+          'usr/a': { symlink: '/etc/x' },
+          'usr/lib/b': { symlink: '../../etc/x' },
+          'usr/c': { symlink: 'nowhere' },
+        },
+      }),
+      ['usr/a', 'usr/lib/b', 'usr/c'],
+    ],
     ['empty data.tar', await withData([]), []],
     ['data.tar with the root alone', await withData([ROOT]), []],
-    ['data.tar padded to 10 KiB', await packDeb({ control: parts.control, data: Buffer.concat([parts.data,
-      Buffer.alloc(10240 - parts.data.length % 10240)]) }), [README]],
-    ['device nodes and a fifo', await data2([{ name: './usr/null', type: '3' }, { name: './usr/disk', type: '4' },
-      { name: './usr/pipe', type: '6' }]), ['usr/null', 'usr/disk', 'usr/pipe']],
-    ['conffiles of every kind', await buildDeb({ ...SPEC, files: { 'etc/odd': 'x', 'etc/it is': 'y' }, scripts: { conffiles: '/etc/odd\n\n/etc/it is  \nremove-on-upgrade /etc/gone\n/not/there\n' } }), ['etc/odd', 'etc/it is']],
-    ['triggers of every kind', await buildDeb({ ...SPEC, scripts: { triggers: '# why\n\ninterest-noawait /usr/share/x\n  interest-await name.x+y  \nactivate a/b\nactivate-noawait\t/usr/y\n' } }), [README]],
-    ['priority and essential in other letters', await withFields({ Priority: 'OPTIONAL', Essential: 'YES', Protected: 'no' }), [README]],
-    ['a name of 246 bytes', await buildDeb({ ...SPEC, files: { [`usr/${'ä'.repeat(123)}`]: 'x' } }), [`usr/${'ä'.repeat(123)}`]],
-    ['setuid file', await buildDeb({ ...SPEC, files: { 'usr/bin/su': { content: 'x', mode: 0o4755 } } }), ['usr/bin/su']],
+    [
+      'data.tar padded to 10 KiB',
+      await packDeb({
+        control: parts.control,
+        data: Buffer.concat([parts.data, Buffer.alloc(10240 - (parts.data.length % 10240))]),
+      }),
+      [README],
+    ],
+    [
+      'device nodes and a fifo',
+      await data2([
+        { name: './usr/null', type: '3' },
+        { name: './usr/disk', type: '4' },
+        { name: './usr/pipe', type: '6' },
+      ]),
+      ['usr/null', 'usr/disk', 'usr/pipe'],
+    ],
+    [
+      'conffiles of every kind',
+      await buildDeb({
+        ...SPEC,
+        files: { 'etc/odd': 'x', 'etc/it is': 'y' },
+        scripts: { conffiles: '/etc/odd\n\n/etc/it is  \nremove-on-upgrade /etc/gone\n/not/there\n' },
+      }),
+      ['etc/odd', 'etc/it is'],
+    ],
+    [
+      'triggers of every kind',
+      await buildDeb({
+        ...SPEC,
+        scripts: {
+          triggers:
+            '# why\n\ninterest-noawait /usr/share/x\n  interest-await name.x+y  \nactivate a/b\nactivate-noawait\t/usr/y\n',
+        },
+      }),
+      [README],
+    ],
+    [
+      'priority and essential in other letters',
+      await withFields({ Priority: 'OPTIONAL', Essential: 'YES', Protected: 'no' }),
+      [README],
+    ],
+    [
+      'a name of 246 bytes',
+      await buildDeb({ ...SPEC, files: { [`usr/${'ä'.repeat(123)}`]: 'x' } }),
+      [`usr/${'ä'.repeat(123)}`],
+    ],
+    [
+      'setuid file',
+      await buildDeb({ ...SPEC, files: { 'usr/bin/su': { content: 'x', mode: 0o4755 } } }),
+      ['usr/bin/su'],
+    ],
     ['repeated directory and file', await data2([USR, FILE, FILE]), ['usr/file']],
-    ['members that dpkg skips', ar([binary, { name: '_first', body: 'x' }, control, { name: '_second', body: 'xx' }, data,
-      { name: '_gpgorigin', body: 'signature' }]), [README]],
+    [
+      'members that dpkg skips',
+      ar([
+        binary,
+        { name: '_first', body: 'x' },
+        control,
+        { name: '_second', body: 'xx' },
+        data,
+        { name: '_gpgorigin', body: 'signature' },
+      ]),
+      [README],
+    ],
     ['format 2.1 with more lines', ar([{ ...binary, body: '2.1\nmore\n' }, control, data]), [README]],
-    ['member names that end in a slash', ar([{ ...binary, name: 'debian-binary/' }, { ...control, name: 'control.tar.gz/' },
-      { ...data, name: 'data.tar.gz/' }]), [README]],
-    ['odd last member without padding', ar([binary, control, { name: 'data.tar.gz', body: oddBody, pad: '' }]), [README]],
+    [
+      'member names that end in a slash',
+      ar([
+        { ...binary, name: 'debian-binary/' },
+        { ...control, name: 'control.tar.gz/' },
+        { ...data, name: 'data.tar.gz/' },
+      ]),
+      [README],
+    ],
+    [
+      'odd last member without padding',
+      ar([binary, control, { name: 'data.tar.gz', body: oddBody, pad: '' }]),
+      [README],
+    ],
     ['joined gzip members', ar([binary, control, { name: 'data.tar.gz', body: joined }]), [README]],
     ['control file with CRLF', await withControl(CONTROL.replaceAll('\n', '\r\n')), [README]],
     ['control file with blank lines around', await withControl(`\n\n${CONTROL}\n\n`), [README]],
-    ['control file with a blank before a colon', await withControl(`${CONTROL}Homepage : https://example.test/\n`), [README]],
-    ['folded relations', await withFields({ Depends: 'libc6,\n libx (>=\n  1.0) | liby', Provides: 'odd-api (= 1.0), odd-thing' }), [README]],
+    [
+      'control file with a blank before a colon',
+      await withControl(`${CONTROL}Homepage : https://example.test/\n`),
+      [README],
+    ],
+    [
+      'folded relations',
+      await withFields({ Depends: 'libc6,\n libx (>=\n  1.0) | liby', Provides: 'odd-api (= 1.0), odd-thing' }),
+      [README],
+    ],
     ['old relation operators', await withFields({ Depends: 'a (< 1), b (> 1), c (1), d(>=1)|e( << 2 )' }), [README]],
-    ['empty optional fields', await withControl(CONTROL.replace('Maintainer:', 'Depends:\nRecommends: \nMaintainer:')), [README]],
-    ['no maintainer and no description', await withControl('Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n'), [README]],
+    [
+      'empty optional fields',
+      await withControl(CONTROL.replace('Maintainer:', 'Depends:\nRecommends: \nMaintainer:')),
+      [README],
+    ],
+    [
+      'no maintainer and no description',
+      await withControl('Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n'),
+      [README],
+    ],
     ['fields of an index', await withFields({ Filename: '../../x', Size: '1', SHA256: '00' }), [README]],
-    ['maintainer scripts and conffiles', await buildDeb({ ...SPEC, scripts: { postinst: '#!/bin/sh\n', conffiles: '/etc/odd\n', md5sums: '' },
-      files: { 'etc/odd': 'x' } }), ['etc/odd']],
+    [
+      'maintainer scripts and conffiles',
+      await buildDeb({
+        ...SPEC,
+        scripts: { postinst: '#!/bin/sh\n', conffiles: '/etc/odd\n', md5sums: '' },
+        files: { 'etc/odd': 'x' },
+      }),
+      ['etc/odd'],
+    ],
   ]
   return rows.map(([name, bytes, files]) => ({ name, bytes, files }))
 }

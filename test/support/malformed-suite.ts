@@ -7,9 +7,17 @@ import type { Format, Inspection } from '../../server/formats/format.ts'
 import { spoolBytes } from './packages.ts'
 
 /** What must be refused, and what the refusal must say. */
-export interface MalformedPackage { readonly name: string; readonly bytes: Buffer; readonly why: RegExp }
+export interface MalformedPackage {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly why: RegExp
+}
 /** What is unusual and valid, and the files in it. */
-export interface OddPackage { readonly name: string; readonly bytes: Buffer; readonly files: readonly string[] }
+export interface OddPackage {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly files: readonly string[]
+}
 
 /** How many files this process has open. */
 export const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
@@ -27,7 +35,9 @@ export interface MalformedSamples<Facts> {
 export function malformedSuite<Facts>({ inspect, malformed, odd, proveOdd }: MalformedSamples<Facts>): void {
   const { signal } = new AbortController()
   let folder: string
-  beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'gh-malformed-')) })
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gh-malformed-'))
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function whyOf(bytes: Buffer): Promise<string> {

@@ -5,7 +5,10 @@ import { freshAddress, type Answer } from './app.ts'
 
 const START = Date.parse('2026-03-01T10:00:00Z')
 
-/** Accounts with a clock that stands, and what is asked of a second factor. New for each test, with the admin `root` logged in. */
+/**
+ * Accounts with a clock that stands, and what is asked of a second factor. New for each test, with the admin `root`
+ * logged in.
+ */
 export interface Mfa {
   readonly accounts: TestAccounts
   /** The session of `root`. */
@@ -40,10 +43,18 @@ export function openMfa(): Mfa {
     seconds = second
     accounts.stock.clock.set(new Date(START + second * 1000).toISOString())
   }
-  const ask: Mfa['ask'] = (method, path, token, body) => accounts.app.ask(method, `/api/v1${path}`, { token, headers: freshAddress(), ...body === undefined ? {} : { body } })
-  const code = (secret: string, offset = 0): string => generateSync({ secret, epoch: START / 1000 + seconds + offset * 30 })
+  const ask: Mfa['ask'] = (method, path, token, body) =>
+    accounts.app.ask(method, `/api/v1${path}`, {
+      token,
+      headers: freshAddress(),
+      ...(body === undefined ? {} : { body }),
+    })
+  const code = (secret: string, offset = 0): string =>
+    generateSync({ secret, epoch: START / 1000 + seconds + offset * 30 })
 
-  beforeAll(async () => { accounts = await startAccounts() })
+  beforeAll(async () => {
+    accounts = await startAccounts()
+  })
   afterAll(() => accounts.close())
   beforeEach(async () => {
     await accounts.stock.clear()
@@ -54,10 +65,18 @@ export function openMfa(): Mfa {
   })
 
   return {
-    get accounts() { return accounts },
-    get admin() { return admin },
-    get seconds() { return seconds },
-    at, ask, code,
+    get accounts() {
+      return accounts
+    },
+    get admin() {
+      return admin
+    },
+    get seconds() {
+      return seconds
+    },
+    at,
+    ask,
+    code,
     wrong(secret) {
       const right = new Set([-2, -1, 0, 1, 2].map(offset => code(secret, offset)))
       return ['000000', '111111', '222222', '333333', '444444', '555555'].find(guess => !right.has(guess)) ?? ''

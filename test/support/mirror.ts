@@ -13,22 +13,27 @@ export interface Mirror {
 export async function startMirror(origin: () => string): Promise<Mirror> {
   const server = createServer((req, res) => {
     const path = req.url ?? '/'
-    void fetch(`${origin()}${path}`).then(async response => {
-      const bytes = Buffer.from(await response.arrayBuffer())
-      const altered = response.ok ? mirror.alter?.(path, bytes) : undefined
-      const body = altered === undefined ? bytes : altered ?? Buffer.alloc(0)
-      res.writeHead(altered === null ? 404 : response.status, { 'Content-Length': body.length })
-      res.end(body)
-    }).catch(() => res.destroy())
+    void fetch(`${origin()}${path}`)
+      .then(async response => {
+        const bytes = Buffer.from(await response.arrayBuffer())
+        const altered = response.ok ? mirror.alter?.(path, bytes) : undefined
+        const body = altered === undefined ? bytes : (altered ?? Buffer.alloc(0))
+        res.writeHead(altered === null ? 404 : response.status, { 'Content-Length': body.length })
+        res.end(body)
+      })
+      .catch(() => res.destroy())
   })
-  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   const mirror: Mirror = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     alter: undefined,
-    close: () => new Promise(resolve => {
-      server.closeAllConnections()
-      server.close(() => resolve())
-    }),
+    close: () =>
+      new Promise(resolve => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
   }
   return mirror
 }

@@ -11,7 +11,11 @@ export const EICAR = ['X5O!P%@AP[4', '\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIV
 export type PackageCompression = 'gz' | 'xz' | 'zst' | 'none'
 
 /** What stands at a path of the payload: text or bytes of a file, or a link, or a file with a mode. */
-export type FileSpec = string | Buffer | { readonly symlink: string } | { readonly hardlink: string }
+export type FileSpec =
+  | string
+  | Buffer
+  | { readonly symlink: string }
+  | { readonly hardlink: string }
   | { readonly content?: string | Buffer; readonly mode: number }
 
 export interface DebSpec {
@@ -48,8 +52,8 @@ export interface TarSpec {
 }
 
 const BLOCK = 512
-const bytes = (text: string | Buffer): Buffer => typeof text === 'string' ? Buffer.from(text) : text
-const padding = (length: number): Buffer => Buffer.alloc((BLOCK - length % BLOCK) % BLOCK)
+const bytes = (text: string | Buffer): Buffer => (typeof text === 'string' ? Buffer.from(text) : text)
+const padding = (length: number): Buffer => Buffer.alloc((BLOCK - (length % BLOCK)) % BLOCK)
 
 /** One entry: header, body, padding; a name of more than 100 bytes goes ahead of it the GNU way. */
 export function tarEntry(spec: TarSpec): Buffer {
@@ -57,12 +61,18 @@ export function tarEntry(spec: TarSpec): Buffer {
   const name = bytes(spec.name)
   const body = bytes(spec.body ?? '')
   const ahead: Buffer[] = []
-  if (name.length > 100) ahead.push(tarEntry({ name: '././@LongLink', type: 'L', body: Buffer.concat([name, Buffer.alloc(1)]) }))
+  if (name.length > 100)
+    ahead.push(tarEntry({ name: '././@LongLink', type: 'L', body: Buffer.concat([name, Buffer.alloc(1)]) }))
   if (Buffer.byteLength(link) > 100) ahead.push(tarEntry({ name: '././@LongLink', type: 'K', body: `${link}\0` }))
   const header = Buffer.alloc(BLOCK)
   name.copy(header, 0, 0, Math.min(100, name.length))
   header.write(`${mode.toString(8).padStart(7, '0')}\0${'0'.repeat(7)}\0${'0'.repeat(7)}\0`, 100, 'latin1')
-  header.write(typeof spec.size === 'string' ? spec.size : `${(spec.size ?? body.length).toString(8).padStart(11, '0')}\0`, 124, 12, 'latin1')
+  header.write(
+    typeof spec.size === 'string' ? spec.size : `${(spec.size ?? body.length).toString(8).padStart(11, '0')}\0`,
+    124,
+    12,
+    'latin1',
+  )
   header.write('00000000000\0        ', 136, 'latin1')
   header.write(type, 156, 1, 'latin1')
   header.write(link, 157, 100)
@@ -89,7 +99,12 @@ export function tar(entries: readonly TarSpec[]): Buffer {
   return Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * BLOCK)])
 }
 
-export interface ArSpec { readonly name: string; readonly body: Buffer | string; readonly size?: string; readonly pad?: string }
+export interface ArSpec {
+  readonly name: string
+  readonly body: Buffer | string
+  readonly size?: string
+  readonly pad?: string
+}
 
 /** An ar archive. `size` lies about a member's size, `pad` is what fills an odd one. */
 export function ar(members: readonly ArSpec[]): Buffer {
@@ -97,7 +112,12 @@ export function ar(members: readonly ArSpec[]): Buffer {
   for (const { name, body, size, pad = '\n' } of members) {
     const content = bytes(body)
     const sizeField = (size ?? String(content.length)).padEnd(10)
-    parts.push(Buffer.from(`${name.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${sizeField}\`\n`, 'latin1'))
+    parts.push(
+      Buffer.from(
+        `${name.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${sizeField}\`\n`,
+        'latin1',
+      ),
+    )
     parts.push(content)
     if (content.length % 2 === 1) parts.push(Buffer.from(pad))
   }
@@ -106,19 +126,31 @@ export function ar(members: readonly ArSpec[]): Buffer {
 
 export async function compress(body: Buffer, how: PackageCompression): Promise<Buffer> {
   switch (how) {
-    case 'none': return body
-    case 'gz': return gzipSync(body, { level: 6 })
+    case 'none':
+      return body
+    case 'gz':
+      return gzipSync(body, { level: 6 })
     // with a checksum, as dpkg-deb writes it
-    case 'zst': return zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
-    case 'xz': return (await import('@napi-rs/lzma/xz')).compressSync(body)
+    case 'zst':
+      return zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+    case 'xz':
+      return (await import('@napi-rs/lzma/xz')).compressSync(body)
   }
 }
 
 /** The control file: the required fields, then the others in the order they were given. */
 export function controlText({ name, version, arch = 'amd64', fields = {} }: DebSpec): string {
-  const all = { Package: name, Version: version, Architecture: arch, Maintainer: 'Test <test@example.test>', Description: `package ${name}`,
-    ...fields }
-  return Object.entries(all).map(([key, value]) => `${key}: ${value}\n`).join('')
+  const all = {
+    Package: name,
+    Version: version,
+    Architecture: arch,
+    Maintainer: 'Test <test@example.test>',
+    Description: `package ${name}`,
+    ...fields,
+  }
+  return Object.entries(all)
+    .map(([key, value]) => `${key}: ${value}\n`)
+    .join('')
 }
 
 function payloadEntries(files: Readonly<Record<string, FileSpec>>): TarSpec[] {
@@ -141,19 +173,28 @@ function payloadEntries(files: Readonly<Record<string, FileSpec>>): TarSpec[] {
 }
 
 /** What is inside a .deb, before it is packed: tests bend one of the three and call `packDeb`. */
-export interface DebParts { readonly control: Buffer; readonly data: Buffer }
+export interface DebParts {
+  readonly control: Buffer
+  readonly data: Buffer
+}
 
 export function debParts(spec: DebSpec): DebParts {
   const scripts = Object.entries(spec.scripts ?? {}).map(([name, body]) => ({ name: `./${name}`, body, mode: 0o755 }))
   return {
     control: tar([{ name: './', type: '5' }, { name: './control', body: controlText(spec) }, ...scripts]),
-    data: tar(payloadEntries(spec.files ?? { [`usr/share/doc/${spec.name}/README`]: `${spec.name} ${spec.version}\n` })),
+    data: tar(
+      payloadEntries(spec.files ?? { [`usr/share/doc/${spec.name}/README`]: `${spec.name} ${spec.version}\n` }),
+    ),
   }
 }
 
 const SUFFIX = { gz: '.gz', xz: '.xz', zst: '.zst', none: '' } as const
 
-export async function packDeb(parts: DebParts, compression: PackageCompression = 'gz', controlCompression = compression): Promise<Buffer> {
+export async function packDeb(
+  parts: DebParts,
+  compression: PackageCompression = 'gz',
+  controlCompression = compression,
+): Promise<Buffer> {
   return ar([
     { name: 'debian-binary', body: '2.0\n' },
     { name: `control.tar${SUFFIX[controlCompression]}`, body: await compress(parts.control, controlCompression) },
@@ -161,7 +202,9 @@ export async function packDeb(parts: DebParts, compression: PackageCompression =
   ])
 }
 
-/** A valid .deb, made in memory without dpkg: about 0.1 ms with the default compression (gz). Same input, same bytes. */
+/**
+ * A valid .deb, made in memory without dpkg: about 0.1 ms with the default compression (gz). Same input, same bytes.
+ */
 export function buildDeb(spec: DebSpec): Promise<Buffer> {
   return packDeb(debParts(spec), spec.compression, spec.controlCompression)
 }
@@ -177,18 +220,34 @@ export async function spoolBytes(folder: string, filename: string, content: Buff
 export async function spoolPath(path: string, filename: string = basename(path)): Promise<SpooledFile> {
   const handle = await open(path, 'r')
   try {
-    const hashes = { md5: createHash('md5'), sha1: createHash('sha1'), sha256: createHash('sha256'), sha512: createHash('sha512') }
+    const hashes = {
+      md5: createHash('md5'),
+      sha1: createHash('sha1'),
+      sha256: createHash('sha256'),
+      sha512: createHash('sha512'),
+    }
     let size = 0
     let head: Buffer | undefined
-    for await (const chunk of handle.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+    for await (const chunk of handle.createReadStream({
+      autoClose: false,
+      highWaterMark: 256 * 1024,
+    }) as AsyncIterable<Buffer>) {
       head ??= Buffer.from(chunk.subarray(0, 512))
       size += chunk.length
       for (const hash of Object.values(hashes)) hash.update(chunk)
     }
     const { md5, sha1, sha256, sha512 } = hashes
     return {
-      path, filename, head: head ?? Buffer.alloc(0),
-      blob: { size, md5: md5.digest('hex'), sha1: sha1.digest('hex'), sha256: sha256.digest('hex') as Sha256, sha512: sha512.digest('hex') },
+      path,
+      filename,
+      head: head ?? Buffer.alloc(0),
+      blob: {
+        size,
+        md5: md5.digest('hex'),
+        sha1: sha1.digest('hex'),
+        sha256: sha256.digest('hex') as Sha256,
+        sha512: sha512.digest('hex'),
+      },
       discard: () => rm(path, { force: true }),
     }
   } finally {

@@ -35,10 +35,24 @@ export async function createRedis(): Promise<TestRedis> {
     await ended
   }
   return {
-    password, kill,
+    password,
+    kill,
     url: `redis://:${password}@127.0.0.1:${port}`,
     start() {
-      const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder, '--requirepass', password]
+      const options = [
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--save',
+        '',
+        '--appendonly',
+        'no',
+        '--dir',
+        folder,
+        '--requirepass',
+        password,
+      ]
       server = spawn('redis-server', options, { stdio: 'ignore' })
     },
     close: async () => {

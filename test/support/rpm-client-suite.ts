@@ -54,22 +54,32 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
 
     const publicKey = async (): Promise<string> => (await daemon.call('GET', '/repos/gpg.key')).text
     async function client(more: Partial<RpmClientOptions> & { readonly through?: string } = {}): Promise<RpmClient> {
-      const made = await create({ baseurl: `${more.through ?? daemon.url}/repos/${codename}/x86_64/`, key: await publicKey(), signedPackages: false, ...more })
+      const made = await create({
+        baseurl: `${more.through ?? daemon.url}/repos/${codename}/x86_64/`,
+        key: await publicKey(),
+        signedPackages: false,
+        ...more,
+      })
       clients.push(made)
       return made
     }
-    const upload = async (content: Buffer): Promise<Answer<Uploaded>> => daemon.upload(content, { token, filename: 'package.rpm', distribution: codename })
+    const upload = async (content: Buffer): Promise<Answer<Uploaded>> =>
+      daemon.upload(content, { token, filename: 'package.rpm', distribution: codename })
     async function publish(spec: Partial<RpmSpec> & Pick<RpmSpec, 'name'>): Promise<Answer<Uploaded>> {
       const answer = await upload(await buildRpm({ version: '1.0', release: '1', ...spec }))
       expect(answer, answer.text).toMatchObject({ status: 201, body: { status: 'published' } })
       return answer
     }
     const signPackages = async (isOn: boolean): Promise<void> => {
-      expect(await daemon.call('PATCH', '/settings/', { token, body: { signing: { rpm_packages: isOn } } })).toMatchObject({ status: 200 })
+      expect(
+        await daemon.call('PATCH', '/settings/', { token, body: { signing: { rpm_packages: isOn } } }),
+      ).toMatchObject({ status: 200 })
     }
 
     /** What the distributor would say: 1.1 of this mends something. */
-    const advisory = (name: string): string => `<updates><update type="security"><id>TEST-2026:1</id><title>Moderate: ${name} security update</title><severity>Moderate</severity>
+    const advisory = (
+      name: string,
+    ): string => `<updates><update type="security"><id>TEST-2026:1</id><title>Moderate: ${name} security update</title><severity>Moderate</severity>
       <release>${getDistribution(codename).label}</release><issued date="2026-02-01 00:00:00"/><references><reference href="https://e.example/CVE-2026-10001" id="CVE-2026-10001" type="cve"/></references>
       <pkglist><collection><package name="${name}" epoch="0" version="1.1" release="1" arch="x86_64"/></collection></pkglist></update></updates>`
 
@@ -80,7 +90,12 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       await publish({ name: 'tools', files: { 'usr/bin/tool': '#!/bin/sh\n', 'usr/share/tools/data': 'data' } })
       const one = await client()
       expect(await one.refresh()).toMatchObject({ code: 0 })
-      expect(await one.available()).toEqual(['helper-2.0-1.noarch', 'libneeded-1.0-1.x86_64', 'needy-1.0-1.x86_64', 'tools-1.0-1.x86_64'])
+      expect(await one.available()).toEqual([
+        'helper-2.0-1.noarch',
+        'libneeded-1.0-1.x86_64',
+        'needy-1.0-1.x86_64',
+        'tools-1.0-1.x86_64',
+      ])
       const { code, out, err } = await one.install('needy')
       expect({ code, out, err }).toMatchObject({ code: 0 })
       for (const name of ['needy', 'libneeded', 'tools']) expect(await one.installedVersion(name)).toBe('1.0-1')
@@ -105,13 +120,17 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
 
     test('refuses an index that somebody altered on the way, and takes it again when it is whole', async () => {
       const one = await client({ through: mirror.url })
-      mirror.alter = (path, bytes) => path.endsWith('repomd.xml') ? Buffer.from(bytes.toString().replace(/<revision>\d/, '<revision>9')) : undefined
+      mirror.alter = (path, bytes) =>
+        path.endsWith('repomd.xml') ? Buffer.from(bytes.toString().replace(/<revision>\d/, '<revision>9')) : undefined
       const { code, out, err } = await one.refresh()
       expect(code, out + err).not.toBe(0)
       expect(out + err).toMatch(badIndex)
-      mirror.alter = (path, bytes) => path.endsWith('primary.xml.gz') ? Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])]) : undefined
+      mirror.alter = (path, bytes) =>
+        path.endsWith('primary.xml.gz')
+          ? Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])])
+          : undefined
       expect((await one.refresh()).code).not.toBe(0)
-      mirror.alter = path => path.endsWith('repomd.xml.asc') ? null : undefined
+      mirror.alter = path => (path.endsWith('repomd.xml.asc') ? null : undefined)
       expect((await one.refresh()).code).not.toBe(0)
       mirror.alter = undefined
       expect(await one.refresh()).toMatchObject({ code: 0 })
@@ -121,10 +140,29 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       const home = join(work, 'other')
       await mkdir(home, { mode: 0o700 })
       const env = { GNUPGHOME: home }
-      await mustRun('gpg', ['--batch', '-q', '--pinentry-mode', 'loopback', '--passphrase', '', '--quick-gen-key', 'Other <other@example.test>', 'rsa3072', 'sign', 'never'], { env })
+      await mustRun(
+        'gpg',
+        [
+          '--batch',
+          '-q',
+          '--pinentry-mode',
+          'loopback',
+          '--passphrase',
+          '',
+          '--quick-gen-key',
+          'Other <other@example.test>',
+          'rsa3072',
+          'sign',
+          'never',
+        ],
+        { env },
+      )
       // a client must not take the key that lies beside the index for one it was told to trust
-      const one = await client({ key: await mustRun('gpg', ['--armor', '--export', 'other@example.test'], { env }), through: mirror.url })
-      mirror.alter = path => path.endsWith('repomd.xml.key') ? null : undefined
+      const one = await client({
+        key: await mustRun('gpg', ['--armor', '--export', 'other@example.test'], { env }),
+        through: mirror.url,
+      })
+      mirror.alter = path => (path.endsWith('repomd.xml.key') ? null : undefined)
       const { code, out, err } = await one.refresh()
       mirror.alter = undefined
       await run('gpgconf', ['--kill', 'gpg-agent'], { env })
@@ -137,10 +175,18 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       await signPackages(true)
       const content = await buildRpm({ name: 'sealed', version: '1.0', release: '1' })
       expect(await upload(content)).toMatchObject({ status: 201, body: { status: 'published' } })
-      expect(await upload(content), 'the same bytes again').toMatchObject({ status: 200, body: { status: 'already_imported' } })
-      const served = Buffer.from(await (await fetch(`${daemon.url}/repos/${codename}/x86_64/Packages/s/sealed-1.0-1.x86_64.rpm`)).arrayBuffer())
+      expect(await upload(content), 'the same bytes again').toMatchObject({
+        status: 200,
+        body: { status: 'already_imported' },
+      })
+      const served = Buffer.from(
+        await (await fetch(`${daemon.url}/repos/${codename}/x86_64/Packages/s/sealed-1.0-1.x86_64.rpm`)).arrayBuffer(),
+      )
       expect(served.equals(content)).toBe(false)
-      expect(await upload(served), 'the bytes that clients get').toMatchObject({ status: 200, body: { status: 'already_imported' } })
+      expect(await upload(served), 'the bytes that clients get').toMatchObject({
+        status: 200,
+        body: { status: 'already_imported' },
+      })
 
       const one = await client({ signedPackages: true, through: mirror.url })
       expect(await one.refresh()).toMatchObject({ code: 0 })
@@ -148,7 +194,10 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(refused.code, refused.out + refused.err).not.toBe(0)
       expect(refused.out + refused.err).toMatch(badPackage)
       expect(await one.installedVersion('unsigned')).toBeUndefined()
-      mirror.alter = (path, bytes) => path.endsWith('.rpm') ? Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])]) : undefined
+      mirror.alter = (path, bytes) =>
+        path.endsWith('.rpm')
+          ? Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])])
+          : undefined
       expect((await one.install('sealed')).code).not.toBe(0)
       mirror.alter = undefined
       const { code, out, err } = await one.install('sealed')
@@ -158,8 +207,12 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
 
     test('the lines that the server gives for it work as they are', async () => {
       await publish({ name: 'from-setup' })
-      const { body } = await daemon.call<{ clients: { manager: string; files: { path: string; content: string }[] }[] }>('GET', `/distributions/${codename}/setup`, { token })
-      const repo = body.clients.find(({ manager }) => manager === program)?.files.find(({ path }) => path.endsWith('.repo'))?.content ?? ''
+      const { body } = await daemon.call<{
+        clients: { manager: string; files: { path: string; content: string }[] }[]
+      }>('GET', `/distributions/${codename}/setup`, { token })
+      const repo =
+        body.clients.find(({ manager }) => manager === program)?.files.find(({ path }) => path.endsWith('.repo'))
+          ?.content ?? ''
       expect(repo).toMatch(/^gpgcheck=1$/m)
       expect(repo).toMatch(/^repo_gpgcheck=1$/m)
       const one = await client({ repo, signedPackages: true })
@@ -172,7 +225,10 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
     test('after a new signing key a client with the old one and a client with both refresh and install', async () => {
       const old = await client({ signedPackages: true })
       await old.refresh()
-      const made = await daemon.call('POST', '/settings/gpg/generate', { token, body: { type: 'ed25519Legacy', overlap_days: 30 } })
+      const made = await daemon.call('POST', '/settings/gpg/generate', {
+        token,
+        body: { type: 'ed25519Legacy', overlap_days: 30 },
+      })
       expect(made, made.text).toMatchObject({ status: 201 })
       const both = await client({ signedPackages: true })
       await expect.poll(async () => (await both.refresh()).code, { timeout: 60_000, interval: 500 }).toBe(0)
@@ -185,8 +241,15 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
 
     test('once the old key is retired a client with the new one refuses what only that one signed, the health report says so, and an upload anew heals it', async () => {
       const warnings = async (): Promise<string> => (await daemon.call('GET', '/health')).text
-      expect(await warnings()).toMatch(new RegExp(`Packages of ${codename} \\(\\d+\\) are signed with the key [0-9A-F]{16}, which retires on`))
-      expect(await daemon.call('POST', '/settings/gpg/generate', { token, body: { type: 'ed25519Legacy', overlap_days: 0 } })).toMatchObject({ status: 201 })
+      expect(await warnings()).toMatch(
+        new RegExp(`Packages of ${codename} \\(\\d+\\) are signed with the key [0-9A-F]{16}, which retires on`),
+      )
+      expect(
+        await daemon.call('POST', '/settings/gpg/generate', {
+          token,
+          body: { type: 'ed25519Legacy', overlap_days: 0 },
+        }),
+      ).toMatchObject({ status: 201 })
       const fresh = await client({ signedPackages: true })
       await expect.poll(async () => (await fresh.refresh()).code, { timeout: 60_000, interval: 500 }).toBe(0)
       const refused = await fresh.install('after-rotation')
@@ -213,7 +276,9 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       let isDone = false
       const publications = (async () => {
         for (let n = 0; n < PUBLICATIONS; n++) await publish({ name: `busy-${n}` })
-      })().finally(() => { isDone = true })
+      })().finally(() => {
+        isDone = true
+      })
       let [refreshes, healed] = [0, 0]
       const unhealed: string[] = []
       for (; !isDone; refreshes++) {
@@ -229,46 +294,69 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
         if (again.code !== 0) unhealed.push(first.out + first.err + again.out + again.err)
       }
       await publications
-      console.log(`${program}: ${refreshes} refreshes during ${PUBLICATIONS} publications, ${healed} failed at first, ${unhealed.length} also when tried again`)
+      console.log(
+        `${program}: ${refreshes} refreshes during ${PUBLICATIONS} publications, ${healed} failed at first, ${unhealed.length} also when tried again`,
+      )
       expect(unhealed).toEqual([])
       expect(await one.refresh()).toMatchObject({ code: 0 })
       expect((await one.available()).filter(name => name.startsWith('busy-'))).toHaveLength(PUBLICATIONS)
     })
 
     test('is told which update mends a vulnerability soon after the data name it, and installs that one alone', async () => {
-      for (const version of ['1.0', '1.1']) for (const name of ['mended', 'merely-newer']) await publish({ name, version })
+      for (const version of ['1.0', '1.1'])
+        for (const name of ['mended', 'merely-newer']) await publish({ name, version })
       const one = await client()
       await one.refresh()
       expect(await one.install('mended-1.0-1', 'merely-newer-1.0-1')).toMatchObject({ code: 0 })
       expect((await one.patches()).out).not.toContain('TEST-2026')
-      const loaded = await fetch(`${daemon.url}/api/v1/security/database`, { method: 'POST', headers: { Authorization: `Bearer ${token}` }, body: advisory('mended') })
+      const loaded = await fetch(`${daemon.url}/api/v1/security/database`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}` },
+        body: advisory('mended'),
+      })
       expect(loaded.status, await loaded.text()).toBe(200)
-      await expect.poll(async () => (await daemon.call('GET', `/repos/${codename}/x86_64/repodata/repomd.xml`)).text, { timeout: 30_000 }).toContain('updateinfo')
+      await expect
+        .poll(async () => (await daemon.call('GET', `/repos/${codename}/x86_64/repodata/repomd.xml`)).text, {
+          timeout: 30_000,
+        })
+        .toContain('updateinfo')
       expect(await one.refresh()).toMatchObject({ code: 0 })
       const { out } = await one.patches()
       for (const word of ['TEST-2026:1', 'CVE-2026-10001']) expect(out).toContain(word)
       expect(out).toMatch(/moderate/i)
       const { code, out: said, err } = await one.patch()
       expect(code, said + err).toBe(0)
-      expect([await one.installedVersion('mended'), await one.installedVersion('merely-newer')]).toEqual(['1.1-1', '1.0-1'])
+      expect([await one.installedVersion('mended'), await one.installedVersion('merely-newer')]).toEqual([
+        '1.1-1',
+        '1.0-1',
+      ])
       expect((await one.patches()).out).not.toContain('TEST-2026')
     })
 
     test('sees a rollback at its next refresh, and the way forward again', async () => {
-      interface Kept { readonly generations: readonly { readonly n: number }[] }
+      interface Kept {
+        readonly generations: readonly { readonly n: number }[]
+      }
       await publish({ name: 'turned' })
       const kept = await daemon.call<Kept>('GET', `/distributions/${codename}/generations`, { token })
       const [before] = kept.body.generations
       await publish({ name: 'turned', version: '2.0' })
-      const [newest] = (await daemon.call<Kept>('GET', `/distributions/${codename}/generations`, { token })).body.generations
+      const [newest] = (await daemon.call<Kept>('GET', `/distributions/${codename}/generations`, { token })).body
+        .generations
       const one = await client()
       const seen = async (): Promise<readonly string[]> => {
         expect(await one.refresh()).toMatchObject({ code: 0 })
         return (await one.available()).filter(name => name.startsWith('turned'))
       }
       expect(await seen()).toEqual(['turned-1.0-1.x86_64', 'turned-2.0-1.x86_64'])
-      for (const [n, there] of [[before?.n, ['turned-1.0-1.x86_64']], [newest?.n, ['turned-1.0-1.x86_64', 'turned-2.0-1.x86_64']]] as const) {
-        const answer = await daemon.call('POST', `/distributions/${codename}/rollback`, { token, body: { generation: n } })
+      for (const [n, there] of [
+        [before?.n, ['turned-1.0-1.x86_64']],
+        [newest?.n, ['turned-1.0-1.x86_64', 'turned-2.0-1.x86_64']],
+      ] as const) {
+        const answer = await daemon.call('POST', `/distributions/${codename}/rollback`, {
+          token,
+          body: { generation: n },
+        })
         expect(answer, answer.text).toMatchObject({ status: 200 })
         expect(await seen()).toEqual(there)
       }
@@ -276,7 +364,9 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
 
     test('and afterwards the verifier finds pool, database and tree in agreement', async () => {
       const address = daemon.databaseUrl === undefined ? {} : { DATABASE_URL: daemon.databaseUrl }
-      const { out, err } = await run(process.execPath, [VERIFY, '--json'], { env: { REPOS_ROOT: daemon.root, ENV: 'test', ...address } })
+      const { out, err } = await run(process.execPath, [VERIFY, '--json'], {
+        env: { REPOS_ROOT: daemon.root, ENV: 'test', ...address },
+      })
       const { checked, differences } = JSON.parse(out || err) as { checked: { trees: number }; differences: unknown[] }
       expect(differences).toEqual([])
       expect(checked.trees).toBe(1)

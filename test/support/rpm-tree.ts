@@ -25,7 +25,11 @@ const digest = (algorithm: string, bytes: Buffer): string => createHash(algorith
 const COMPRESS = { '.gz': gzipSync, '.zst': zstdCompressSync } as const
 
 /** Packages as a publication names them, written below `folder` as a publication would have linked them. */
-async function addPackage(folder: string, content: Buffer, { signer, codename = 'almalinux9', signedPackages = false }: RpmTreeOptions): Promise<PublishedEntry & { readonly path: string }> {
+async function addPackage(
+  folder: string,
+  content: Buffer,
+  { signer, codename = 'almalinux9', signedPackages = false }: RpmTreeOptions,
+): Promise<PublishedEntry & { readonly path: string }> {
   const arrived = await spoolBytes(folder, 'in.rpm', content)
   const { identity, about, facts } = await rpm.inspect(arrived, new AbortController().signal)
   const signed = signedPackages ? await signRpm(arrived, { facts, signer }) : undefined
@@ -39,18 +43,25 @@ async function addPackage(folder: string, content: Buffer, { signer, codename = 
   await writeFile(target, bytes)
   await arrived.discard()
   await file.discard()
-  return { ...identity, sortKey: rpm.versionKey(identity.version), source: about.source, blob: file.blob, facts: signed?.facts ?? facts, path }
+  return {
+    ...identity,
+    sortKey: rpm.versionKey(identity.version),
+    source: about.source,
+    blob: file.blob,
+    facts: signed?.facts ?? facts,
+    path,
+  }
 }
 
 /**
- * A tree without the publisher: `<folder>/x86_64` is what a client's baseurl names. Every package is a gzip member or zstd
- * frame of its own, as pieces of an index are, only smaller.
+ * A tree without the publisher: `<folder>/x86_64` is what a client's baseurl names. Every package is a gzip member or
+ * zstd frame of its own, as pieces of an index are, only smaller.
  */
 export async function writeRpmTree(folder: string, options: RpmTreeOptions): Promise<void> {
   const distribution = getDistribution(options.codename ?? 'almalinux9')
   const entries = []
   for (const content of options.packages) entries.push(await addPackage(folder, content, options))
-  entries.sort((a, b) => a.name < b.name ? -1 : 1)
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
   const files: ListedFile[] = []
   for (const plan of rpmTree.indexes(distribution)) {
     const { head = '', tail = '' } = plan.frame?.(entries.length) ?? {}
@@ -62,9 +73,19 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
       const path = relPath(`${dirname(plan.path)}/${sha256}-${basename(plan.path)}${kind}`)
       await mkdir(join(folder, dirname(path)), { recursive: true })
       await writeFile(join(folder, path), bytes)
-      files.push({ path, size: bytes.length, sha256, sha512: digest('sha512', bytes), plain: { size: plain.length, sha256: digest('sha256', plain) } })
+      files.push({
+        path,
+        size: bytes.length,
+        sha256,
+        sha512: digest('sha512', bytes),
+        plain: { size: plain.length, sha256: digest('sha256', plain) },
+      })
     }
   }
-  const made = { signer: options.signer, at: options.at ?? new Date(), read: () => Promise.reject(new Error('not needed')) }
+  const made = {
+    signer: options.signer,
+    at: options.at ?? new Date(),
+    read: () => Promise.reject(new Error('not needed')),
+  }
   for (const [path, bytes] of await rpmTree.root(files, distribution, made)) await writeFile(join(folder, path), bytes)
 }

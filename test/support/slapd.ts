@@ -35,7 +35,10 @@ function freePort(): Promise<number> {
 function answers(port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => { socket.destroy(); resolve(true) })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
     socket.once('error', () => resolve(false))
   })
 }
@@ -43,7 +46,9 @@ function answers(port: number): Promise<boolean> {
 async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
   for (let n = 0; n < 400; n++) {
     if (await condition()) return
-    await new Promise(resolve => { setTimeout(resolve, 25) })
+    await new Promise(resolve => {
+      setTimeout(resolve, 25)
+    })
   }
   throw new Error(`waited for ${what} in vain`)
 }
@@ -139,23 +144,43 @@ export async function startSlapd(): Promise<TestSlapd> {
   await writeFile(join(folder, 'slapd.conf'), configuration(folder, tls))
   const [port, tlsPort] = [await freePort(), await freePort()]
   const start = async (): Promise<void> => {
-    await mustRun('slapd', ['-f', join(folder, 'slapd.conf'), '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`], { env: { PATH: `${process.env.PATH ?? ''}:/usr/sbin` } })
+    await mustRun(
+      'slapd',
+      ['-f', join(folder, 'slapd.conf'), '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`],
+      { env: { PATH: `${process.env.PATH ?? ''}:/usr/sbin` } },
+    )
     await until(() => answers(port), 'slapd')
   }
   const stop = async (): Promise<void> => {
     const pid = Number(await readFile(join(folder, 'slapd.pid'), 'utf8').catch(() => '0'))
     if (pid > 0) process.kill(pid)
-    await until(async () => !await answers(port), 'the end of slapd')
+    await until(async () => !(await answers(port)), 'the end of slapd')
   }
   const modify = async (ldif: string): Promise<void> => {
     const file = join(folder, 'change.ldif')
     await writeFile(file, ldif)
-    await mustRun('ldapmodify', ['-a', '-x', '-H', `ldap://127.0.0.1:${port}`, '-D', `cn=admin,${BASE}`, '-w', 'adminpw', '-f', file])
+    await mustRun('ldapmodify', [
+      '-a',
+      '-x',
+      '-H',
+      `ldap://127.0.0.1:${port}`,
+      '-D',
+      `cn=admin,${BASE}`,
+      '-w',
+      'adminpw',
+      '-f',
+      file,
+    ])
   }
   await start()
   await modify(SEED) // over the wire: slapadd would leave memberOf empty
   return {
-    port, tlsPort, tls, modify, start, stop,
+    port,
+    tlsPort,
+    tls,
+    modify,
+    start,
+    stop,
     close: async () => {
       await stop().catch(() => undefined) // it may have been stopped by the test
       await tls.close()

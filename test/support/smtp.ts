@@ -3,7 +3,13 @@ import { SMTPServer } from 'smtp-server'
 import type { TestTls } from './tls.ts'
 
 /** One mail as a server took it. */
-export interface TakenMail { readonly from: string; readonly to: readonly string[]; readonly secure: boolean; readonly user: string | undefined; readonly raw: string }
+export interface TakenMail {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly secure: boolean
+  readonly user: string | undefined
+  readonly raw: string
+}
 
 export interface SmtpOptions {
   /** `plain` offers no TLS, `starttls` offers it, `tls` speaks it from the start. */
@@ -37,22 +43,38 @@ export function textOf({ raw }: TakenMail): string {
   const encoding = /^content-transfer-encoding: *(\S+)/im.exec(head)?.[1]?.toLowerCase()
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('utf8')
   if (encoding !== 'quoted-printable') return body.replaceAll('\r\n', '\n')
-  const bytes = body.replace(/=\r\n/g, '').replace(/=([\dA-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+  const bytes = body
+    .replace(/=\r\n/g, '')
+    .replace(/=([\dA-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n')
 }
 
-export async function startSmtp({ mode, tls, login, refuse = () => false, answer = () => undefined, port = 0 }: SmtpOptions): Promise<TestSmtp> {
+export async function startSmtp({
+  mode,
+  tls,
+  login,
+  refuse = () => false,
+  answer = () => undefined,
+  port = 0,
+}: SmtpOptions): Promise<TestSmtp> {
   const mails: TakenMail[] = []
   const waiting = new Set<() => void>()
   const server = new SMTPServer({
-    secure: mode === 'tls', authOptional: login === undefined, allowInsecureAuth: true, disableReverseLookup: true, closeTimeout: 100,
+    secure: mode === 'tls',
+    authOptional: login === undefined,
+    allowInsecureAuth: true,
+    disableReverseLookup: true,
+    closeTimeout: 100,
     ...(tls === undefined ? {} : { key: tls.key, cert: tls.cert }),
-    disabledCommands: [...mode === 'plain' ? ['STARTTLS'] : [], ...login === undefined ? ['AUTH'] : []],
+    disabledCommands: [...(mode === 'plain' ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
     onAuth: ({ username, password }, _, done) => {
       if (username === login?.user && password === login.password) done(null, { user: username })
       else done(new Error(`Invalid login for ${username} with ${password}`)) // as a careless server would say it
     },
-    onRcptTo: ({ address }, _, done) => { if (refuse(address)) done(new Error(`<${address}>: unknown here`)); else done() },
+    onRcptTo: ({ address }, _, done) => {
+      if (refuse(address)) done(new Error(`<${address}>: unknown here`))
+      else done()
+    },
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -60,27 +82,40 @@ export async function startSmtp({ mode, tls, login, refuse = () => false, answer
         const problem = answer()
         if (problem !== undefined) return done(problem)
         const { mailFrom, rcptTo } = session.envelope
-        mails.push({ from: mailFrom.address, to: rcptTo.map(({ address }) => address), secure: session.secure, user: typeof session.user === 'string' ? session.user : undefined, raw: Buffer.concat(chunks).toString('utf8') })
+        mails.push({
+          from: mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          secure: session.secure,
+          user: typeof session.user === 'string' ? session.user : undefined,
+          raw: Buffer.concat(chunks).toString('utf8'),
+        })
         for (const look of waiting) look()
         done(null, 'queued as 4711')
       })
     },
   })
   server.on('error', () => undefined) // a client that breaks off a handshake is part of the tests
-  await new Promise<void>(resolve => { server.listen(port, '127.0.0.1', resolve) })
+  await new Promise<void>(resolve => {
+    server.listen(port, '127.0.0.1', resolve)
+  })
   return {
-    port: (server.server.address() as AddressInfo).port, mails,
+    port: (server.server.address() as AddressInfo).port,
+    mails,
     texts: () => mails.map(textOf),
-    next: (fits = () => true) => new Promise(resolve => {
-      const look = (): void => {
-        const found = mails.find(fits)
-        if (found === undefined) return
-        waiting.delete(look)
-        resolve(found)
-      }
-      waiting.add(look)
-      look()
-    }),
-    close: () => new Promise(resolve => { server.close(resolve) }),
+    next: (fits = () => true) =>
+      new Promise(resolve => {
+        const look = (): void => {
+          const found = mails.find(fits)
+          if (found === undefined) return
+          waiting.delete(look)
+          resolve(found)
+        }
+        waiting.add(look)
+        look()
+      }),
+    close: () =>
+      new Promise(resolve => {
+        server.close(resolve)
+      }),
   }
 }

@@ -55,17 +55,37 @@ export interface Stock {
   close(): Promise<void>
 }
 
-function manifestOf(item: Item, file: { readonly filename: string; readonly blob: Manifest['blob'] }, at: string): Manifest {
+function manifestOf(
+  item: Item,
+  file: { readonly filename: string; readonly blob: Manifest['blob'] },
+  at: string,
+): Manifest {
   const { name = 'hello', version = '1.0', arch = 'amd64', codename = 'jammy', findings = [] } = item
   const ref: PackageRef = { format: 'deb', name, version, arch, codename: codename as Codename }
   const severity = findings[0]?.severity
   return {
-    schema: 1, ref, blob: file.blob, filename: file.filename, state: item.state ?? 'published', reports: item.reports ?? [], findings,
+    schema: 1,
+    ref,
+    blob: file.blob,
+    filename: file.filename,
+    state: item.state ?? 'published',
+    reports: item.reports ?? [],
+    findings,
     ...(severity === undefined ? {} : { worst: severity }),
-    facts: { control: `Package: ${name}\nVersion: ${version}` }, files: ['usr/bin/hello'], by: item.by ?? 'ada', from: 'upload', at, changed_at: at,
+    facts: { control: `Package: ${name}\nVersion: ${version}` },
+    files: ['usr/bin/hello'],
+    by: item.by ?? 'ada',
+    from: 'upload',
+    at,
+    changed_at: at,
     about: {
-      summary: item.summary ?? `about ${name}`, description: `All about ${name}.`, source: name, source_version: version,
-      depends: item.depends ?? [], provides: [{ name, version }, ...item.provides ?? []], conflicts: [],
+      summary: item.summary ?? `about ${name}`,
+      description: `All about ${name}.`,
+      source: name,
+      source_version: version,
+      depends: item.depends ?? [],
+      provides: [{ name, version }, ...(item.provides ?? [])],
+      conflicts: [],
     },
   }
 }
@@ -88,7 +108,12 @@ export async function createStock(): Promise<Stock> {
   const layout = createLayout(root)
   await mkdir(layout.incoming, { recursive: true })
   let now = new Date('2026-03-01T10:00:00Z')
-  const clock = { now: () => now, set: (iso: string) => { now = new Date(iso) } }
+  const clock = {
+    now: () => now,
+    set: (iso: string) => {
+      now = new Date(iso)
+    },
+  }
   const published: string[] = []
   const outbox = createOutbox({ db, onError: () => undefined, tickMs: 20 })
   const audit = createAudit({ db, layout, clock, outbox })
@@ -98,22 +123,40 @@ export async function createStock(): Promise<Stock> {
   handleDebts({ outbox, catalog, manifests, audit, publisher: notePublications(published) })
   outbox.start()
   return {
-    db, layout, outbox, audit, events, catalog, manifests, clock, published,
+    db,
+    layout,
+    outbox,
+    audit,
+    events,
+    catalog,
+    manifests,
+    clock,
+    published,
     put: async (item = {}) => {
       const bytes = item.bytes ?? JSON.stringify(item)
       const path = join(layout.incoming, randomBytes(6).toString('hex'))
       await writeFile(path, bytes)
       const hex = (algorithm: string): string => createHash(algorithm).update(bytes).digest('hex')
-      const blob = { sha256: sha256(hex('sha256')), md5: hex('md5'), sha1: hex('sha1'), sha512: hex('sha512'), size: bytes.length }
+      const blob = {
+        sha256: sha256(hex('sha256')),
+        md5: hex('md5'),
+        sha1: hex('sha1'),
+        sha512: hex('sha512'),
+        size: bytes.length,
+      }
       const filename = `${item.name ?? 'hello'}_${item.version ?? '1.0'}_${item.arch ?? 'amd64'}.deb`
       const file = { path, filename, blob, head: Buffer.from(bytes), discard: () => rm(path, { force: true }) }
-      return catalog.change({ kind: 'admit', manifest: manifestOf(item, file, now.toISOString()), file }, { name: item.by ?? 'ada', ip: '192.0.2.1' })
+      return catalog.change(
+        { kind: 'admit', manifest: manifestOf(item, file, now.toISOString()), file },
+        { name: item.by ?? 'ada', ip: '192.0.2.1' },
+      )
     },
     clear: async () => {
       await outbox.drain()
       await db.query(`truncate package, artifact, outbox, publish_dirty, generation, distribution, audit_pending, audit_head,
         package_offer, account cascade`)
-      for (const folder of [layout.audit, layout.manifests, layout.pool]) await rm(folder, { recursive: true, force: true })
+      for (const folder of [layout.audit, layout.manifests, layout.pool])
+        await rm(folder, { recursive: true, force: true })
       published.length = 0
     },
     close: async () => {
@@ -126,7 +169,19 @@ export async function createStock(): Promise<Stock> {
 
 /** The request part that handlers get beside their validated values. */
 export function rawRequest(over: Partial<RawRequest> = {}): RawRequest {
-  return { stream: {} as IncomingMessage, headers: {}, clientIp: '192.0.2.7', requestId: 'r1', signal: new AbortController().signal, ...over }
+  return {
+    stream: {} as IncomingMessage,
+    headers: {},
+    clientIp: '192.0.2.7',
+    requestId: 'r1',
+    signal: new AbortController().signal,
+    ...over,
+  }
 }
 
-export const someone = (role: Principal['role'] = 'admin'): Principal => ({ kind: 'user', name: 'mae', role, credential: 'c1' })
+export const someone = (role: Principal['role'] = 'admin'): Principal => ({
+  kind: 'user',
+  name: 'mae',
+  role,
+  credential: 'c1',
+})

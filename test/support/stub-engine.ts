@@ -19,14 +19,18 @@ const heredoc = (text: string, to = ''): string => `cat ${to}<<'STUB_END'\n${tex
 
 function scanScript(scan: StubScan): string {
   if ('does' in scan) {
-    return { hang: 'sleep 1000 & wait', crash: 'kill -SEGV $$', flood: `printf '{"matches":['; exec tr '\\0' ' ' < /dev/zero` }[scan.does]
+    return {
+      hang: 'sleep 1000 & wait',
+      crash: 'kill -SEGV $$',
+      flood: `printf '{"matches":['; exec tr '\\0' ' ' < /dev/zero`,
+    }[scan.does]
   }
   return `${scan.noise === undefined ? '' : `${heredoc(scan.noise, '>&2 ')}\n`}${heredoc(scan.print)}\nexit ${scan.exit ?? 0}`
 }
 
 /**
- * A STUB of an engine: a script that writes down how it was called and replays what it was given. It scans nothing, and no
- * test may take it for a scan; it is there for the behaviour of processes.
+ * A STUB of an engine: a script that writes down how it was called and replays what it was given. It scans nothing, and
+ * no test may take it for a scan; it is there for the behaviour of processes.
  * @returns its folder, for a search path; `calls` and `input` lie in it
  */
 export async function stubEngine(folder: string, { name, version, db, scan }: StubSpec): Promise<string> {

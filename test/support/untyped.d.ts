@@ -3,7 +3,14 @@ declare module 'smtp-server' {
   import type { Server } from 'node:net'
   import type { Readable } from 'node:stream'
 
-  export interface Session { readonly secure: boolean; readonly user?: string | false; readonly envelope: { readonly mailFrom: { readonly address: string }; readonly rcptTo: readonly { readonly address: string }[] } }
+  export interface Session {
+    readonly secure: boolean
+    readonly user?: string | false
+    readonly envelope: {
+      readonly mailFrom: { readonly address: string }
+      readonly rcptTo: readonly { readonly address: string }[]
+    }
+  }
   export interface Options {
     readonly secure?: boolean
     readonly key?: string
@@ -13,7 +20,11 @@ declare module 'smtp-server' {
     readonly disabledCommands?: readonly string[]
     readonly disableReverseLookup?: boolean
     readonly closeTimeout?: number
-    onAuth?(auth: { readonly username: string; readonly password: string }, session: Session, done: (error: Error | null, answer?: { readonly user: string }) => void): void
+    onAuth?(
+      auth: { readonly username: string; readonly password: string },
+      session: Session,
+      done: (error: Error | null, answer?: { readonly user: string }) => void,
+    ): void
     onRcptTo?(address: { readonly address: string }, session: Session, done: (error?: Error) => void): void
     onData?(stream: Readable, session: Session, done: (error?: Error | null, message?: string) => void): void
   }

@@ -36,14 +36,28 @@ import { buildDeb } from './packages.ts'
 import { createTestDb, type TestDb } from './postgres.ts'
 
 /** What an upload was answered. */
-export interface Answer<T> { readonly status: number; readonly body: T }
+export interface Answer<T> {
+  readonly status: number
+  readonly body: T
+}
 /** The body of a refusal. */
-export interface Refusal { readonly code: string; readonly facts: Record<string, unknown>; readonly message: string }
+export interface Refusal {
+  readonly code: string
+  readonly facts: Record<string, unknown>
+  readonly message: string
+}
 
 /** What a test changes before it uploads, and what it counts afterwards. */
 interface Given {
-  settings: SettingsValue; antivirus: AntivirusScanner; findings: Finding[] | undefined; hasKey: boolean; active: Set<FormatId>
-  counted: string[]; scanned: number; answering: Promise<void>[]; publishFails: boolean
+  settings: SettingsValue
+  antivirus: AntivirusScanner
+  findings: Finding[] | undefined
+  hasKey: boolean
+  active: Set<FormatId>
+  counted: string[]
+  scanned: number
+  answering: Promise<void>[]
+  publishFails: boolean
 }
 
 /** The upload routes over a real database, real files and, where there is one, a real clamd; new for each test. */
@@ -63,23 +77,48 @@ export interface Uploads {
 
 const policy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow' } as const
 /** Settings of an upload that scans, with what is different. */
-export const settingsWith = (validation: Partial<SettingsValue['validation']> = {}): SettingsValue => ({
-  validation: { max_upload_size_mb: 3, clamav_scan: true, sha256_check: true, grype_scan: true, on_scanner_unavailable: 'warn', ...validation }, cve_policy: policy,
-} as SettingsValue) // the other sections are nothing to an upload
+export const settingsWith = (validation: Partial<SettingsValue['validation']> = {}): SettingsValue =>
+  ({
+    validation: {
+      max_upload_size_mb: 3,
+      clamav_scan: true,
+      sha256_check: true,
+      grype_scan: true,
+      on_scanner_unavailable: 'warn',
+      ...validation,
+    },
+    cve_policy: policy,
+  }) as SettingsValue // the other sections are nothing to an upload
 const noDataScanner: VulnerabilityScanner = {
-  id: 'test', kind: 'vulnerability', status: async () => ({ id: 'test', ok: false, error: 'No vulnerability data is loaded.' }),
-  scan: async ({ distribution }) => ({ coverage: 'no_data', findings: [], said: `No vulnerability data is loaded for ${distribution.label}, so nothing was looked up.` }),
+  id: 'test',
+  kind: 'vulnerability',
+  status: async () => ({ id: 'test', ok: false, error: 'No vulnerability data is loaded.' }),
+  scan: async ({ distribution }) => ({
+    coverage: 'no_data',
+    findings: [],
+    said: `No vulnerability data is loaded for ${distribution.label}, so nothing was looked up.`,
+  }),
 }
 /** Finds nothing in anything. */
-export const cleanScanner: AntivirusScanner = { id: 'test', kind: 'antivirus', status: async () => ({ id: 'test', ok: true }), scan: async () => ({ kind: 'clean' }) }
+export const cleanScanner: AntivirusScanner = {
+  id: 'test',
+  kind: 'antivirus',
+  status: async () => ({ id: 'test', ok: true }),
+  scan: async () => ({ kind: 'clean' }),
+}
 
 /** The package most tests send. */
-export const hello = (version = '1.0', more: Partial<Parameters<typeof buildDeb>[0]> = {}): Promise<Buffer> => buildDeb({ name: 'hello', version, ...more })
+export const hello = (version = '1.0', more: Partial<Parameters<typeof buildDeb>[0]> = {}): Promise<Buffer> =>
+  buildDeb({ name: 'hello', version, ...more })
 /** SHA-256, as the pool names its files. */
 export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** A form as people send it. */
-export function formOf(file: Buffer, fields: Record<string, string> = { distribution: 'bookworm' }, filename = 'a_1_amd64.deb'): FormData {
+export function formOf(
+  file: Buffer,
+  fields: Record<string, string> = { distribution: 'bookworm' },
+  filename = 'a_1_amd64.deb',
+): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   form.append('file', new Blob([new Uint8Array(file)]), filename)
@@ -88,27 +127,42 @@ export function formOf(file: Buffer, fields: Record<string, string> = { distribu
 
 function leftBy(res: ServerResponse): AbortSignal {
   const left = new AbortController()
-  res.on('close', () => { if (!res.writableFinished) left.abort() })
+  res.on('close', () => {
+    if (!res.writableFinished) left.abort()
+  })
   return left.signal
 }
 
 /** As small an HTTP layer as will do: the handlers are what is tested. */
-async function answer(deps: UploadDeps, url: string, { raw, res }: { readonly raw: RawRequest; readonly res: ServerResponse }): Promise<void> {
-  const input = { params: {}, query: undefined, body: undefined, who: { kind: 'user', name: 'uma', role: 'uploader', credential: 'c' }, raw } as const
+async function answer(
+  deps: UploadDeps,
+  url: string,
+  { raw, res }: { readonly raw: RawRequest; readonly res: ServerResponse },
+): Promise<void> {
+  const input = {
+    params: {},
+    query: undefined,
+    body: undefined,
+    who: { kind: 'user', name: 'uma', role: 'uploader', credential: 'c' },
+    raw,
+  } as const
   try {
     if (url === '/upload/') {
       const result = await uploadHandlers['POST /upload/'](deps, input)
       if (!(result instanceof WithStatus)) throw new Error('the handler names its status')
       res.writeHead(result.status, { 'content-type': 'application/json' }).end(JSON.stringify(result.body))
     } else {
-      for await (const event of await uploadHandlers['POST /upload/stream'](deps, input)) res.write(`data: ${JSON.stringify(event.data)}\n\n`)
+      for await (const event of await uploadHandlers['POST /upload/stream'](deps, input))
+        res.write(`data: ${JSON.stringify(event.data)}\n\n`)
       res.end()
     }
   } catch (error) {
     if (raw.signal.aborted) return // nobody is there to read an answer
     if (!isRefusal(error)) return void res.writeHead(500).end(JSON.stringify({ code: 'fault', message: String(error) }))
     if (res.headersSent) return void res.end(`event: error\ndata: ${JSON.stringify({ code: error.code })}\n\n`)
-    res.writeHead(ERRORS[error.code][0], { 'content-type': 'application/json' }).end(JSON.stringify({ code: error.code, facts: error.facts, message: error.message }))
+    res
+      .writeHead(ERRORS[error.code][0], { 'content-type': 'application/json' })
+      .end(JSON.stringify({ code: error.code, facts: error.facts, message: error.message }))
   }
 }
 
@@ -120,18 +174,33 @@ export function openUploads(): Uploads {
   let outbox: Outbox
   const threads = createDigestThreads({ threads: 1 })
   const it: Uploads = {
-    get port() { return (it.server.address() as AddressInfo).port },
-    get base() { return `http://127.0.0.1:${it.port}` },
+    get port() {
+      return (it.server.address() as AddressInfo).port
+    },
+    get base() {
+      return `http://127.0.0.1:${it.port}`
+    },
     async send<T>(body: FormData | Buffer, headers: Record<string, string> = {}) {
-      const response = await fetch(`${it.base}/upload/`, { method: 'POST', body: body instanceof FormData ? body : new Uint8Array(body), headers })
-      return { status: response.status, body: await response.json() as T }
+      const response = await fetch(`${it.base}/upload/`, {
+        method: 'POST',
+        body: body instanceof FormData ? body : new Uint8Array(body),
+        headers,
+      })
+      return { status: response.status, body: (await response.json()) as T }
     },
     async stream(body) {
       const response = await fetch(`${it.base}/upload/stream`, { method: 'POST', body })
       const text = await response.text()
-      return response.ok ? text.trim().split('\n\n').map(event => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as Record<string, unknown>) : [JSON.parse(text) as Record<string, unknown>]
+      return response.ok
+        ? text
+            .trim()
+            .split('\n\n')
+            .map(event => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as Record<string, unknown>)
+        : [JSON.parse(text) as Record<string, unknown>]
     },
-    get db() { return testDb.db },
+    get db() {
+      return testDb.db
+    },
     rows: () => testDb.db.query('select name, version, state from package order by name, version'),
   } as Uploads // the rest is new for each test
 
@@ -139,20 +208,61 @@ export function openUploads(): Uploads {
     const { db } = testDb
     const { given, layout } = it
     const events = createEvents({ clock: systemClock })
-    const catalog = createCatalog({ db, outbox, pool: createPool({ layout, clock: systemClock }), audit: createAudit({ db, layout, clock: systemClock, outbox }), events, clock: systemClock })
+    const catalog = createCatalog({
+      db,
+      outbox,
+      pool: createPool({ layout, clock: systemClock }),
+      audit: createAudit({ db, layout, clock: systemClock, outbox }),
+      events,
+      clock: systemClock,
+    })
     const spool = createSpool({ layout, random: randomBytes, threads })
-    const antivirus: AntivirusScanner = { ...cleanScanner, scan: (subject, signal) => { given.scanned++; return given.antivirus.scan(subject, signal) } }
+    const antivirus: AntivirusScanner = {
+      ...cleanScanner,
+      scan: (subject, signal) => {
+        given.scanned++
+        return given.antivirus.scan(subject, signal)
+      },
+    }
     const vulnerability: VulnerabilityScanner = {
       ...noDataScanner,
-      scan: async (subject, signal) => given.findings === undefined ? noDataScanner.scan(subject, signal) : { coverage: 'covered', said: 'Looked up.', findings: given.findings },
+      scan: async (subject, signal) =>
+        given.findings === undefined
+          ? noDataScanner.scan(subject, signal)
+          : { coverage: 'covered', said: 'Looked up.', findings: given.findings },
     }
-    const keyring = { keys: async () => [], signer: async () => given.hasKey ? { keys: [] } as unknown as Signer : fail('no_signing_key', {}) }
+    const keyring = {
+      keys: async () => [],
+      signer: async () => (given.hasKey ? ({ keys: [] } as unknown as Signer) : fail('no_signing_key', {})),
+    }
     const settings = { now: () => given.settings }
     const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
-    const gate = createGate({ steps, catalog, settings, signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }), clock: systemClock })
+    const gate = createGate({
+      steps,
+      catalog,
+      settings,
+      signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
+      clock: systemClock,
+    })
     return {
-      spool, gate, formats: [deb], switchesFor, get activeFormats() { return given.active }, settings, events, clock: systemClock,
-      metrics: { uploaded: status => { given.counted.push(status) }, found: severity => { given.counted.push(severity) } },
+      spool,
+      gate,
+      formats: [deb],
+      switchesFor,
+      get activeFormats() {
+        return given.active
+      },
+      settings,
+      events,
+      clock: systemClock,
+      metrics: {
+        uploaded: status => {
+          given.counted.push(status)
+        },
+        found: severity => {
+          given.counted.push(severity)
+        },
+      },
     }
   }
 
@@ -170,10 +280,22 @@ export function openUploads(): Uploads {
     root = await mkdtemp(join(tmpdir(), 'uploads-'))
     it.layout = createLayout(root)
     const antivirus = clamd === undefined ? cleanScanner : createClamd({ address: clamd.address, clock: systemClock })
-    it.given = { settings: settingsWith(), antivirus, findings: [], hasKey: true, active: new Set<FormatId>(['deb']), counted: [], scanned: 0, answering: [], publishFails: false }
+    it.given = {
+      settings: settingsWith(),
+      antivirus,
+      findings: [],
+      hasKey: true,
+      active: new Set<FormatId>(['deb']),
+      counted: [],
+      scanned: 0,
+      answering: [],
+      publishFails: false,
+    }
     outbox = createOutbox({ db: testDb.db, onError: () => undefined, tickMs: 20 })
     for (const kind of ['manifest', 'blob', 'contents', 'audit']) outbox.handle(kind, async () => undefined)
-    outbox.handle('publish', async () => { if (it.given.publishFails) fail('no_signing_key', {}) })
+    outbox.handle('publish', async () => {
+      if (it.given.publishFails) fail('no_signing_key', {})
+    })
     outbox.start()
     await createSpool({ layout: it.layout, random: randomBytes, threads }).sweep()
     it.deps = wire()

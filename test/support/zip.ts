@@ -1,7 +1,14 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /** One file of a zip; what is not given is as it should be. */
-export interface ZipEntry { readonly name: string; readonly body: Buffer | string; readonly stored?: boolean; readonly crc?: number; readonly size?: number; readonly flags?: number }
+export interface ZipEntry {
+  readonly name: string
+  readonly body: Buffer | string
+  readonly stored?: boolean
+  readonly crc?: number
+  readonly size?: number
+  readonly flags?: number
+}
 
 /** A zip made in memory, with a central directory and no data descriptors. */
 export function buildZip(entries: readonly ZipEntry[]): Buffer {
@@ -39,14 +46,26 @@ export function buildZip(entries: readonly ZipEntry[]): Buffer {
 }
 
 /** One OSV record: `[ecosystem, package, fixed]`, where an empty fix means there is none. */
-export function osvRecord(id: string, affected: readonly (readonly [ecosystem: string, name: string, fixed: string])[], more: object = {}): object {
+export function osvRecord(
+  id: string,
+  affected: readonly (readonly [ecosystem: string, name: string, fixed: string])[],
+  more: object = {},
+): object {
   return {
-    schema_version: '1.7.3', id, modified: new Date().toISOString(),
-    affected: affected.map(([ecosystem, name, fixed]) => ({ package: { ecosystem, name }, ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, ...fixed === '' ? [] : [{ fixed }]] }] })), ...more,
+    schema_version: '1.7.3',
+    id,
+    modified: new Date().toISOString(),
+    affected: affected.map(([ecosystem, name, fixed]) => ({
+      package: { ecosystem, name },
+      ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, ...(fixed === '' ? [] : [{ fixed }])] }],
+    })),
+    ...more,
   }
 }
 
 /** An `all.zip` as osv.dev writes it. */
 export function osvZip(records: readonly object[]): Buffer {
-  return buildZip(records.map(record => ({ name: `${(record as { id: string }).id}.json`, body: JSON.stringify(record) })))
+  return buildZip(
+    records.map(record => ({ name: `${(record as { id: string }).id}.json`, body: JSON.stringify(record) })),
+  )
 }

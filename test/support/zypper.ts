@@ -4,8 +4,8 @@ import { installedIn, rpmRoot, type RpmClient, type RpmClientOptions } from './d
 import { run, type Ran } from './tools.ts'
 
 /**
- * zypper with one repository. Its `gpgcheck` insists on the index's signature or, failing that, on the packages'; the two
- * others insist on each. Source: zypper(8), "GPG checks".
+ * zypper with one repository. Its `gpgcheck` insists on the index's signature or, failing that, on the packages'; the
+ * two others insist on each. Source: zypper(8), "GPG checks".
  */
 export async function createZypperRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<RpmClient> {
   const folder = await rpmRoot('gh-zypp-')
@@ -13,7 +13,10 @@ export async function createZypperRoot({ baseurl, key, signedPackages, repo }: R
   for (const name of ['etc/zypp/repos.d', 'var/lib/rpm', 'home']) await mkdir(join(root, name), { recursive: true })
   const keyFile = join(folder, 'key.asc')
   await writeFile(keyFile, key)
-  await writeFile(join(root, 'etc/zypp/repos.d/gatehouse.repo'), repo ?? `[gatehouse]
+  await writeFile(
+    join(root, 'etc/zypp/repos.d/gatehouse.repo'),
+    repo ??
+      `[gatehouse]
 name=gatehouse
 enabled=1
 autorefresh=1
@@ -23,7 +26,8 @@ gpgcheck=1
 repo_gpgcheck=1
 pkg_gpgcheck=${signedPackages ? 1 : 0}
 gpgkey=file://${keyFile}
-`)
+`,
+  )
   const env = { ZYPP_LOCKFILE_ROOT: root, HOME: join(root, 'home'), LC_ALL: 'C' }
   const zypper = (...args: readonly string[]): Promise<Ran> =>
     run('zypper', ['--root', root, '--non-interactive', '--gpg-auto-import-keys', ...args], { env, cwd: folder })
@@ -36,7 +40,9 @@ gpgkey=file://${keyFile}
     patch: () => zypper('patch', '--category', 'security'),
     available: async () => {
       const { out } = await zypper('--no-refresh', '--quiet', '--xmlout', 'search', '--type', 'package', '--details')
-      return [...out.matchAll(/<solvable [^>]*name="([^"]+)"[^>]*edition="([^"]+)"[^>]*arch="([^"]+)"/g)].map(([, name, edition, arch]) => `${name}-${edition}.${arch}`).sort()
+      return [...out.matchAll(/<solvable [^>]*name="([^"]+)"[^>]*edition="([^"]+)"[^>]*arch="([^"]+)"/g)]
+        .map(([, name, edition, arch]) => `${name}-${edition}.${arch}`)
+        .sort()
     },
     installedVersion: name => installedIn(root, name, '/var/lib/rpm'),
     setKey: content => writeFile(keyFile, content),

@@ -6,19 +6,28 @@ import { buildDeb } from '../support/packages.ts'
 import { axeProblems, launch, noBrowser, openPage } from './support/browser.ts'
 import { PASSWORD, expectFine, signInAt, visits } from './support/visits.ts'
 
-
 describe.skipIf(noBrowser !== undefined)('steering the repository in the console', () => {
   let daemon: Daemon
   let admin: string
   let page: Page
-  visits(() => daemon.url, opened => { page = opened })
+  visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     daemon = await startDaemon()
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: {} })
-    for (const version of ['1.0', '1.1', '1.2']) await daemon.upload(await buildDeb({ name: 'hello', version }), { token: admin })
-    for (const [username, role] of [['rita', 'reader'], ['ulf', 'uploader']] as const) await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
+    for (const version of ['1.0', '1.1', '1.2'])
+      await daemon.upload(await buildDeb({ name: 'hello', version }), { token: admin })
+    for (const [username, role] of [
+      ['rita', 'reader'],
+      ['ulf', 'uploader'],
+    ] as const)
+      await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
   })
   afterAll(async () => {
     await daemon?.close()
@@ -81,7 +90,14 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
     await isFine()
     await dialog().getByRole('button', { name: 'Save', exact: true }).click()
     await dialog().waitFor({ state: 'detached' })
-    const versions = async (): Promise<string[]> => [...(await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text.matchAll(/^Version: (.*)$/gm)].map(([, version]) => version ?? '').sort()
+    const versions = async (): Promise<string[]> =>
+      [
+        ...(await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text.matchAll(
+          /^Version: (.*)$/gm,
+        ),
+      ]
+        .map(([, version]) => version ?? '')
+        .sort()
     expect(await versions()).toEqual(['1.0', '1.1', '1.2'])
     await more('jammy', 'Versions kept')
     await dialog().getByRole('button', { name: 'Clean up now' }).click()
@@ -91,7 +107,10 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
   })
 
   test('a distribution is shown to one group alone, and its tree asks for a token; to others it looks absent', async () => {
-    await daemon.upload(await buildDeb({ name: 'secret-tool', version: '1.0' }), { token: admin, distribution: 'noble' })
+    await daemon.upload(await buildDeb({ name: 'secret-tool', version: '1.0' }), {
+      token: admin,
+      distribution: 'noble',
+    })
     await signIn('#/users?tab=groups')
     await page.getByRole('button', { name: 'Create group' }).first().click()
     await dialog().getByLabel('Name').fill('plant')
@@ -110,12 +129,23 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
     await dialog().getByRole('button', { name: 'Save' }).click()
     await dialog().waitFor({ state: 'detached' })
     const seen = async (username: string): Promise<number> => {
-      const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username, password: PASSWORD } })
+      const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', {
+        body: { username, password: PASSWORD },
+      })
       return (await daemon.call('GET', '/artifacts/secret-tool', { token: body.access_token })).status
     }
-    expect([await seen('ulf'), await seen('rita'), (await daemon.call('GET', '/repos/dists/noble/InRelease')).status]).toEqual([200, 404, 401])
+    expect([
+      await seen('ulf'),
+      await seen('rita'),
+      (await daemon.call('GET', '/repos/dists/noble/InRelease')).status,
+    ]).toEqual([200, 404, 401])
     await page.goto(`${daemon.url}/#/users?tab=groups`)
-    expect(await page.getByRole('row', { name: /plant/ }).getByRole('button', { name: /Delete plant/ }).getAttribute('aria-disabled')).toBe('true') // a rule names it
+    expect(
+      await page
+        .getByRole('row', { name: /plant/ })
+        .getByRole('button', { name: /Delete plant/ })
+        .getAttribute('aria-disabled'),
+    ).toBe('true') // a rule names it
   })
 
   test('a published version is quarantined with a reason, its bill of materials is saved, and the menu works by keyboard', async () => {
@@ -134,8 +164,14 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
     await dialog().getByLabel('Why').fill('The vendor withdrew it.')
     await dialog().getByRole('button', { name: 'Quarantine' }).click()
     await page.getByText('hello 1.2 is quarantined').waitFor()
-    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain('Version: 1.2\n')
-    const { body } = await daemon.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=QUARANTINE', { token: admin })
+    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain(
+      'Version: 1.2\n',
+    )
+    const { body } = await daemon.call<{ items: { detail: string }[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=QUARANTINE',
+      { token: admin },
+    )
     expect(body.items[0]?.detail).toContain('The vendor withdrew it.')
   })
 
@@ -165,7 +201,10 @@ describe.skipIf(noBrowser !== undefined)('steering in the community edition', ()
       await page.getByLabel('User name').fill(ADMIN.username)
       await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
       await page.keyboard.press('Enter')
-      for (const [item, what, button] of [['Copy packages', 'Copying between distributions', /^Copy everything/], ['Who sees it', 'Restricted access', 'Save']] as const) {
+      for (const [item, what, button] of [
+        ['Copy packages', 'Copying between distributions', /^Copy everything/],
+        ['Who sees it', 'Restricted access', 'Save'],
+      ] as const) {
         await page.getByRole('button', { name: 'More about jammy' }).click()
         await page.getByRole('menuitem', { name: item }).click()
         const dialog = page.getByRole('dialog')

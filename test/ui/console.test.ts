@@ -12,7 +12,12 @@ if (noBrowser !== undefined) console.warn(`The console is not tested: ${noBrowse
 describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () => {
   let daemon: Daemon
   let page: Page
-  visits(() => daemon.url, opened => { page = opened })
+  visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     daemon = await startDaemon()
@@ -22,9 +27,12 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
   })
 
   const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name })
-  const signIn = (at = '#/dashboard', { name, password } = PERSON): Promise<void> => signInAt(page, `${daemon.url}/${at}`, name, password)
+  const signIn = (at = '#/dashboard', { name, password } = PERSON): Promise<void> =>
+    signInAt(page, `${daemon.url}/${at}`, name, password)
   async function token(): Promise<string> {
-    const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: PERSON.name, password: PERSON.password } })
+    const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', {
+      body: { username: PERSON.name, password: PERSON.password },
+    })
     return body.access_token
   }
   const hello = (version: string, files = {}): Promise<Buffer> => buildDeb({ name: 'hello', version, files })
@@ -33,9 +41,13 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await heading('Create the first administrator').waitFor()
     await page.getByLabel('User name').fill(PERSON.name)
     await page.getByLabel('Password', { exact: true }).fill('harbour')
-    expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Not yet:').count()).toBe(1)
+    expect(
+      await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Not yet:').count(),
+    ).toBe(1)
     await page.getByLabel('Password', { exact: true }).fill(PERSON.password)
-    expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Met:').count()).toBe(1)
+    expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Met:').count()).toBe(
+      1,
+    )
     const create = page.getByRole('button', { name: 'Create and continue' })
     expect(await create.getAttribute('aria-disabled')).toBe('true')
     await page.getByRole('textbox', { name: 'Password again' }).fill(PERSON.password)
@@ -45,7 +57,8 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await heading('Which distributions do you serve?').waitFor()
     expect(await axeProblems(page)).toEqual([])
     for (const format of ['RPM', 'APK']) await page.getByRole('button', { name: `None of ${format}` }).click()
-    for (const codename of ['noble', 'focal', 'bookworm']) await page.getByRole('checkbox', { name: codename }).uncheck()
+    for (const codename of ['noble', 'focal', 'bookworm'])
+      await page.getByRole('checkbox', { name: codename }).uncheck()
     await page.getByRole('button', { name: 'Create 1 repository' }).click()
     await heading('Gatehouse is ready').waitFor({ timeout: 90_000 }) // a large prime is found when it is found
     const setup = await page.getByRole('region', { name: 'the client setup' }).textContent()
@@ -63,7 +76,9 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await page.keyboard.press('Enter')
     const alert = page.getByRole('alert')
     await alert.waitFor()
-    expect(await alert.textContent()).toContain('User name or password is wrong. After 5 wrong passwords an account is locked for 15 minutes.')
+    expect(await alert.textContent()).toContain(
+      'User name or password is wrong. After 5 wrong passwords an account is locked for 15 minutes.',
+    )
     expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password')
     await page.keyboard.type(PERSON.password)
     await page.keyboard.press('Enter')
@@ -83,7 +98,9 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     expect(await page.getByText('1 published').count()).toBe(1)
     expect(await drawer.getByRole('list', { name: 'The gate' }).getByRole('listitem').count()).toBe(7)
     // the index that a client reads names it, whatever this page says
-    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).toContain('Package: hello\n')
+    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).toContain(
+      'Package: hello\n',
+    )
 
     await drawer.getByRole('link', { name: 'Install commands' }).click()
     await page.getByRole('region', { name: 'the install command' }).waitFor()
@@ -104,7 +121,9 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
   test('names other bytes under a known version, with both hashes, and does not offer to try again', async () => {
     await daemon.upload(await hello('2.0'), { token: await token() })
     await signIn('#/upload')
-    await dropFiles(page, 'body', [{ name: 'hello_2.0_amd64.deb', bytes: await hello('2.0', { 'usr/share/other': 'x' }) }])
+    await dropFiles(page, 'body', [
+      { name: 'hello_2.0_amd64.deb', bytes: await hello('2.0', { 'usr/share/other': 'x' }) },
+    ])
     await page.getByRole('cell', { name: 'Other bytes' }).waitFor()
     expect(await page.locator('.drawer .hash').count()).toBe(2)
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
@@ -112,7 +131,10 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
 
   test('says what a file that is no package is refused for', async () => {
     await signIn('#/upload')
-    await dropFiles(page, 'body', [{ name: 'broken_1_amd64.deb', bytes: Buffer.from('this is no package') }, { name: 'notes.txt', bytes: Buffer.from('x') }])
+    await dropFiles(page, 'body', [
+      { name: 'broken_1_amd64.deb', bytes: Buffer.from('this is no package') },
+      { name: 'notes.txt', bytes: Buffer.from('x') },
+    ])
     await page.getByText('notes.txt is no package').waitFor()
     await page.getByRole('alert').filter({ hasText: 'broken_1_amd64.deb is no package' }).waitFor()
     expect(await page.getByText('1 stopped').count()).toBe(1)
@@ -136,12 +158,15 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await daemon.kill9()
     await page.getByRole('button', { name: /Offline since/ }).waitFor()
     await dropFiles(page, 'body', [{ name: 'hello_4.0_amd64.deb', bytes: await hello('4.0') }])
-    await page.getByRole('row', { name: /hello_4.0/ }).getByText('for the connection').waitFor()
+    await page
+      .getByRole('row', { name: /hello_4.0/ })
+      .getByText('for the connection')
+      .waitFor()
     await daemon.restart()
     await page.getByRole('button', { name: 'Try now' }).click()
     await page.getByText('1 published').waitFor()
 
-    const used = await page.evaluate(() => sessionStorage.getItem('gatehouse.token')) ?? ''
+    const used = (await page.evaluate(() => sessionStorage.getItem('gatehouse.token'))) ?? ''
     await daemon.call('POST', '/auth/logout', { token: used })
     await dropFiles(page, 'body', [{ name: 'hello_4.1_amd64.deb', bytes: await hello('4.1') }])
     const door = page.getByRole('dialog', { name: 'Sign in again' })
@@ -178,7 +203,7 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await page.getByRole('button', { name: 'Create token' }).first().click()
     await page.getByLabel('Name').fill('ci')
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
-    const made = await page.getByRole('region', { name: 'the token' }).textContent() ?? ''
+    const made = (await page.getByRole('region', { name: 'the token' }).textContent()) ?? ''
     await page.keyboard.press('Escape') // it is shown once: only its own button closes
     await page.getByRole('button', { name: 'I have copied it' }).click()
     expect((await daemon.call('GET', '/auth/me', { token: made })).status).toBe(200)

@@ -11,21 +11,34 @@ const JAMMY = 'Ubuntu:22.04:LTS'
 const CVE = 'CVE-2026-4711'
 /** Enough of a distribution that it counts as one, and one hole in openssh. */
 const ADVISORIES = osvZip([
-  ...Array.from({ length: 150 }, (_, n) => osvRecord(`UBUNTU-CVE-${2020 + n % 5}-${20_000 + n}`, [[JAMMY, `filler${n}`, '1']])),
-  osvRecord(`UBUNTU-${CVE}`, [[JAMMY, 'openssh', '1:9.9']], { summary: 'A race before the login.', severity: [{ type: 'Ubuntu', score: 'high' }] }),
+  ...Array.from({ length: 150 }, (_, n) =>
+    osvRecord(`UBUNTU-CVE-${2020 + (n % 5)}-${20_000 + n}`, [[JAMMY, `filler${n}`, '1']]),
+  ),
+  osvRecord(`UBUNTU-${CVE}`, [[JAMMY, 'openssh', '1:9.9']], {
+    summary: 'A race before the login.',
+    severity: [{ type: 'Ubuntu', score: 'high' }],
+  }),
 ])
 
 describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', () => {
   let daemon: Daemon
   let admin: string
   let page: Page
-  visits(() => daemon.url, opened => { page = opened })
+  visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     daemon = await startDaemon()
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
-    await daemon.call('POST', '/auth/users', { token: admin, body: { username: 'mae', password: PASSWORD, role: 'maintainer' } })
+    await daemon.call('POST', '/auth/users', {
+      token: admin,
+      body: { username: 'mae', password: PASSWORD, role: 'maintainer' },
+    })
   })
   afterAll(async () => {
     await daemon?.close()
@@ -42,19 +55,33 @@ describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', ()
     await page.goto(`${daemon.url}/#/engines`)
     await page.getByText('No vulnerability data are loaded.').waitFor()
     await isFine()
-    await dropFiles(page, 'body', [{ name: 'holiday.zip', bytes: Buffer.from('no archive') }, { name: 'all.zip', bytes: ADVISORIES }])
+    await dropFiles(page, 'body', [
+      { name: 'holiday.zip', bytes: Buffer.from('no archive') },
+      { name: 'all.zip', bytes: ADVISORIES },
+    ])
     await imports().filter({ hasText: 'holiday.zip' }).getByRole('button', { name: 'Try again' }).waitFor()
     await imports().filter({ hasText: 'all.zip' }).getByText('151 records').waitFor()
-    await page.getByRole('row', { name: /^jammy/ }).getByText('Covered', { exact: true }).waitFor()
-    await page.getByRole('row', { name: /^noble/ }).getByText('Not covered').waitFor()
+    await page
+      .getByRole('row', { name: /^jammy/ })
+      .getByText('Covered', { exact: true })
+      .waitFor()
+    await page
+      .getByRole('row', { name: /^noble/ })
+      .getByText('Not covered')
+      .waitFor()
     expect(await page.getByText('No vulnerability data are loaded.').count()).toBe(0)
     await isFine()
     await dropFiles(page, 'body', [{ name: 'again.zip', bytes: ADVISORIES }])
-    await imports().filter({ hasText: 'again.zip' }).getByText(/Nothing new|151 records/).waitFor()
+    await imports()
+      .filter({ hasText: 'again.zip' })
+      .getByText(/Nothing new|151 records/)
+      .waitFor()
   })
 
   test('what is known against an upload is found by vulnerability and by package, and leads to the decision', async () => {
-    await daemon.upload(await buildDeb({ name: 'openssh-server', version: '1:8.9', fields: { Source: 'openssh' } }), { token: admin })
+    await daemon.upload(await buildDeb({ name: 'openssh-server', version: '1:8.9', fields: { Source: 'openssh' } }), {
+      token: admin,
+    })
     await signIn('#/vulnerabilities', 'mae')
     await page.getByRole('link', { name: CVE }).click()
     const drawer = page.getByRole('complementary', { name: CVE })
@@ -78,7 +105,10 @@ describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', ()
     const save = async (what: string): Promise<{ readonly name: string; readonly text: string }> => {
       await page.getByRole('button', { name: 'Export' }).click()
       await page.getByLabel('What', { exact: true }).selectOption(what)
-      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save the file' }).click()])
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Save the file' }).click(),
+      ])
       return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
     }
     const report = await save('report-html')

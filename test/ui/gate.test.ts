@@ -12,7 +12,12 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
   let daemon: Daemon
   let clamd: TestClamd | undefined
   let page: Page
-  visits(() => daemon.url, opened => { page = opened })
+  visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     clamd = hasClamd ? await startClamd() : undefined
@@ -44,25 +49,44 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
     await daemon.call('POST', '/distributions/init', { token: await daemon.setupAdmin(), body: { codename: 'jammy' } })
   })
 
-  test.skipIf(!hasClamd)('shows malware as quarantined, at the step that found it, and clients never see it', async () => {
-    await upload('bad_1_amd64.deb', await buildDeb({ name: 'bad', version: '1', files: { 'usr/bin/bad': EICAR } }))
-    const drawer = page.getByRole('complementary', { name: /The gate for/ })
-    await drawer.getByText('Kept apart. Clients do not see it.').waitFor()
-    expect(await drawer.getByRole('listitem').filter({ hasText: 'Antivirus' }).getByLabel('Failed').count()).toBe(1)
-    expect(await axeProblems(page)).toEqual([])
-    await drawer.getByRole('link', { name: 'See the reason' }).click()
-    await page.getByText('Clients do not see this version, so the command would not find it.').waitFor()
-    await page.getByRole('tab', { name: 'Findings' }).click()
-    await page.getByText('This is not the same as clean.').waitFor() // the step after the one that failed never ran
-    expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain('Package: bad')
-  })
+  test.skipIf(!hasClamd)(
+    'shows malware as quarantined, at the step that found it, and clients never see it',
+    async () => {
+      await upload('bad_1_amd64.deb', await buildDeb({ name: 'bad', version: '1', files: { 'usr/bin/bad': EICAR } }))
+      const drawer = page.getByRole('complementary', { name: /The gate for/ })
+      await drawer.getByText('Kept apart. Clients do not see it.').waitFor()
+      expect(await drawer.getByRole('listitem').filter({ hasText: 'Antivirus' }).getByLabel('Failed').count()).toBe(1)
+      expect(await axeProblems(page)).toEqual([])
+      await drawer.getByRole('link', { name: 'See the reason' }).click()
+      await page.getByText('Clients do not see this version, so the command would not find it.').waitFor()
+      await page.getByRole('tab', { name: 'Findings' }).click()
+      await page.getByText('This is not the same as clean.').waitFor() // the step after the one that failed never ran
+      expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain(
+        'Package: bad',
+      )
+    },
+  )
 
   test('a limit pauses the queue, counts down and goes on by itself', async () => {
     let asked = 0
-    await page.route('**/upload/stream', route => asked++ > 0 ? route.continue() : route.fulfill({
-      status: 429, headers: { 'retry-after': '2' }, contentType: 'application/json',
-      body: JSON.stringify({ detail: { error: 'rate_limit_exceeded', message: 'More than 20 requests a minute.', limit: 20, retry_after: 2 }, code: 'rate_limited' }),
-    }))
+    await page.route('**/upload/stream', route =>
+      asked++ > 0
+        ? route.continue()
+        : route.fulfill({
+            status: 429,
+            headers: { 'retry-after': '2' },
+            contentType: 'application/json',
+            body: JSON.stringify({
+              detail: {
+                error: 'rate_limit_exceeded',
+                message: 'More than 20 requests a minute.',
+                limit: 20,
+                retry_after: 2,
+              },
+              code: 'rate_limited',
+            }),
+          }),
+    )
     await upload('later_1_amd64.deb', await buildDeb({ name: 'later', version: '1' }))
     await page.getByText('Paused by the limit of 20 uploads a minute.').waitFor()
     await page.getByText('1 published').or(page.getByText('1 held')).waitFor()
@@ -72,7 +96,7 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
 
   test('a lost answer is not called a failure of the package, and the same file may be sent again', async () => {
     let asked = 0
-    await page.route('**/upload/stream', route => asked++ > 0 ? route.continue() : route.abort('connectionreset'))
+    await page.route('**/upload/stream', route => (asked++ > 0 ? route.continue() : route.abort('connectionreset')))
     await upload('cut_1_amd64.deb', await buildDeb({ name: 'cut', version: '1' }))
     await page.getByRole('cell', { name: 'Cut off' }).waitFor()
     await page.getByRole('row', { name: /cut_1/ }).getByRole('button', { name: 'Try again' }).click()

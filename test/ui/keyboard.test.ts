@@ -12,18 +12,30 @@ import { visits } from './support/visits.ts'
 const STOPS = 80
 
 /** What a screen reader would call the element that has the focus; a mouse is never used here. */
-const focused = (page: Page): Promise<string> => page.evaluate(() => {
-  const element = document.activeElement
-  const label = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement ? [...element.labels ?? []].map(one => one.textContent).join(' ') : ''
-  return (element?.getAttribute('aria-label') ?? (label === '' ? element?.textContent ?? '' : label)).replace(/\s+/g, ' ').trim()
-})
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const element = document.activeElement
+    const label =
+      element instanceof HTMLInputElement ||
+      element instanceof HTMLTextAreaElement ||
+      element instanceof HTMLSelectElement
+        ? [...(element.labels ?? [])].map(one => one.textContent).join(' ')
+        : ''
+    return (element?.getAttribute('aria-label') ?? (label === '' ? (element?.textContent ?? '') : label))
+      .replace(/\s+/g, ' ')
+      .trim()
+  })
 
 /** Whether the element that has the focus shows it. */
-const isSeen = (page: Page): Promise<boolean> => page.evaluate(() => {
-  const element = document.activeElement
-  const shown = element instanceof HTMLInputElement && element.closest('.opt, .seg > *') !== null ? element.closest('.opt, .seg > *') : element
-  return shown !== null && [element, shown].some(one => one !== null && getComputedStyle(one).outlineStyle !== 'none')
-})
+const isSeen = (page: Page): Promise<boolean> =>
+  page.evaluate(() => {
+    const element = document.activeElement
+    const shown =
+      element instanceof HTMLInputElement && element.closest('.opt, .seg > *') !== null
+        ? element.closest('.opt, .seg > *')
+        : element
+    return shown !== null && [element, shown].some(one => one !== null && getComputedStyle(one).outlineStyle !== 'none')
+  })
 
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   const met: string[] = []
@@ -47,12 +59,23 @@ describe.skipIf(noBrowser !== undefined)('the console with the keyboard alone', 
   let daemon: Daemon
   let folder: string
   let page: Page
-  visits(() => daemon.url, opened => { page = opened })
+  visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gh-ui-keyboard-'))
-    await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings: { 'hello 1.0': [{ id: 'CVE-2026-1001', severity: 'high', summary: 'A hole.' }] } }))
-    daemon = await startDaemon({ entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'), env: { FAKE_ANSWERS: join(folder, 'answers.json') } })
+    await writeFile(
+      join(folder, 'answers.json'),
+      JSON.stringify({ findings: { 'hello 1.0': [{ id: 'CVE-2026-1001', severity: 'high', summary: 'A hole.' }] } }),
+    )
+    daemon = await startDaemon({
+      entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'),
+      env: { FAKE_ANSWERS: join(folder, 'answers.json') },
+    })
   })
   afterAll(async () => {
     await daemon?.close()
@@ -73,20 +96,31 @@ describe.skipIf(noBrowser !== undefined)('the console with the keyboard alone', 
     for (const format of ['RPM', 'APK']) await pressOn(page, new RegExp(`^None of ${format}`))
     await page.getByRole('button', { name: 'All of APK' }).waitFor()
     await pressOn(page, /^Create 4 repositories/)
-    await page.getByRole('heading', { level: 1, name: 'Gatehouse is ready' }).waitFor({ timeout: 120_000 }) // a large prime is found when it is found
+    // a large prime is found when it is found
+    await page.getByRole('heading', { level: 1, name: 'Gatehouse is ready' }).waitFor({ timeout: 120_000 })
     await pressOn(page, /^Upload the first package/)
 
     await page.getByRole('heading', { level: 1, name: 'Upload' }).waitFor()
     const choosing = page.waitForEvent('filechooser')
     await pressOn(page, /^Choose files/)
-    await (await choosing).setFiles([{ name: 'hello_1.0_amd64.deb', mimeType: 'application/octet-stream', buffer: await buildDeb({ name: 'hello', version: '1.0' }) }])
+    await (
+      await choosing
+    ).setFiles([
+      {
+        name: 'hello_1.0_amd64.deb',
+        mimeType: 'application/octet-stream',
+        buffer: await buildDeb({ name: 'hello', version: '1.0' }),
+      },
+    ])
     await page.getByRole('combobox', { name: 'Distribution for .deb' }).waitFor()
     await tabTo(page, /^Distribution for .deb/)
     await page.keyboard.type('jammy')
     await page.getByText('1 held').waitFor()
 
     await page.keyboard.press('Escape') // no field is left with the focus
-    await page.evaluate(() => { if (document.activeElement instanceof HTMLElement) document.activeElement.blur() })
+    await page.evaluate(() => {
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+    })
     await page.keyboard.press('g')
     await page.keyboard.press('r')
     await page.getByRole('row', { name: /hello/ }).waitFor()
@@ -99,7 +133,9 @@ describe.skipIf(noBrowser !== undefined)('the console with the keyboard alone', 
     await page.getByText('Approved: hello 1.0').waitFor()
 
     await page.getByText('The queue is empty').waitFor()
-    await page.evaluate(() => { if (document.activeElement instanceof HTMLElement) document.activeElement.blur() })
+    await page.evaluate(() => {
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+    })
     await page.keyboard.press('g')
     await page.keyboard.press('p')
     await page.getByRole('link', { name: 'hello' }).waitFor()
@@ -126,7 +162,13 @@ describe.skipIf(noBrowser !== undefined)('the console with the keyboard alone', 
     await dialog.waitFor()
     for (let n = 0; n < 12; n++) {
       await page.keyboard.press('Tab')
-      expect(await page.evaluate(() => document.activeElement === document.body || document.querySelector('dialog')?.contains(document.activeElement))).toBe(true)
+      expect(
+        await page.evaluate(
+          () =>
+            document.activeElement === document.body ||
+            document.querySelector('dialog')?.contains(document.activeElement),
+        ),
+      ).toBe(true)
     }
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })

@@ -6,8 +6,25 @@ import { axeProblems, launch, noBrowser, openPage, tooWide } from './support/bro
 import { settled } from './support/visits.ts'
 
 const SCREENS = [
-  '#/dashboard', '#/upload', '#/packages', '#/packages?pick=hello', '#/packages?pick=hello&tab=findings', '#/packages?pick=hello&tab=versions', '#/packages?pick=hello&tab=dependencies',
-  '#/packages?q=nothing', '#/distributions', '#/users', '#/users?tab=tokens', '#/users?tab=groups', '#/users?tab=roles', '#/audit', '#/audit?tab=decisions', '#/audit?q=nothing', '#/health', '#/profile', '#/setup',
+  '#/dashboard',
+  '#/upload',
+  '#/packages',
+  '#/packages?pick=hello',
+  '#/packages?pick=hello&tab=findings',
+  '#/packages?pick=hello&tab=versions',
+  '#/packages?pick=hello&tab=dependencies',
+  '#/packages?q=nothing',
+  '#/distributions',
+  '#/users',
+  '#/users?tab=tokens',
+  '#/users?tab=groups',
+  '#/users?tab=roles',
+  '#/audit',
+  '#/audit?tab=decisions',
+  '#/audit?q=nothing',
+  '#/health',
+  '#/profile',
+  '#/setup',
 ]
 
 describe.skipIf(noBrowser !== undefined)('every screen', () => {
@@ -19,34 +36,47 @@ describe.skipIf(noBrowser !== undefined)('every screen', () => {
     daemon = await startDaemon()
     const token = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
-    for (const version of ['1.0', '1.1']) await daemon.upload(await buildDeb({ name: 'hello', version, fields: { Depends: 'libc6 (>= 2.34)' } }), { token })
+    for (const version of ['1.0', '1.1'])
+      await daemon.upload(await buildDeb({ name: 'hello', version, fields: { Depends: 'libc6 (>= 2.34)' } }), { token })
   })
   afterAll(async () => {
     await browser?.close()
     await daemon?.close()
   })
 
-  test.each([['light', 1440], ['dark', 1440], ['light', 960], ['dark', 720]] as const)('has no serious axe finding, no policy violation and no sideways scrolling: %s, %d px', async (theme, width) => {
-    const { page, context, complaints } = await openPage(browser, daemon.url, { theme, width, address: nextAddress() })
-    const found: string[] = []
-    const look = async (name: string): Promise<void> => {
-      for (const problem of await axeProblems(page)) found.push(`${name} ${problem}`)
-      if (await tooWide(page) > 0) found.push(`${name} is too wide`)
-    }
-    await page.getByLabel('User name').waitFor()
-    await look('login')
-    await page.getByLabel('User name').fill(ADMIN.username)
-    await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
-    await page.keyboard.press('Enter')
-    await page.locator('.bar h1').waitFor()
-    for (const screen of SCREENS) {
-      await page.goto(`${daemon.url}/${screen}`)
-      await page.locator('.bar h1, .wstep h1').first().waitFor()
-      await page.waitForLoadState('load')
-      await settled(page)
-      await look(screen)
-    }
-    await context.close()
-    expect({ found, complaints }).toEqual({ found: [], complaints: [] })
-  })
+  test.each([
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 960],
+    ['dark', 720],
+  ] as const)(
+    'has no serious axe finding, no policy violation and no sideways scrolling: %s, %d px',
+    async (theme, width) => {
+      const { page, context, complaints } = await openPage(browser, daemon.url, {
+        theme,
+        width,
+        address: nextAddress(),
+      })
+      const found: string[] = []
+      const look = async (name: string): Promise<void> => {
+        for (const problem of await axeProblems(page)) found.push(`${name} ${problem}`)
+        if ((await tooWide(page)) > 0) found.push(`${name} is too wide`)
+      }
+      await page.getByLabel('User name').waitFor()
+      await look('login')
+      await page.getByLabel('User name').fill(ADMIN.username)
+      await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
+      await page.keyboard.press('Enter')
+      await page.locator('.bar h1').waitFor()
+      for (const screen of SCREENS) {
+        await page.goto(`${daemon.url}/${screen}`)
+        await page.locator('.bar h1, .wstep h1').first().waitFor()
+        await page.waitForLoadState('load')
+        await settled(page)
+        await look(screen)
+      }
+      await context.close()
+      expect({ found, complaints }).toEqual({ found: [], complaints: [] })
+    },
+  )
 })

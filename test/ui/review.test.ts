@@ -10,7 +10,13 @@ import { axeProblems, noBrowser, openPage, tooWide } from './support/browser.ts'
 import { PASSWORD, settled, signInAt, visits } from './support/visits.ts'
 
 type Known = FakeAnswers['findings'][string][number]
-const HIGH: Known = { id: 'CVE-2026-1001', severity: 'high', fixed_in: '9', epss: 0.62, summary: 'A hole in the first door.' }
+const HIGH: Known = {
+  id: 'CVE-2026-1001',
+  severity: 'high',
+  fixed_in: '9',
+  epss: 0.62,
+  summary: 'A hole in the first door.',
+}
 const OTHER: Known = { id: 'CVE-2026-1002', severity: 'high', kev: true, summary: 'A hole in the second door.' }
 const MEDIUM: Known = { id: 'CVE-2026-1003', severity: 'medium', summary: 'A draught.' }
 
@@ -20,19 +26,38 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
   let ann: string
   let folder: string
   let page: Page
-  const visit = visits(() => daemon.url, opened => { page = opened })
+  const visit = visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
   const findings: Record<string, readonly Known[]> = {}
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gh-ui-review-'))
     await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings }))
-    daemon = await startDaemon({ entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'), env: { FAKE_ANSWERS: join(folder, 'answers.json') } })
+    daemon = await startDaemon({
+      entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'),
+      env: { FAKE_ANSWERS: join(folder, 'answers.json') },
+    })
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
-    for (const [username, role] of [['ann', 'uploader'], ['mae', 'maintainer'], ['aud', 'auditor']] as const) {
-      expect((await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })).status).toBe(201)
+    for (const [username, role] of [
+      ['ann', 'uploader'],
+      ['mae', 'maintainer'],
+      ['aud', 'auditor'],
+    ] as const) {
+      expect(
+        (await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } }))
+          .status,
+      ).toBe(201)
     }
-    ann = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: 'ann', password: PASSWORD } })).body.access_token
+    ann = (
+      await daemon.call<{ access_token: string }>('POST', '/auth/token', {
+        body: { username: 'ann', password: PASSWORD },
+      })
+    ).body.access_token
   })
   afterAll(async () => {
     await daemon?.close()
@@ -40,19 +65,35 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
   })
   afterEach(async () => {
     // what a test left waiting is no business of the next one
-    for (const { name, version } of (await queue())) await daemon.call('DELETE', `/artifacts/${name}/${version}`, { token: admin })
+    for (const { name, version } of await queue())
+      await daemon.call('DELETE', `/artifacts/${name}/${version}`, { token: admin })
   })
 
-  const queue = async () => (await daemon.call<{ packages: { name: string; version: string; assigned_to: string | null }[] }>('GET', '/security/review-queue', { token: admin })).body.packages
-  const stateOf = async (name: string): Promise<string> => (await daemon.call<{ status: string }>('GET', `/artifacts/${name}`, { token: admin })).body.status
-  const served = async (name: string): Promise<boolean> => (await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text.includes(`Package: ${name}\n`)
-  const decisionOf = async (name: string) => (await daemon.call<{ decision: { decision: string; justification: string; decided_by: string; expires_at: string | null } | null }>('GET', `/security/packages/${name}/1.0/decision`, { token: admin })).body.decision
+  const queue = async () =>
+    (
+      await daemon.call<{ packages: { name: string; version: string; assigned_to: string | null }[] }>(
+        'GET',
+        '/security/review-queue',
+        { token: admin },
+      )
+    ).body.packages
+  const stateOf = async (name: string): Promise<string> =>
+    (await daemon.call<{ status: string }>('GET', `/artifacts/${name}`, { token: admin })).body.status
+  const served = async (name: string): Promise<boolean> =>
+    (await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text.includes(`Package: ${name}\n`)
+  const decisionOf = async (name: string) =>
+    (
+      await daemon.call<{
+        decision: { decision: string; justification: string; decided_by: string; expires_at: string | null } | null
+      }>('GET', `/security/packages/${name}/1.0/decision`, { token: admin })
+    ).body.decision
   async function send(name: string, known: readonly Known[], status: string, token = ann): Promise<void> {
     findings[`${name} 1.0`] = known
     await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings }))
     expect((await daemon.upload(await buildDeb({ name, version: '1.0' }), { token })).body.status).toBe(status)
   }
-  const hold = (name: string, known: readonly Known[] = [HIGH], token = ann): Promise<void> => send(name, known, 'pending_review', token)
+  const hold = (name: string, known: readonly Known[] = [HIGH], token = ann): Promise<void> =>
+    send(name, known, 'pending_review', token)
   const heading = (name: string) => page.getByRole('heading', { level: 1, name })
   const signIn = (at: string, name = 'mae'): Promise<void> => signInAt(page, `${daemon.url}/${at}`, name)
   const reason = () => page.getByLabel('Justification')
@@ -75,7 +116,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.keyboard.press('Enter') // on the link of the row
     const first = page.getByRole('region', { name: /^(alpha|beta)$/ })
     await first.getByRole('heading', { level: 2 }).waitFor()
-    const [one, two] = await first.getAttribute('aria-label') === 'alpha' ? ['alpha', 'beta'] : ['beta', 'alpha']
+    const [one, two] = (await first.getAttribute('aria-label')) === 'alpha' ? ['alpha', 'beta'] : ['beta', 'alpha']
     await page.keyboard.press('m')
     await page.getByText(`${one} is yours`).waitFor()
     expect((await queue()).find(({ name }) => name === one)?.assigned_to).toBe('mae')
@@ -88,7 +129,8 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await expect.poll(() => served(one)).toBe(true) // the news of the decision comes before the index
     expect(await stateOf(one)).toBe('published')
 
-    await page.getByRole('region', { name: two, exact: true }).getByRole('heading', { level: 2 }).waitFor() // the next one opens by itself
+    // the next one opens by itself
+    await page.getByRole('region', { name: two, exact: true }).getByRole('heading', { level: 2 }).waitFor()
     await page.locator('body').click({ position: { x: 4, y: 4 } }) // out of the field
     await page.keyboard.press('r')
     await page.keyboard.type('Not in this form.')
@@ -96,7 +138,11 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.getByText(`Rejected: ${two} 1.0`).waitFor()
     await page.getByText('The queue is empty').waitFor()
     expect([await served(two), await decisionOf(two)]).toMatchObject([false, { decision: 'reject', decided_by: 'mae' }])
-    const { body } = await daemon.call<{ items: { action: string; user: string; detail: string }[] }>('GET', `/artifacts/audit/logs?package=${two}&action=SECURITY_DECISION`, { token: admin })
+    const { body } = await daemon.call<{ items: { action: string; user: string; detail: string }[] }>(
+      'GET',
+      `/artifacts/audit/logs?package=${two}&action=SECURITY_DECISION`,
+      { token: admin },
+    )
     expect(body.items[0]).toMatchObject({ user: 'mae', detail: expect.stringContaining('Not in this form.') as string })
   })
 
@@ -125,14 +171,23 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.getByRole('button', { name: /^Accept the risk/ }).click()
     await page.getByText('Risk accepted: gamma 1.0').waitFor()
     const said = await decisionOf('gamma')
-    expect(said).toMatchObject({ decision: 'accept_risk', justification: 'The vulnerable code is not reachable here, because nothing calls it.' })
-    expect(Math.abs(new Date(said?.expires_at ?? 0).getTime() - new Date(`${day}T23:59:59`).getTime())).toBeLessThan(1000)
+    expect(said).toMatchObject({
+      decision: 'accept_risk',
+      justification: 'The vulnerable code is not reachable here, because nothing calls it.',
+    })
+    expect(Math.abs(new Date(said?.expires_at ?? 0).getTime() - new Date(`${day}T23:59:59`).getTime())).toBeLessThan(
+      1000,
+    )
     await expect.poll(() => served('gamma')).toBe(true)
   })
 
   test('ticked packages are decided together; what is refused stays ticked and says why', async () => {
     for (const name of ['bulk-one', 'bulk-two']) await hold(name)
-    const mae = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { username: 'mae', password: PASSWORD } })).body.access_token
+    const mae = (
+      await daemon.call<{ access_token: string }>('POST', '/auth/token', {
+        body: { username: 'mae', password: PASSWORD },
+      })
+    ).body.access_token
     await hold('bulk-own', [HIGH], mae)
     await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: true } } })
     try {
@@ -149,9 +204,16 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
       await page.getByText('You uploaded 1 of them.').waitFor()
       await page.getByRole('button', { name: /^Make an exception, 3 packages/ }).click()
       await page.getByText('Exception made: 2 packages').waitFor()
-      await page.getByRole('row', { name: /bulk-own/ }).getByRole('alert').waitFor()
+      await page
+        .getByRole('row', { name: /bulk-own/ })
+        .getByRole('alert')
+        .waitFor()
       await page.getByText('1 of 1 ticked').waitFor()
-      expect([await stateOf('bulk-one'), await stateOf('bulk-two'), await stateOf('bulk-own')]).toEqual(['published', 'published', 'pending_review'])
+      expect([await stateOf('bulk-one'), await stateOf('bulk-two'), await stateOf('bulk-own')]).toEqual([
+        'published',
+        'published',
+        'pending_review',
+      ])
       expect(await reason().inputValue()).toBe('The same library in all of them.') // and can be sent again
     } finally {
       await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: false } } })
@@ -186,9 +248,16 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.getByRole('radio', { name: /^Approve/ }).check()
     await reason().fill('Fine.')
     await page.route('**/dashboard/events', route => route.abort('connectionrefused')) // the news does not come in time
-    await daemon.call('POST', '/security/packages/epsilon/1.0/decide', { token: admin, body: { decision: 'reject', justification: 'No.' } })
+    await daemon.call('POST', '/security/packages/epsilon/1.0/decide', {
+      token: admin,
+      body: { decision: 'reject', justification: 'No.' },
+    })
     await page.getByRole('button', { name: /^Approve/ }).click()
-    await page.getByText('Somebody else was first.').or(page.getByText('This does not wait for review any more.')).first().waitFor()
+    await page
+      .getByText('Somebody else was first.')
+      .or(page.getByText('This does not wait for review any more.'))
+      .first()
+      .waitFor()
     expect([await stateOf('epsilon'), await reason().inputValue()]).toEqual(['rejected', 'Fine.'])
   })
 
@@ -201,12 +270,17 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.route('**/decide', route => route.abort('connectionrefused'))
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('The server does not answer.').waitFor()
-    expect([await reason().inputValue(), await stateOf('zeta')]).toEqual(['Written before the cable was pulled.', 'pending_review'])
+    expect([await reason().inputValue(), await stateOf('zeta')]).toEqual([
+      'Written before the cable was pulled.',
+      'pending_review',
+    ])
     await page.unroute('**/decide')
 
     await daemon.kill9()
     let isBack = false
-    onTestFailed(async () => { if (!isBack) await daemon.restart() }) // the others need it
+    onTestFailed(async () => {
+      if (!isBack) await daemon.restart()
+    }) // the others need it
     await page.getByRole('button', { name: /Offline since/ }).waitFor()
     const approve = page.getByRole('button', { name: /^Approve/ })
     await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true')
@@ -228,7 +302,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await hold('eta')
     await signIn(open('eta'))
     const endSession = async (): Promise<void> => {
-      const token = await page.evaluate(() => sessionStorage.getItem('gatehouse.token')) ?? ''
+      const token = (await page.evaluate(() => sessionStorage.getItem('gatehouse.token'))) ?? ''
       expect((await daemon.call('POST', '/auth/logout', { token })).status).toBe(200)
     }
     // the page may know by itself that the session is over, and ask before the button is pressed
@@ -269,7 +343,9 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
   test('a change of the policy shows what it would move before it is saved, outlives a look elsewhere, and is saved', async () => {
     await send('iota', [MEDIUM], 'published')
     await signIn('#/policy', ADMIN.username)
-    const policy = async (): Promise<unknown> => (await daemon.call<{ cve_policy: Record<string, unknown> }>('GET', '/settings/', { token: admin })).body.cve_policy.medium
+    const policy = async (): Promise<unknown> =>
+      (await daemon.call<{ cve_policy: Record<string, unknown> }>('GET', '/settings/', { token: admin })).body
+        .cve_policy.medium
     const warn = page.getByRole('radio', { name: 'medium: Warn' })
     await warn.waitFor()
     await warn.focus()
@@ -298,7 +374,10 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.getByText('The policy is saved').waitFor()
     const { body } = await daemon.call('GET', '/settings/', { token: admin })
     expect(body).toMatchObject({ cve_policy: { sla_high_days: 14, medium: 'warn' }, review: { four_eyes: true } })
-    await daemon.call('PATCH', '/settings/', { token: admin, body: { cve_policy: { sla_high_days: 30 }, review: { four_eyes: false } } })
+    await daemon.call('PATCH', '/settings/', {
+      token: admin,
+      body: { cve_policy: { sla_high_days: 30 }, review: { four_eyes: false } },
+    })
   })
 
   test('who may not decide sees the queue and every control, and why it is not theirs', async () => {
@@ -311,23 +390,44 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.getByText('The policy belongs to admins').waitFor()
   })
 
-  test.each([['light', 1440], ['dark', 1440], ['light', 960], ['dark', 420]] as const)('has no serious axe finding, no policy violation and no sideways scrolling: %s, %d px', async (theme, width) => {
-    await hold('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window', Array.from({ length: 30 }, (_, n) => ({ ...HIGH, id: `CVE-2026-${2000 + n}` })))
-    await hold('lambda', [OTHER])
-    const narrow = await openPage(visit.browser, daemon.url, { theme, width, address: nextAddress() })
-    const found: string[] = []
-    await narrow.page.getByLabel('User name').fill(ADMIN.username)
-    await narrow.page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
-    await narrow.page.keyboard.press('Enter')
-    await narrow.page.locator('.bar h1').waitFor()
-    for (const at of ['#/review', open('lambda'), open('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window'), '#/review?q=nothing', '#/vulnerabilities', '#/vulnerabilities?by=package', `#/vulnerabilities?cve=${OTHER.id}`, '#/policy', '#/engines']) {
-      await narrow.page.goto(`${daemon.url}/${at}`)
+  test.each([
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 960],
+    ['dark', 420],
+  ] as const)(
+    'has no serious axe finding, no policy violation and no sideways scrolling: %s, %d px',
+    async (theme, width) => {
+      await hold(
+        'a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window',
+        Array.from({ length: 30 }, (_, n) => ({ ...HIGH, id: `CVE-2026-${2000 + n}` })),
+      )
+      await hold('lambda', [OTHER])
+      const narrow = await openPage(visit.browser, daemon.url, { theme, width, address: nextAddress() })
+      const found: string[] = []
+      await narrow.page.getByLabel('User name').fill(ADMIN.username)
+      await narrow.page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
+      await narrow.page.keyboard.press('Enter')
       await narrow.page.locator('.bar h1').waitFor()
-      await settled(narrow.page)
-      found.push(...(await axeProblems(narrow.page)).map(problem => `${at} ${problem}`))
-      if (await tooWide(narrow.page) > 0) found.push(`${at} is too wide`)
-    }
-    await narrow.context.close()
-    expect({ found, complaints: narrow.complaints }).toEqual({ found: [], complaints: [] })
-  })
+      for (const at of [
+        '#/review',
+        open('lambda'),
+        open('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window'),
+        '#/review?q=nothing',
+        '#/vulnerabilities',
+        '#/vulnerabilities?by=package',
+        `#/vulnerabilities?cve=${OTHER.id}`,
+        '#/policy',
+        '#/engines',
+      ]) {
+        await narrow.page.goto(`${daemon.url}/${at}`)
+        await narrow.page.locator('.bar h1').waitFor()
+        await settled(narrow.page)
+        found.push(...(await axeProblems(narrow.page)).map(problem => `${at} ${problem}`))
+        if ((await tooWide(narrow.page)) > 0) found.push(`${at} is too wide`)
+      }
+      await narrow.context.close()
+      expect({ found, complaints: narrow.complaints }).toEqual({ found: [], complaints: [] })
+    },
+  )
 })

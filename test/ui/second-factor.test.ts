@@ -9,13 +9,15 @@ import { PASSWORD } from './support/visits.ts'
 describe.skipIf(noBrowser !== undefined)('the second factor in the console', () => {
   let page: Page
   let daemon: Daemon
-  const { patch, addUser, guarded, heading, password, signIn, asAdmin, isFine } = people(stage => { ({ page, daemon } = stage) })
+  const { patch, addUser, guarded, heading, password, signIn, asAdmin, isFine } = people(stage => {
+    ;({ page, daemon } = stage)
+  })
 
   test('a second factor is switched on in the profile, and its recovery codes are shown once: to copy, print and save', async () => {
     await addUser('ada')
     await signIn('ada', '#/profile')
     await page.getByRole('button', { name: 'Set up the second factor' }).click()
-    const secret = (await page.getByRole('region', { name: 'the key' }).textContent() ?? '').replace(/\s/g, '')
+    const secret = ((await page.getByRole('region', { name: 'the key' }).textContent()) ?? '').replace(/\s/g, '')
     await page.getByRole('img', { name: /QR code/ }).waitFor()
     await page.getByLabel('Code from the app').pressSequentially(wrongCode(secret))
     await page.getByText('This is not the code that the secret makes now.').waitFor()
@@ -25,7 +27,10 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
     const codes = await page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem').allTextContents()
     expect(codes).toHaveLength(8)
     await isFine()
-    const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as file' }).click()])
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as file' }).click(),
+    ])
     expect(saved.suggestedFilename()).toBe('gatehouse-recovery-codes-ada.txt')
     const file = await readFile(await saved.path(), 'utf8')
     for (const one of codes) expect(file).toContain(one)
@@ -37,7 +42,9 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
     await page.getByLabel('I keep them where my phone is not').check()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByText('8 of 8 recovery codes are left.').waitFor()
-    expect((await daemon.call('POST', '/auth/token', { body: { username: 'ada', password: PASSWORD } })).body).toMatchObject({ mfa_required: true })
+    expect(
+      (await daemon.call('POST', '/auth/token', { body: { username: 'ada', password: PASSWORD } })).body,
+    ).toMatchObject({ mfa_required: true })
   })
 
   test('the second step takes a pasted code with blanks, explains a wrong one, and signs in at the sixth digit', async () => {
@@ -77,7 +84,9 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
     await answer(codes[0] ?? '')
     await page.getByText('This recovery code is wrong or was used before.').waitFor()
     for (const used of codes.slice(1, 6)) {
-      const { body } = await daemon.call<{ mfa_token: string }>('POST', '/auth/token', { body: { username: 'dora', password: PASSWORD } })
+      const { body } = await daemon.call<{ mfa_token: string }>('POST', '/auth/token', {
+        body: { username: 'dora', password: PASSWORD },
+      })
       await daemon.call('POST', '/auth/mfa/authenticate', { body: { mfa_token: body.mfa_token, recovery_code: used } })
     }
     await page.reload() // the second step is open
@@ -97,7 +106,9 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
     await page.getByLabel('Your password', { exact: true }).fill(PASSWORD)
     await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click()
     await page.getByRole('button', { name: 'Set up the second factor' }).waitFor()
-    expect((await daemon.call('POST', '/auth/token', { body: { username: 'dora', password: PASSWORD } })).body).toHaveProperty('access_token')
+    expect(
+      (await daemon.call('POST', '/auth/token', { body: { username: 'dora', password: PASSWORD } })).body,
+    ).toHaveProperty('access_token')
   })
 
   test('an admin hears on every screen how many days are left, and afterwards sets the second factor up to get in', async () => {
@@ -114,7 +125,7 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
       await patch({ mfa_policy: { grace_period_days: 0 } })
       await password('eve', '#/packages')
       await heading('Set up the second factor').waitFor()
-      const secret = (await page.getByRole('region', { name: 'the key' }).textContent() ?? '').replace(/\s/g, '')
+      const secret = ((await page.getByRole('region', { name: 'the key' }).textContent()) ?? '').replace(/\s/g, '')
       await isFine()
       await page.getByLabel('Code from the app').pressSequentially(code(secret))
       await heading('Keep these 8 recovery codes').waitFor()
@@ -125,7 +136,8 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
       await heading('Packages').waitFor()
       await page.goto(`${daemon.url}/#/profile`)
       await page.getByText('8 of 8 recovery codes are left.').waitFor()
-      expect(await page.getByRole('button', { name: 'Switch off' }).getAttribute('aria-disabled')).toBe('true') // the policy asks for it
+      // the policy asks for it
+      expect(await page.getByRole('button', { name: 'Switch off' }).getAttribute('aria-disabled')).toBe('true')
     } finally {
       await patch({ mfa_policy: { enforce_admin_mfa: false, grace_period_days: 7 } })
     }
@@ -141,8 +153,16 @@ describe.skipIf(noBrowser !== undefined)('the second factor in the console', () 
     await page.getByText('Make sure that it is really kim who asks.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Reset the second factor' }).click()
     await row.getByText('Off', { exact: true }).waitFor()
-    expect((await daemon.call('POST', '/auth/token', { body: { username: 'kim', password: PASSWORD } })).body).toHaveProperty('access_token')
-    expect(await page.getByRole('row', { name: /admin/ }).first().getByRole('button', { name: /Reset the second factor/ }).getAttribute('aria-disabled')).toBe('true')
+    expect(
+      (await daemon.call('POST', '/auth/token', { body: { username: 'kim', password: PASSWORD } })).body,
+    ).toHaveProperty('access_token')
+    expect(
+      await page
+        .getByRole('row', { name: /admin/ })
+        .first()
+        .getByRole('button', { name: /Reset the second factor/ })
+        .getAttribute('aria-disabled'),
+    ).toBe('true')
     await page.getByRole('link', { name: 'Roles' }).click()
     await page.getByText('An API token never may more than whoever made it.').waitFor()
     await isFine()

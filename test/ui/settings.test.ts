@@ -17,13 +17,29 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
   let admin: string
   let smtp: TestSmtp
   let provider: TestProvider
-  const who = people(stage => { ({ page, daemon, admin } = stage) }, { LICENSE_VENDOR_SECRET: VENDOR_SECRET })
+  const who = people(
+    stage => {
+      ;({ page, daemon, admin } = stage)
+    },
+    { LICENSE_VENDOR_SECRET: VENDOR_SECRET },
+  )
   const { patch, addUser, signIn, asAdmin, isFine } = who
 
   beforeAll(async () => {
     smtp = await startSmtp({ mode: 'plain' })
     provider = await startProvider(`${who.daemon.url}/api/v1/auth/oidc/callback`)
-    await patch({ app_url: who.daemon.url, notifications: { allow_private_hosts: '127.0.0.1' }, email: { enabled: true, smtp_host: '127.0.0.1', smtp_port: smtp.port, use_tls: false, from_address: 'gatehouse@example.test', to_addresses: 'ops@example.test' } })
+    await patch({
+      app_url: who.daemon.url,
+      notifications: { allow_private_hosts: '127.0.0.1' },
+      email: {
+        enabled: true,
+        smtp_host: '127.0.0.1',
+        smtp_port: smtp.port,
+        use_tls: false,
+        from_address: 'gatehouse@example.test',
+        to_addresses: 'ops@example.test',
+      },
+    })
   })
   afterAll(async () => {
     await Promise.all([smtp?.close(), provider?.close()])
@@ -38,14 +54,25 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await isFine()
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
     await page.getByText('This is the only time the token is shown.').waitFor()
-    const token = await page.getByRole('region', { name: 'the token' }).textContent() ?? ''
+    const token = (await page.getByRole('region', { name: 'the token' }).textContent()) ?? ''
     await page.getByRole('dialog').getByText('uploads only in jammy').waitFor()
     await page.getByRole('button', { name: 'I have copied it' }).click()
-    await page.getByRole('row', { name: /ci-release/ }).getByText('uploads only in jammy').waitFor()
-    expect((await daemon.call('GET', '/auth/me', { token })).body).toMatchObject({ scopes: { distributions: ['jammy'], upload_only: true } })
-    await daemon.call('POST', '/auth/api-tokens', { token: admin, body: { name: 'nightly', role: 'reader', expires_days: 3 } })
+    await page
+      .getByRole('row', { name: /ci-release/ })
+      .getByText('uploads only in jammy')
+      .waitFor()
+    expect((await daemon.call('GET', '/auth/me', { token })).body).toMatchObject({
+      scopes: { distributions: ['jammy'], upload_only: true },
+    })
+    await daemon.call('POST', '/auth/api-tokens', {
+      token: admin,
+      body: { name: 'nightly', role: 'reader', expires_days: 3 },
+    })
     await page.reload()
-    await page.getByRole('row', { name: /nightly/ }).getByText('expires soon').waitFor()
+    await page
+      .getByRole('row', { name: /nightly/ })
+      .getByText('expires soon')
+      .waitFor()
     await page.getByText('ends within 14 days.').waitFor()
     await isFine()
   })
@@ -62,7 +89,8 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await isFine()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('Settings saved').waitFor()
-    const stored = async (): Promise<Record<string, Record<string, unknown>>> => (await daemon.call<Record<string, Record<string, unknown>>>('GET', '/settings/', { token: admin })).body
+    const stored = async (): Promise<Record<string, Record<string, unknown>>> =>
+      (await daemon.call<Record<string, Record<string, unknown>>>('GET', '/settings/', { token: admin })).body
     expect((await stored()).validation?.max_upload_size_mb).toBe(700)
 
     await page.getByRole('link', { name: 'General' }).click()
@@ -70,7 +98,8 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await page.getByRole('link', { name: 'Mail' }).click()
     await page.getByText('2 unsaved changes').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.locator('[data-path=app_url] .error').getByText('It must be an address').waitFor() // and the section with the fault is open
+    // and the section with the fault is open
+    await page.locator('[data-path=app_url] .error').getByText('It must be an address').waitFor()
     expect(await page.getByLabel('Address of this console').getAttribute('aria-invalid')).toBe('true')
     expect((await stored()).app_url).toBe(daemon.url)
     await isFine()
@@ -82,7 +111,11 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await page.getByLabel('From address').fill('packages@example.test')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByText('It is set, and stays as it is unless you type another one.').waitFor()
-    expect([await secret.inputValue(), await secret.getAttribute('placeholder'), (await stored()).email?.smtp_password]).toEqual(['', '***', '***'])
+    expect([
+      await secret.inputValue(),
+      await secret.getAttribute('placeholder'),
+      (await stored()).email?.smtp_password,
+    ]).toEqual(['', '***', '***'])
     await page.getByRole('button', { name: 'Remove it' }).click()
     await page.getByText('Will be removed.').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -131,7 +164,14 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await page.getByText('The key is no licence of this vendor').waitFor()
     await isFine()
     const ends = new Date(Date.now() + 10 * 86_400_000).toISOString()
-    await page.getByLabel('Licence key').fill(issueLicense({ id: randomUUID(), issued_to: 'Nordwerk', issued_at: new Date().toISOString(), expires_at: ends }, VENDOR_SECRET))
+    await page
+      .getByLabel('Licence key')
+      .fill(
+        issueLicense(
+          { id: randomUUID(), issued_to: 'Nordwerk', issued_at: new Date().toISOString(), expires_at: ends },
+          VENDOR_SECRET,
+        ),
+      )
     await page.getByRole('button', { name: 'Set the key' }).click()
     await page.getByText('The licence ends soon.').waitFor()
     await page.getByText(`The licence ends on ${ends.slice(0, 10)}.`).waitFor()
@@ -160,12 +200,15 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await page.getByText('The server does not answer.').waitFor()
   })
 
-  test.each([[360, 'dark'], [1360, 'light']] as const)('at %d px, %s, nothing is too wide and axe finds nothing', async (width, theme) => {
+  test.each([
+    [360, 'dark'],
+    [1360, 'light'],
+  ] as const)('at %d px, %s, nothing is too wide and axe finds nothing', async (width, theme) => {
     const narrow = await openPage(who.browser, daemon.url, { width, height: 740, theme, address: nextAddress() })
     const found: string[] = []
     const look = async (name: string): Promise<void> => {
       found.push(...(await axeProblems(narrow.page)).map(problem => `${name} ${problem}`))
-      if (await tooWide(narrow.page) > 0) found.push(`${name} is too wide`)
+      if ((await tooWide(narrow.page)) > 0) found.push(`${name} is too wide`)
     }
     await narrow.page.getByLabel('User name').waitFor()
     await look('sign in')
@@ -176,7 +219,15 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await narrow.page.getByLabel('User name').fill(ADMIN.username)
     await narrow.page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
     await narrow.page.keyboard.press('Enter')
-    for (const at of ['#/profile', '#/users', '#/users?tab=tokens', '#/users?tab=roles', ...['general', 'license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'mirror'].map(one => `#/settings?section=${one}`)]) {
+    for (const at of [
+      '#/profile',
+      '#/users',
+      '#/users?tab=tokens',
+      '#/users?tab=roles',
+      ...['general', 'license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'mirror'].map(
+        one => `#/settings?section=${one}`,
+      ),
+    ]) {
       await narrow.page.goto(`${daemon.url}/${at}`)
       await narrow.page.locator('.bar h1').waitFor()
       await settled(narrow.page)
@@ -193,12 +244,19 @@ describe.skipIf(noBrowser !== undefined)('settings in the community edition', ()
     const browser = await launch()
     try {
       await daemon.setupAdmin()
-      const { page, complaints } = await openPage(browser, `${daemon.url}/#/settings?section=ldap`, { address: nextAddress() })
+      const { page, complaints } = await openPage(browser, `${daemon.url}/#/settings?section=ldap`, {
+        address: nextAddress(),
+      })
       await page.getByLabel('User name').fill(ADMIN.username)
       await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
       await page.keyboard.press('Enter')
       await page.getByText('Directory (LDAP) is part of the enterprise edition.').waitFor()
-      expect([await page.getByLabel('Host', { exact: true }).isDisabled(), await page.getByRole('button', { name: 'Test', exact: true }).getAttribute('aria-disabled'), await axeProblems(page), complaints]).toEqual([true, 'true', [], []])
+      expect([
+        await page.getByLabel('Host', { exact: true }).isDisabled(),
+        await page.getByRole('button', { name: 'Test', exact: true }).getAttribute('aria-disabled'),
+        await axeProblems(page),
+        complaints,
+      ]).toEqual([true, 'true', [], []])
       await page.getByRole('link', { name: 'Steps of the gate' }).click()
       expect(await page.getByLabel('Max upload size').isDisabled()).toBe(false)
     } finally {

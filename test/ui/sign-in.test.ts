@@ -11,13 +11,26 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
   let daemon: Daemon
   let smtp: TestSmtp
   let provider: TestProvider
-  const who = people(stage => { ({ page, daemon } = stage) })
+  const who = people(stage => {
+    ;({ page, daemon } = stage)
+  })
   const { patch, addUser, session, heading, signIn, isFine } = who
 
   beforeAll(async () => {
     smtp = await startSmtp({ mode: 'plain' })
     provider = await startProvider(`${who.daemon.url}/api/v1/auth/oidc/callback`)
-    await patch({ app_url: who.daemon.url, notifications: { allow_private_hosts: '127.0.0.1' }, email: { enabled: true, smtp_host: '127.0.0.1', smtp_port: smtp.port, use_tls: false, from_address: 'gatehouse@example.test', to_addresses: 'ops@example.test' } })
+    await patch({
+      app_url: who.daemon.url,
+      notifications: { allow_private_hosts: '127.0.0.1' },
+      email: {
+        enabled: true,
+        smtp_host: '127.0.0.1',
+        smtp_port: smtp.port,
+        use_tls: false,
+        from_address: 'gatehouse@example.test',
+        to_addresses: 'ops@example.test',
+      },
+    })
   })
   afterAll(async () => {
     await Promise.all([smtp?.close(), provider?.close()])
@@ -30,7 +43,10 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
     const rows = page.getByRole('region', { name: 'Sessions' }).getByRole('row')
     await rows.filter({ hasText: 'This one' }).getByText('Chrome on Linux').waitFor()
     expect(await rows.count()).toBe(5)
-    await rows.nth(2).getByRole('button', { name: /^Sign out/ }).click()
+    await rows
+      .nth(2)
+      .getByRole('button', { name: /^Sign out/ })
+      .click()
     await page.getByText('Signed out there').waitFor()
     await rows.nth(4).waitFor({ state: 'detached' })
     expect((await Promise.all([one, two, three].map(works))).sort()).toEqual([200, 200, 401])
@@ -44,8 +60,11 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
   test('signing out ends the session on the server as well', async () => {
     await addUser('gail')
     await signIn('gail', '#/profile')
-    const token = await page.evaluate(() => sessionStorage.getItem('gatehouse.token')) ?? ''
-    const [answer] = await Promise.all([page.waitForResponse(/auth\/logout/), page.getByRole('button', { name: 'Sign out', exact: true }).click()])
+    const token = (await page.evaluate(() => sessionStorage.getItem('gatehouse.token'))) ?? ''
+    const [answer] = await Promise.all([
+      page.waitForResponse(/auth\/logout/),
+      page.getByRole('button', { name: 'Sign out', exact: true }).click(),
+    ])
     expect([answer.status(), (await daemon.call('GET', '/auth/me', { token })).status]).toEqual([200, 401])
     await heading('Sign in').waitFor()
     expect(await page.getByText('Your session ended').count()).toBe(0) // it was ended on purpose
@@ -77,12 +96,30 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
     await page.getByRole('button', { name: 'Set the password' }).click()
     await page.getByText('This reset link is used').waitFor()
     await page.getByRole('button', { name: 'Ask for a new link' }).click()
-    await heading('Forgot your password?').waitFor() // also when somebody is signed in: whoever asks wants another password
+    // also when somebody is signed in: whoever asks wants another password
+    await heading('Forgot your password?').waitFor()
   })
 
   test('single sign-on goes through the provider and comes back to where one was; a refusal is said in words', async () => {
-    await patch({ oidc: { enabled: true, label: 'Sign in with Nordwerk', issuer: provider.issuer, client_id: CLIENT.id, client_secret: CLIENT.secret, scopes: 'openid profile email groups', group_maintainer: 'repo-maintainers', default_role: 'none' } })
-    provider.person = { sub: 'ida-1', preferred_username: 'ida', name: 'Ida Berg', email: 'ida@example.test', groups: ['repo-maintainers'] }
+    await patch({
+      oidc: {
+        enabled: true,
+        label: 'Sign in with Nordwerk',
+        issuer: provider.issuer,
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        scopes: 'openid profile email groups',
+        group_maintainer: 'repo-maintainers',
+        default_role: 'none',
+      },
+    })
+    provider.person = {
+      sub: 'ida-1',
+      preferred_username: 'ida',
+      name: 'Ida Berg',
+      email: 'ida@example.test',
+      groups: ['repo-maintainers'],
+    }
     await page.goto(`${daemon.url}/#/packages?q=curl`)
     await page.reload()
     await page.getByRole('link', { name: 'Sign in with Nordwerk' }).waitFor()

@@ -15,17 +15,36 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
   let admin: string
   let folder: string
   let page: Page
-  const visit = visits(() => daemon.url, opened => { page = opened })
+  const visit = visits(
+    () => daemon.url,
+    opened => {
+      page = opened
+    },
+  )
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gh-ui-together-'))
     const names = ['alpha', 'beta', 'gamma', 'delta']
-    await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings: Object.fromEntries(names.map(name => [`${name} 1.0`, [HIGH]])) }))
-    daemon = await startDaemon({ entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'), env: { FAKE_ANSWERS: join(folder, 'answers.json') } })
+    await writeFile(
+      join(folder, 'answers.json'),
+      JSON.stringify({ findings: Object.fromEntries(names.map(name => [`${name} 1.0`, [HIGH]])) }),
+    )
+    daemon = await startDaemon({
+      entry: join(import.meta.dirname, '..', 'support', 'fake-engine-daemon.ts'),
+      env: { FAKE_ANSWERS: join(folder, 'answers.json') },
+    })
     admin = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
-    for (const [username, role] of [['mae', 'maintainer'], ['max', 'maintainer'], ['rita', 'reader']] as const) await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
-    for (const name of names) expect((await daemon.upload(await buildDeb({ name, version: '1.0' }), { token: admin })).body.status).toBe('pending_review')
+    for (const [username, role] of [
+      ['mae', 'maintainer'],
+      ['max', 'maintainer'],
+      ['rita', 'reader'],
+    ] as const)
+      await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
+    for (const name of names)
+      expect((await daemon.upload(await buildDeb({ name, version: '1.0' }), { token: admin })).body.status).toBe(
+        'pending_review',
+      )
   })
   afterAll(async () => {
     await daemon?.close()
@@ -33,14 +52,24 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
   })
 
   const open = (name: string): string => `#/review?pick=${name}&version=1.0&in=jammy&arch=amd64`
-  const decisionsAbout = async (name: string): Promise<string[]> => (await daemon.call<{ items: { user: string }[] }>('GET', `/artifacts/audit/logs?package=${name}&action=SECURITY_DECISION`, { token: admin })).body.items.map(item => item.user)
+  const decisionsAbout = async (name: string): Promise<string[]> =>
+    (
+      await daemon.call<{ items: { user: string }[] }>(
+        'GET',
+        `/artifacts/audit/logs?package=${name}&action=SECURITY_DECISION`,
+        { token: admin },
+      )
+    ).body.items.map(item => item.user)
   async function second(at: string): Promise<{ readonly page: Page; readonly close: () => Promise<void> }> {
     const other = await openPage(visit.browser, daemon.url, { address: nextAddress() })
     await signInAt(other.page, `${daemon.url}/${at}`, 'max')
-    return { page: other.page, close: async () => {
-      await other.context.close()
-      expect(other.complaints).toEqual([])
-    } }
+    return {
+      page: other.page,
+      close: async () => {
+        await other.context.close()
+        expect(other.complaints).toEqual([])
+      },
+    }
   }
 
   test('what one decides the other sees without a reload, and does not decide on by accident; what was typed stays', async () => {
@@ -57,9 +86,15 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
     await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true')
     await other.page.getByLabel('Justification').press('Control+Enter')
     await approve.hover()
-    expect(await other.page.locator('.tip').textContent()).toBe('mae decided meanwhile. It does not wait for you any more.')
-    expect([await other.page.getByLabel('Justification').inputValue(), await decisionsAbout('alpha')]).toEqual(['We need it.', ['mae']])
-    await other.page.getByRole('button', { name: 'Decide all the same' }).click() // to decide over somebody is a step of its own
+    expect(await other.page.locator('.tip').textContent()).toBe(
+      'mae decided meanwhile. It does not wait for you any more.',
+    )
+    expect([await other.page.getByLabel('Justification').inputValue(), await decisionsAbout('alpha')]).toEqual([
+      'We need it.',
+      ['mae'],
+    ])
+    // to decide over somebody is a step of its own
+    await other.page.getByRole('button', { name: 'Decide all the same' }).click()
     await approve.click()
     await other.page.getByText('Approved: alpha 1.0').waitFor()
     expect(await decisionsAbout('alpha')).toEqual(['max', 'mae'])
@@ -71,7 +106,10 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
     await page.getByText('3 of 3 ticked').waitFor()
-    await daemon.call('POST', '/security/packages/beta/1.0/decide', { token: admin, body: { decision: 'reject', justification: 'No.' } })
+    await daemon.call('POST', '/security/packages/beta/1.0/decide', {
+      token: admin,
+      body: { decision: 'reject', justification: 'No.' },
+    })
     await page.getByText('2 of 2 ticked').waitFor()
     await page.getByRole('row', { name: /beta/ }).waitFor({ state: 'detached' })
   })
@@ -79,7 +117,9 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
   test('on a slow network the button says that it works, and a second press sends nothing', async () => {
     await signInAt(page, `${daemon.url}/${open('gamma')}`, 'mae')
     let goOn = (): void => {}
-    const held = new Promise<void>(resolve => { goOn = resolve })
+    const held = new Promise<void>(resolve => {
+      goOn = resolve
+    })
     let sent = 0
     await page.route('**/decide', async route => {
       sent++
@@ -99,10 +139,15 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
   })
 
   test('a dialog works once however often it is pressed, and stays with its reason when it is refused', async () => {
-    await daemon.call('POST', '/auth/users', { token: admin, body: { username: 'gone', password: PASSWORD, role: 'reader' } })
+    await daemon.call('POST', '/auth/users', {
+      token: admin,
+      body: { username: 'gone', password: PASSWORD, role: 'reader' },
+    })
     await signInAt(page, `${daemon.url}/#/users`)
     let goOn = (): void => {}
-    const held = new Promise<void>(resolve => { goOn = resolve })
+    const held = new Promise<void>(resolve => {
+      goOn = resolve
+    })
     let sent = 0
     await page.route('**/auth/users/gone', async route => {
       sent++
@@ -118,6 +163,9 @@ describe.skipIf(noBrowser !== undefined)('two people at once in the console', ()
     await busy.click({ force: true }) // it cannot be pressed; somebody presses it all the same
     goOn()
     await dialog.getByRole('alert').waitFor()
-    expect([sent, await dialog.getByRole('button', { name: 'Delete the account' }).getAttribute('aria-disabled')]).toEqual([1, null])
+    expect([
+      sent,
+      await dialog.getByRole('button', { name: 'Delete the account' }).getAttribute('aria-disabled'),
+    ]).toEqual([1, null])
   })
 })

@@ -1,13 +1,16 @@
 /**
  * Puts text on the clipboard; false when the browser refuses.
- * The clipboard API needs https or localhost, and an appliance in a plant is often reached over http: then a selection is copied.
+ * The clipboard API needs https or localhost, and an appliance in a plant is often reached over http: then a selection
+ * is copied.
  */
 export async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     try {
       await navigator.clipboard.writeText(text)
       return true
-    } catch { /* not allowed here: the old way may be */ }
+    } catch {
+      /* not allowed here: the old way may be */
+    }
   }
   const area = document.createElement('textarea')
   area.value = text

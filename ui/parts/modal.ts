@@ -2,7 +2,8 @@ import { tick } from 'svelte'
 import type { Attachment } from 'svelte/attachments'
 
 /**
- * Shows a `<dialog>` as a modal while it is mounted, and gives the focus back afterwards. Whether it closes is decided by `onclose` alone.
+ * Shows a `<dialog>` as a modal while it is mounted, and gives the focus back afterwards. Whether it closes is decided
+ * by `onclose` alone.
  * @param first  where the focus begins; the first thing that takes it unless given
  */
 export function modal(onclose: () => void, first?: string): Attachment<HTMLDialogElement> {
@@ -15,7 +16,9 @@ export function modal(onclose: () => void, first?: string): Attachment<HTMLDialo
     // a second Esc closes it past `cancel`: one that shows something only once must then come back
     const closed = (): void => {
       onclose()
-      void tick().then(() => { if (dialog.isConnected && !dialog.open) dialog.showModal() })
+      void tick().then(() => {
+        if (dialog.isConnected && !dialog.open) dialog.showModal()
+      })
     }
     dialog.addEventListener('cancel', cancel)
     dialog.addEventListener('close', closed)

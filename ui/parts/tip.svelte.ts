@@ -1,7 +1,12 @@
 import type { Attachment } from 'svelte/attachments'
 
 /** The one tooltip of the window; `Tip.svelte` draws it. */
-export const shown = $state<{ text: string; x: number; y: number; below: boolean }>({ text: '', x: 0, y: 0, below: true })
+export const shown = $state<{ text: string; x: number; y: number; below: boolean }>({
+  text: '',
+  x: 0,
+  y: 0,
+  below: true,
+})
 
 /** Shows `text` while the pointer is over the element or the keyboard is on it. An empty text shows nothing. */
 export function tip(text: string | undefined): Attachment<HTMLElement> {
@@ -10,10 +15,19 @@ export function tip(text: string | undefined): Attachment<HTMLElement> {
     const show = (): void => {
       const box = element.getBoundingClientRect()
       const below = box.bottom + 60 < innerHeight
-      Object.assign(shown, { text, x: Math.min(Math.max(box.left + box.width / 2, 130), innerWidth - 130), y: below ? box.bottom + 6 : box.top - 6, below })
+      Object.assign(shown, {
+        text,
+        x: Math.min(Math.max(box.left + box.width / 2, 130), innerWidth - 130),
+        y: below ? box.bottom + 6 : box.top - 6,
+        below,
+      })
     }
-    const hide = (): void => { if (shown.text === text) shown.text = '' }
-    const focus = (): void => { if (element.matches(':focus-visible')) show() }
+    const hide = (): void => {
+      if (shown.text === text) shown.text = ''
+    }
+    const focus = (): void => {
+      if (element.matches(':focus-visible')) show()
+    }
     const listeners = { pointerenter: show, pointerleave: hide, focusin: focus, focusout: hide, click: hide }
     for (const [name, listener] of Object.entries(listeners)) element.addEventListener(name, listener)
     return () => {

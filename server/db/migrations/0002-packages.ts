@@ -1,6 +1,8 @@
 import type { Migration } from '../migration.ts'
 
-/** The index of the manifests, and one row per artifact name for lists. New tables: no lock on anything that is used. */
+/**
+ * The index of the manifests, and one row per artifact name for lists. New tables: no lock on anything that is used.
+ */
 export const packages: Migration = {
   name: '0002-packages',
   up: `

@@ -1,6 +1,9 @@
 import type { Migration } from '../migration.ts'
 
-/** Adds nullable columns and columns with constant defaults: an instant lock on `account` and `api_token`. The rest are new tables. */
+/**
+ * Adds nullable columns and columns with constant defaults: an instant lock on `account` and `api_token`. The rest are
+ * new tables.
+ */
 export const mfaSessions: Migration = {
   name: '0005-mfa-sessions',
   up: `

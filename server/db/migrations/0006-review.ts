@@ -3,8 +3,8 @@ import type { Migration } from '../migration.ts'
 const RANK = `case severity when 'critical' then 6 when 'high' then 5 when 'medium' then 4 when 'unknown' then 3 when 'low' then 2 else 1 end`
 
 /**
- * Findings, decisions and deadlines as rows. Adds nullable columns (an instant lock on `package`), then reads the findings of
- * every manifest once: about a second for 100,000 packages, which are locked for as long.
+ * Findings, decisions and deadlines as rows. Adds nullable columns (an instant lock on `package`), then reads the
+ * findings of every manifest once: about a second for 100,000 packages, which are locked for as long.
  */
 export const review: Migration = {
   name: '0006-review',

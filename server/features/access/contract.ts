@@ -5,34 +5,61 @@ import type { Group, Rule } from './rules.ts'
 
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1_000, uniqueItems: true })
 const RoleNames = Type.Unsafe<Role[]>(Type.Array(Type.String({ enum: [...ROLES] }), { uniqueItems: true }))
-const RuleReply = Type.Unsafe<Rule>(Type.Object({
-  codename: Type.String(), private: Type.Boolean(), roles: Type.Array(Type.String()), users: Type.Array(Type.String()), groups: Type.Array(Type.String()),
-}))
+const RuleReply = Type.Unsafe<Rule>(
+  Type.Object({
+    codename: Type.String(),
+    private: Type.Boolean(),
+    roles: Type.Array(Type.String()),
+    users: Type.Array(Type.String()),
+    groups: Type.Array(Type.String()),
+  }),
+)
 const GroupReply = Type.Unsafe<Group>(Type.Object({ name: Type.String(), members: Type.Array(Type.String()) }))
 const GroupName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}$' })
 
 /** Who may see which distribution. What somebody may not see looks absent to them; admins see everything. */
 export const access = contract({
   'GET /access/distributions': {
-    summary: 'Who may see each distribution, and whose tree asks for a credential.', access: 'admin',
-    reply: Type.Unsafe<{ readonly distributions: readonly Rule[] }>(Type.Object({ distributions: Type.Array(RuleReply) })),
+    summary: 'Who may see each distribution, and whose tree asks for a credential.',
+    access: 'admin',
+    reply: Type.Unsafe<{ readonly distributions: readonly Rule[] }>(
+      Type.Object({ distributions: Type.Array(RuleReply) }),
+    ),
   },
   'PUT /access/distributions/{codename}': {
-    summary: 'Restricts a distribution to roles, users and groups; three empty lists open it. `private` has its tree ask for an API token.',
-    access: 'admin', edition: 'scoped access',
-    body: Type.Object({ private: Type.Optional(Type.Boolean()), roles: Type.Optional(RoleNames), users: Type.Optional(Names), groups: Type.Optional(Names) }),
-    reply: RuleReply, fails: ['distribution_not_found', 'group_not_found'],
+    summary:
+      'Restricts a distribution to roles, users and groups; three empty lists open it. `private` has its tree ask for an API token.',
+    access: 'admin',
+    edition: 'scoped access',
+    body: Type.Object({
+      private: Type.Optional(Type.Boolean()),
+      roles: Type.Optional(RoleNames),
+      users: Type.Optional(Names),
+      groups: Type.Optional(Names),
+    }),
+    reply: RuleReply,
+    fails: ['distribution_not_found', 'group_not_found'],
   },
   'GET /access/groups': {
-    summary: 'Groups of users that rules name.', access: 'admin',
+    summary: 'Groups of users that rules name.',
+    access: 'admin',
     reply: Type.Unsafe<{ readonly groups: readonly Group[] }>(Type.Object({ groups: Type.Array(GroupReply) })),
   },
   'PUT /access/groups/{name}': {
-    summary: 'Makes a group, or replaces its members.', access: 'admin', edition: 'scoped access', params: Type.Object({ name: GroupName }),
-    body: Type.Object({ members: Names }), reply: GroupReply,
+    summary: 'Makes a group, or replaces its members.',
+    access: 'admin',
+    edition: 'scoped access',
+    params: Type.Object({ name: GroupName }),
+    body: Type.Object({ members: Names }),
+    reply: GroupReply,
   },
   'DELETE /access/groups/{name}': {
-    summary: 'Removes a group that no rule names.', access: 'admin', edition: 'scoped access', params: Type.Object({ name: GroupName }),
-    reply: 'none', status: 204, fails: ['group_not_found', 'group_in_use'],
+    summary: 'Removes a group that no rule names.',
+    access: 'admin',
+    edition: 'scoped access',
+    params: Type.Object({ name: GroupName }),
+    reply: 'none',
+    status: 204,
+    fails: ['group_not_found', 'group_in_use'],
   },
 })

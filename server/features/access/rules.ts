@@ -13,7 +13,10 @@ export interface Rule {
   readonly groups: readonly string[]
 }
 
-export interface Group { readonly name: string; readonly members: readonly string[] }
+export interface Group {
+  readonly name: string
+  readonly members: readonly string[]
+}
 
 /** What decides who sees what. */
 export interface AccessRules {
@@ -32,7 +35,10 @@ const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users
 function maySee(who: Principal, rule: Rule, groups: readonly Group[]): boolean {
   if (isOpen(rule) || rule.roles.includes(who.role)) return true
   if (who.kind === 'token') return who.scope?.distributions?.includes(rule.codename) === true
-  return rule.users.includes(who.name) || groups.some(({ name, members }) => rule.groups.includes(name) && members.includes(who.name))
+  return (
+    rule.users.includes(who.name) ||
+    groups.some(({ name, members }) => rule.groups.includes(name) && members.includes(who.name))
+  )
 }
 
 /** Every rule, by codename. */
@@ -47,7 +53,8 @@ export function listGroups(db: Queryable): Promise<Group[]> {
 
 /** The rules, read at most once a second, or at once after a change in this process. */
 export function createAccessRules({ db, clock }: { readonly db: Db; readonly clock: Clock }): AccessRules {
-  const read = () => cached({ clock, ms: FRESH_MS, read: async () => ({ rules: await listRules(db), groups: await listGroups(db) }) })
+  const read = () =>
+    cached({ clock, ms: FRESH_MS, read: async () => ({ rules: await listRules(db), groups: await listGroups(db) }) })
   let known = read()
   return {
     async hiddenFrom(who) {
@@ -56,6 +63,8 @@ export function createAccessRules({ db, clock }: { readonly db: Db; readonly clo
       return rules.filter(rule => !maySee(who, rule, groups)).map(rule => rule.codename)
     },
     privateTrees: async () => new Set((await known()).rules.filter(rule => rule.private).map(rule => rule.codename)),
-    changed: () => { known = read() },
+    changed: () => {
+      known = read()
+    },
   }
 }

@@ -12,7 +12,14 @@ let deps: ArtifactDeps
 beforeAll(async () => {
   stock = await createStock()
   const { db, catalog, audit, outbox, manifests } = stock
-  deps = { db, catalog, audit, formats: getFormat, rebuild: createRebuild({ db, outbox, manifests }), clientFacts: async () => ({ url: 'http://repo.example:8000' }) }
+  deps = {
+    db,
+    catalog,
+    audit,
+    formats: getFormat,
+    rebuild: createRebuild({ db, outbox, manifests }),
+    clientFacts: async () => ({ url: 'http://repo.example:8000' }),
+  }
 })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
@@ -30,13 +37,28 @@ describe('GET /packages/', () => {
   test('a package is one item, with both vocabularies and no path', async () => {
     await stock.put({ findings: [high], by: 'bob' })
     const { items } = await call('GET /packages/')
-    expect(items).toEqual([{
-      name: 'hello', version: '1.0', arch: 'amd64', distribution: 'jammy', format: 'deb', status: 'published', cve_status: 'approved',
+    expect(items).toEqual([
+      {
+        name: 'hello',
+        version: '1.0',
+        arch: 'amd64',
+        distribution: 'jammy',
+        format: 'deb',
+        status: 'published',
+        cve_status: 'approved',
         severity: 'high',
-      findings: 1, warned: false, filename: 'hello_1.0_amd64.deb', size: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        findings: 1,
+        warned: false,
+        filename: 'hello_1.0_amd64.deb',
+        size: expect.any(Number),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
         summary: 'about hello',
-      uploaded_by: 'bob', source: 'upload', created_at: '2026-03-01T10:00:00.000Z', updated_at: '2026-03-01T10:00:00.000Z',
-    }])
+        uploaded_by: 'bob',
+        source: 'upload',
+        created_at: '2026-03-01T10:00:00.000Z',
+        updated_at: '2026-03-01T10:00:00.000Z',
+      },
+    ])
     expect(JSON.stringify(items)).not.toContain(stock.layout.root)
   })
 
@@ -46,8 +68,8 @@ describe('GET /packages/', () => {
   })
 
   test('what is not in the pool is listed only when asked for', async () => {
-    for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries()) await stock.put({ version: `${n}`,
-      state })
+    for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries())
+      await stock.put({ version: `${n}`, state })
     expect(await names({})).toEqual(['hello 1', 'hello 0'])
     expect(await names({ state: 'quarantined' })).toEqual(['hello 2'])
     expect(await names({ status: 'rejected' })).toEqual(['hello 3'])
@@ -63,16 +85,25 @@ describe('GET /packages/', () => {
   })
 
   test.each<[string, string[]]>([
-    ['ssl', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['SSL', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
-    ['s', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['%', ['a_b%c 1.0']], ['_', ['a_b%c 1.0']], ['\\', []], ['a_b', ['a_b%c 1.0']],
-      ['axb', []], ["'", []],
-    ['  ssl ', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']], ['nothing', []],
+    ['ssl', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
+    ['SSL', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
+    ['s', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
+    ['%', ['a_b%c 1.0']],
+    ['_', ['a_b%c 1.0']],
+    ['\\', []],
+    ['a_b', ['a_b%c 1.0']],
+    ['axb', []],
+    ["'", []],
+    ['  ssl ', ['ssl 1.0', 'ssl-tools 1.0', 'libssl 1.0', 'other 1.0']],
+    ['nothing', []],
   ])('searching %j finds the exact name first, then beginnings, then the rest', async (q, expected) => {
     for (const name of ['libssl', 'ssl-tools', 'ssl', 'a_b%c']) await stock.put({ name, summary: 'x' })
     await stock.put({ name: 'other', summary: 'speaks SSL' })
     expect(await names({ q })).toEqual(expected)
     expect(await names({ search: q })).toEqual(expected)
-    expect((await call('GET /artifacts/', { query: { search: q } })).items.map(item => `${item.name} ${item.latest}`)).toEqual(expected)
+    expect(
+      (await call('GET /artifacts/', { query: { search: q } })).items.map(item => `${item.name} ${item.latest}`),
+    ).toEqual(expected)
   })
 })
 
@@ -85,45 +116,81 @@ describe('GET /artifacts/', () => {
     const { items, total } = await call('GET /artifacts/')
     expect(total).toBe(2)
     expect(items[0]).toMatchObject({
-      name: 'hello', format: 'deb', latest: '1.10', status: 'pending_review', cve_status: 'pending_review', security_status: 'pending_review',
-        severity: 'high',
-      distributions: ['jammy', 'noble'], versions_total: 2,
+      name: 'hello',
+      format: 'deb',
+      latest: '1.10',
+      status: 'pending_review',
+      cve_status: 'pending_review',
+      security_status: 'pending_review',
+      severity: 'high',
+      distributions: ['jammy', 'noble'],
+      versions_total: 2,
     })
-    expect(items[0]?.versions.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual(['1.10 jammy pending_review',
-      '1.9 jammy published', '1.9 noble published'])
+    expect(items[0]?.versions.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual([
+      '1.10 jammy pending_review',
+      '1.9 jammy published',
+      '1.9 noble published',
+    ])
     expect(items[1]).toMatchObject({ name: 'zlib', security_status: 'approved', severity: null })
   })
 
   test('a filter by state or distribution keeps artifacts that have such a package', async () => {
     await stock.put({ name: 'a', state: 'quarantined' })
     await stock.put({ name: 'b', codename: 'noble' })
-    expect((await call('GET /artifacts/', { query: { state: 'quarantined' } })).items.map(item =>
-      [item.name, item.security_status])).toEqual([['a', 'blocked']])
-    expect((await call('GET /artifacts/', { query: { distribution: 'noble' } })).items.map(item => item.name)).toEqual(['b'])
+    expect(
+      (await call('GET /artifacts/', { query: { state: 'quarantined' } })).items.map(item => [
+        item.name,
+        item.security_status,
+      ]),
+    ).toEqual([['a', 'blocked']])
+    expect((await call('GET /artifacts/', { query: { distribution: 'noble' } })).items.map(item => item.name)).toEqual([
+      'b',
+    ])
   })
 })
 
 describe('GET /artifacts/{name}', () => {
   test('the detail has every version with what the gate said and found', async () => {
     await stock.put({
-      findings: [high], state: 'pending_review',
+      findings: [high],
+      state: 'pending_review',
       reports: [
         { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: 'clamd does not answer' },
         { step: 'vulnerabilities', outcome: 'warned', verdict: 'findings', said: '1 finding', findings: [high] },
-        { step: 'dependencies', outcome: 'warned', verdict: 'missing', said: 'one is missing', missing: ['libfoo (>= 1)'] },
+        {
+          step: 'dependencies',
+          outcome: 'warned',
+          verdict: 'missing',
+          said: 'one is missing',
+          missing: ['libfoo (>= 1)'],
+        },
       ],
     })
     const detail = await call('GET /artifacts/{name}', { params: { name: 'hello' } })
-    expect(detail).toMatchObject({ name: 'hello', latest: '1.0', description: 'All about hello.', versions_total: 1,
-      security_status: 'pending_review' })
+    expect(detail).toMatchObject({
+      name: 'hello',
+      latest: '1.0',
+      description: 'All about hello.',
+      versions_total: 1,
+      security_status: 'pending_review',
+    })
     expect(detail.versions[0]).toMatchObject({
-      status: 'pending_review', manifest_status: 'pending_review', cve_status: 'pending_review', provides: ['hello (= 1.0)'],
+      status: 'pending_review',
+      manifest_status: 'pending_review',
+      cve_status: 'pending_review',
+      provides: ['hello (= 1.0)'],
       pipeline: { antivirus: 'unavailable', cve_scan: 'findings', gpg: 'not_run', dependencies: 'missing' },
       cves: [{ id: 'CVE-2026-1', severity: 'high', detected_by: ['osv'], fixed_version: '2.0' }],
-      validation: { passed: true, cve_status: 'pending_review', deps_missing: ['libfoo (>= 1)'], steps: [
-        { name: 'antivirus', passed: false, warning: true, verdict: 'unavailable', message: 'clamd does not answer' },
-        { name: 'vulnerabilities', passed: true, warning: true }, { name: 'dependencies', passed: true, detail: 'missing: libfoo (>= 1)' },
-      ] },
+      validation: {
+        passed: true,
+        cve_status: 'pending_review',
+        deps_missing: ['libfoo (>= 1)'],
+        steps: [
+          { name: 'antivirus', passed: false, warning: true, verdict: 'unavailable', message: 'clamd does not answer' },
+          { name: 'vulnerabilities', passed: true, warning: true },
+          { name: 'dependencies', passed: true, detail: 'missing: libfoo (>= 1)' },
+        ],
+      },
     })
     expect([detail.validation, detail.cves]).toEqual([detail.versions[0]?.validation, detail.versions[0]?.cves])
     expect(JSON.stringify(detail)).not.toContain(stock.layout.root)
@@ -133,21 +200,37 @@ describe('GET /artifacts/{name}', () => {
     await stock.put({ version: '1:2.0~rc1+b1', state: 'quarantined', codename: 'focal' })
     await stock.put({ version: '1:2.0~rc1+b1', codename: 'noble' })
     const params = { name: 'hello', version: '1:2.0~rc1+b1' }
-    expect(await call('GET /artifacts/{name}/{version}', { params })).toMatchObject({ distribution: 'noble', status: 'published',
-      variants: [{ distribution: 'focal', arch: 'amd64', status: 'quarantined' }] })
-    expect(await call('GET /artifacts/{name}/{version}', { params, query: { distribution: 'focal' } })).toMatchObject({ status: 'quarantined',
-      cve_status: 'blocked', variants: [] })
+    expect(await call('GET /artifacts/{name}/{version}', { params })).toMatchObject({
+      distribution: 'noble',
+      status: 'published',
+      variants: [{ distribution: 'focal', arch: 'amd64', status: 'quarantined' }],
+    })
+    expect(await call('GET /artifacts/{name}/{version}', { params, query: { distribution: 'focal' } })).toMatchObject({
+      status: 'quarantined',
+      cve_status: 'blocked',
+      variants: [],
+    })
   })
 
   test('what is not there is 404 with the reason that fits', async () => {
     await stock.put()
     expect(await codeOf(call('GET /artifacts/{name}', { params: { name: 'nothing' } }))).toBe('package_not_found')
-    expect(await codeOf(call('GET /artifacts/{name}/{version}', { params: { name: 'nothing', version: '1.0' } }))).toBe('package_not_found')
-    expect(await codeOf(call('GET /artifacts/{name}/{version}', { params: { name: 'hello', version: '1' } }))).toBe('version_not_found')
-    expect(await codeOf(call('GET /artifacts/{name}/install', { params: { name: 'nothing' } }))).toBe('package_not_found')
-    expect(await codeOf(call('GET /artifacts/{name}/dependencies', { params: { name: 'hello' }, query: { version: '2' } }))).toBe('version_not_found')
+    expect(await codeOf(call('GET /artifacts/{name}/{version}', { params: { name: 'nothing', version: '1.0' } }))).toBe(
+      'package_not_found',
+    )
+    expect(await codeOf(call('GET /artifacts/{name}/{version}', { params: { name: 'hello', version: '1' } }))).toBe(
+      'version_not_found',
+    )
+    expect(await codeOf(call('GET /artifacts/{name}/install', { params: { name: 'nothing' } }))).toBe(
+      'package_not_found',
+    )
+    expect(
+      await codeOf(call('GET /artifacts/{name}/dependencies', { params: { name: 'hello' }, query: { version: '2' } })),
+    ).toBe('version_not_found')
     expect(await codeOf(call('DELETE /artifacts/{name}', { params: { name: 'nothing' } }))).toBe('package_not_found')
-    expect(await codeOf(call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '2' } }))).toBe('version_not_found')
+    expect(await codeOf(call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '2' } }))).toBe(
+      'version_not_found',
+    )
   })
 })
 
@@ -156,42 +239,81 @@ describe('dependencies and install', () => {
 
   test('a need is met by name and version, by a virtual name, or by an alternative', async () => {
     await stock.put({ name: 'libfoo', version: '2.0', provides: [{ name: 'foo-api', version: '3' }, { name: 'mta' }] })
-    await stock.put({ name: 'app', depends: [
-      [{ name: 'libfoo', op: '>=', version: '1.5' }], [{ name: 'foo-api', op: '=', version: '3' }], [{ name: 'mta' }],
+    await stock.put({
+      name: 'app',
+      depends: [
+        [{ name: 'libfoo', op: '>=', version: '1.5' }],
+        [{ name: 'foo-api', op: '=', version: '3' }],
+        [{ name: 'mta' }],
         [{ name: 'nowhere' }, { name: 'libfoo' }],
-    ] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, missing: [], install_blocked: false, dependencies: [
-      { need: 'libfoo (>= 1.5)', status: 'satisfied', by: { name: 'libfoo', version: '2.0' } }, { status: 'satisfied' }, { status: 'satisfied' },
+      ],
+    })
+    expect(await dependenciesOf('app')).toMatchObject({
+      all_satisfied: true,
+      missing: [],
+      install_blocked: false,
+      dependencies: [
+        { need: 'libfoo (>= 1.5)', status: 'satisfied', by: { name: 'libfoo', version: '2.0' } },
+        { status: 'satisfied' },
+        { status: 'satisfied' },
         { need: 'nowhere | libfoo', status: 'satisfied' },
-    ] })
+      ],
+    })
   })
 
   test('what is too old, in another distribution, or unversioned does not meet a need', async () => {
     await stock.put({ name: 'libfoo', version: '1.0', provides: [{ name: 'mta' }] })
     await stock.put({ name: 'libbar', codename: 'noble' })
-    await stock.put({ name: 'app', depends: [[{ name: 'libfoo', op: '>', version: '1.0' }], [{ name: 'libbar' }],
-      [{ name: 'mta', op: '>=', version: '1' }]] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libfoo (> 1.0)', 'libbar', 'mta (>= 1)'],
-      install_blocked: false })
+    await stock.put({
+      name: 'app',
+      depends: [
+        [{ name: 'libfoo', op: '>', version: '1.0' }],
+        [{ name: 'libbar' }],
+        [{ name: 'mta', op: '>=', version: '1' }],
+      ],
+    })
+    expect(await dependenciesOf('app')).toMatchObject({
+      all_satisfied: false,
+      missing: ['libfoo (> 1.0)', 'libbar', 'mta (>= 1)'],
+      install_blocked: false,
+    })
   })
 
   test('a package meets needs for its own architecture, and one for all those for that of the distribution', async () => {
     await stock.put({ name: 'libfoo', arch: 'amd64', provides: [{ name: 'foo-api' }] })
     await stock.put({ name: 'libdoc', arch: 'all' })
     const needs = (arch: string) => ['libfoo', 'foo-api', 'libdoc'].map(name => [{ name, arch }])
-    await stock.put({ name: 'app', depends: [...needs('amd64'), ...needs('i386'), ...needs('any'), ...needs('native')] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libfoo:i386', 'foo-api:i386', 'libdoc:i386'] })
+    await stock.put({
+      name: 'app',
+      depends: [...needs('amd64'), ...needs('i386'), ...needs('any'), ...needs('native')],
+    })
+    expect(await dependenciesOf('app')).toMatchObject({
+      all_satisfied: false,
+      missing: ['libfoo:i386', 'foo-api:i386', 'libdoc:i386'],
+    })
   })
 
   test('a need that only a stopped package would meet blocks the installation', async () => {
     await stock.put({ name: 'libfoo', state: 'quarantined' })
     await stock.put({ name: 'app', depends: [[{ name: 'libfoo' }]] })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: [], install_blocked: true,
-      dependencies: [{ status: 'blocked', by: { name: 'libfoo', status: 'quarantined' } }] })
+    expect(await dependenciesOf('app')).toMatchObject({
+      all_satisfied: false,
+      missing: [],
+      install_blocked: true,
+      dependencies: [{ status: 'blocked', by: { name: 'libfoo', status: 'quarantined' } }],
+    })
     await stock.put({ name: 'libfoo', version: '0.9' })
-    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: true, install_blocked: false,
-      dependencies: [{ status: 'satisfied', by: { version: '0.9' } }] })
-    await stock.put({ name: 'held', state: 'pending_review', provides: [{ name: 'own' }], depends: [[{ name: 'own' }]] })
+    expect(await dependenciesOf('app')).toMatchObject({
+      all_satisfied: true,
+      install_blocked: false,
+      dependencies: [{ status: 'satisfied', by: { version: '0.9' } }],
+    })
+    await stock.put({
+      name: 'held',
+      state: 'pending_review',
+      provides: [{ name: 'own' }],
+      depends: [[{ name: 'own' }]],
+    })
     expect(await dependenciesOf('held')).toMatchObject({ all_satisfied: true, install_blocked: true })
   })
 
@@ -199,8 +321,11 @@ describe('dependencies and install', () => {
     await stock.put()
     const install = await call('GET /artifacts/{name}/install', { params: { name: 'hello' } })
     expect(install).toMatchObject({
-      name: 'hello', version: '1.0', distribution: 'jammy', installable: true,
-        client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example:8000/repos jammy main',
+      name: 'hello',
+      version: '1.0',
+      distribution: 'jammy',
+      installable: true,
+      client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example:8000/repos jammy main',
     })
     expect(install.command).toContain('hello')
     expect(install.commands['apt']).toEqual([...install.setup, install.command])
@@ -215,27 +340,46 @@ describe('deleting', () => {
     await stock.outbox.drain()
     stock.published.length = 0
     expect(await call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '1.0' } })).toEqual({
-      status: 'deleted', published: true, deleted: [{ name: 'hello', version: '1.0', arch: 'amd64', distribution: 'jammy', format: 'deb' }],
+      status: 'deleted',
+      published: true,
+      deleted: [{ name: 'hello', version: '1.0', arch: 'amd64', distribution: 'jammy', format: 'deb' }],
     })
     expect(await names({})).toEqual(['hello 2.0'])
     expect(stock.published).toContain('jammy')
-    const { items: [line] } = await stock.audit.search({ page: 1, perPage: 1, action: 'DELETE' })
-    expect(line).toMatchObject({ user: 'mae', package: 'hello', version: '1.0', distribution: 'jammy', result: 'SUCCESS', ip: '192.0.2.7' })
+    const {
+      items: [line],
+    } = await stock.audit.search({ page: 1, perPage: 1, action: 'DELETE' })
+    expect(line).toMatchObject({
+      user: 'mae',
+      package: 'hello',
+      version: '1.0',
+      distribution: 'jammy',
+      result: 'SUCCESS',
+      ip: '192.0.2.7',
+    })
   })
 
   test('all versions go, everywhere, unless the query narrows it', async () => {
-    for (const codename of ['jammy', 'noble']) for (const version of ['1.0', '2.0']) await stock.put({ version, codename })
+    for (const codename of ['jammy', 'noble'])
+      for (const version of ['1.0', '2.0']) await stock.put({ version, codename })
     await stock.put({ name: 'hello-doc' })
-    expect((await call('DELETE /artifacts/{name}', { params: { name: 'hello' }, query: { distribution: 'noble' } })).deleted).toHaveLength(2)
-    expect((await call('DELETE /artifacts/{name}', { params: { name: 'hello' } })).deleted.map(one =>
-      `${one.version} ${one.distribution}`).sort()).toEqual(['1.0 jammy', '2.0 jammy'])
+    expect(
+      (await call('DELETE /artifacts/{name}', { params: { name: 'hello' }, query: { distribution: 'noble' } })).deleted,
+    ).toHaveLength(2)
+    expect(
+      (await call('DELETE /artifacts/{name}', { params: { name: 'hello' } })).deleted
+        .map(one => `${one.version} ${one.distribution}`)
+        .sort(),
+    ).toEqual(['1.0 jammy', '2.0 jammy'])
     expect(await names({})).toEqual(['hello-doc 1.0'])
   })
 
   test('two deletions at once delete each package once and both succeed or find nothing', async () => {
     for (let n = 0; n < 6; n++) await stock.put({ version: `${n}` })
-    const both = await Promise.allSettled([1, 2].map(() => call('DELETE /artifacts/{name}', { params: { name: 'hello' } })))
-    const deleted = both.flatMap(one => one.status === 'fulfilled' ? one.value.deleted.map(ref => ref.version) : [])
+    const both = await Promise.allSettled(
+      [1, 2].map(() => call('DELETE /artifacts/{name}', { params: { name: 'hello' } })),
+    )
+    const deleted = both.flatMap(one => (one.status === 'fulfilled' ? one.value.deleted.map(ref => ref.version) : []))
     expect(deleted.sort()).toEqual(['0', '1', '2', '3', '4', '5'])
   })
 })
@@ -245,7 +389,18 @@ test('sync-index brings back what the manifests say, and writes it down', async 
   await stock.outbox.drain()
   await stock.db.query('delete from package')
   await stock.db.query('delete from artifact')
-  expect(await call('POST /artifacts/admin/sync-index')).toEqual({ status: 'ok', manifests: 1, added: 1, changed: 0, removed: 0, unreadable: 0 })
+  expect(await call('POST /artifacts/admin/sync-index')).toEqual({
+    status: 'ok',
+    manifests: 1,
+    added: 1,
+    changed: 0,
+    removed: 0,
+    unreadable: 0,
+  })
   expect(await names({})).toEqual(['hello 1.0'])
-  expect((await stock.audit.search({ page: 1, perPage: 1 })).items[0]).toMatchObject({ action: 'SYNC_INDEX', result: 'SUCCESS', user: 'mae' })
+  expect((await stock.audit.search({ page: 1, perPage: 1 })).items[0]).toMatchObject({
+    action: 'SYNC_INDEX',
+    result: 'SUCCESS',
+    user: 'mae',
+  })
 })

@@ -22,7 +22,9 @@ interface Head {
   readonly versions_total: number
   readonly updated_at: string
 }
-export interface ArtifactItem extends Head { readonly versions: readonly PackageItem[] }
+export interface ArtifactItem extends Head {
+  readonly versions: readonly PackageItem[]
+}
 export interface Artifact extends Head {
   readonly description: string
   /** What the gate said of the newest version, and what it found: clients that read one version look here. */
@@ -35,7 +37,12 @@ export interface Artifact extends Head {
 const LISTED_VERSIONS = 50
 const DETAILED_VERSIONS = 200
 
-interface Facet { readonly status: State; readonly severity: Severity | null; readonly distribution: string; readonly updated_at: string }
+interface Facet {
+  readonly status: State
+  readonly severity: Severity | null
+  readonly distribution: string
+  readonly updated_at: string
+}
 
 const WORST_FIRST: readonly State[] = ['quarantined', 'rejected', 'pending_review', 'published']
 
@@ -44,11 +51,19 @@ function facets(versions: readonly Facet[]) {
   const worstState = WORST_FIRST.find(state => states.has(state)) ?? 'published'
   const severities = versions.flatMap(version => version.severity ?? [])
   const severity = severities.length === 0 ? null : severities.reduce(worse)
-  return { security_status: cveStatus(worstState), severity, distributions: [...new Set(versions.map(version => version.distribution))].sort() }
+  return {
+    security_status: cveStatus(worstState),
+    severity,
+    distributions: [...new Set(versions.map(version => version.distribution))].sort(),
+  }
 }
 
 /** A page of artifacts, each with its newest versions. Two statements, however many there are. */
-export async function listArtifacts(db: Queryable, filter: ArtifactFilter, paging: Paging): Promise<Page<ArtifactItem>> {
+export async function listArtifacts(
+  db: Queryable,
+  filter: ArtifactFilter,
+  paging: Paging,
+): Promise<Page<ArtifactItem>> {
   const page = await searchArtifacts(db, filter, paging)
   const histories = new Map<string, PackageRow[]>()
   for (const row of await newestOf(db, page.items, LISTED_VERSIONS)) {
@@ -62,8 +77,16 @@ export async function listArtifacts(db: Queryable, filter: ArtifactFilter, pagin
     // deleted between the two statements: still true a moment ago
     const status = versions[0]?.status ?? 'published'
     return {
-      name, format, summary, latest, status, cve_status: cveStatus(status), ...facets(versions),
-      versions_total: count, updated_at: updated_at.toISOString(), versions,
+      name,
+      format,
+      summary,
+      latest,
+      status,
+      cve_status: cveStatus(status),
+      ...facets(versions),
+      versions_total: count,
+      updated_at: updated_at.toISOString(),
+      versions,
     }
   })
   return pageOf(items, page.total, paging)
@@ -74,15 +97,30 @@ export async function getArtifact(db: Queryable, filter: NameFilter): Promise<Ar
   const versions = (await manifestsOf(db, filter, DETAILED_VERSIONS)).map(packageDetail)
   const newest = versions[0] ?? fail('package_not_found', { name: filter.name })
   return {
-    name: newest.name, format: newest.format, summary: newest.summary, description: newest.description, latest: newest.version,
-    status: newest.status, cve_status: newest.cve_status, ...facets(versions),
+    name: newest.name,
+    format: newest.format,
+    summary: newest.summary,
+    description: newest.description,
+    latest: newest.version,
+    status: newest.status,
+    cve_status: newest.cve_status,
+    ...facets(versions),
     versions_total: new Set(versions.map(one => one.version)).size,
-    updated_at: versions.map(one => one.updated_at).sort().at(-1) ?? newest.updated_at,
-    validation: newest.validation, cves: newest.cves, versions,
+    updated_at:
+      versions
+        .map(one => one.updated_at)
+        .sort()
+        .at(-1) ?? newest.updated_at,
+    validation: newest.validation,
+    cves: newest.cves,
+    versions,
   }
 }
 
-/** Refuses with the sentence that fits: no such name, or no such version of it. @throws package_not_found, version_not_found */
+/**
+ * Refuses with the sentence that fits: no such name, or no such version of it. @throws package_not_found,
+ * version_not_found
+ */
 export async function refuseMissing(db: Queryable, { name, version }: NameFilter): Promise<never> {
   if (version === undefined || (await manifestsOf(db, { name }, 1)).length === 0) fail('package_not_found', { name })
   return fail('version_not_found', { name, version })

@@ -1,5 +1,13 @@
 import { Type } from '@sinclair/typebox'
-import { OrderQuery, PackageDetailSchema, PackageItemSchema, pageSchema, pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
+import {
+  OrderQuery,
+  PackageDetailSchema,
+  PackageItemSchema,
+  pageSchema,
+  pagingQuery,
+  StateQuery,
+  Term,
+} from '../../catalog/schemas.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
@@ -7,34 +15,65 @@ import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
-const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) })
+const NameVersion = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }),
+})
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Which = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
-const WhichVersion = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })),
-  version: Type.Optional(Type.String({ maxLength: 300 })) })
+const WhichVersion = Type.Object({
+  distribution: Codename,
+  arch: Type.Optional(Type.String({ maxLength: 80 })),
+  version: Type.Optional(Type.String({ maxLength: 300 })),
+})
 
 const VersionsReply = {
-  name: Type.String(), format: Type.String(), summary: Type.String(), latest: Type.String(), status: Type.String(), cve_status: Type.String(),
-  security_status: Type.String(), severity: Type.Union([Type.String(), Type.Null()]), distributions: Type.Array(Type.String()),
-  versions_total: Type.Integer(), updated_at: Type.String({ format: 'date-time' }),
+  name: Type.String(),
+  format: Type.String(),
+  summary: Type.String(),
+  latest: Type.String(),
+  status: Type.String(),
+  cve_status: Type.String(),
+  security_status: Type.String(),
+  severity: Type.Union([Type.String(), Type.Null()]),
+  distributions: Type.Array(Type.String()),
+  versions_total: Type.Integer(),
+  updated_at: Type.String({ format: 'date-time' }),
 }
 
 const Deleted = Type.Object({
   status: Type.Literal('deleted'),
-  deleted: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(),
-    format: Type.String() })),
+  deleted: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      version: Type.String(),
+      arch: Type.String(),
+      distribution: Type.String(),
+      format: Type.String(),
+    }),
+  ),
   /** False when the trees did not follow within 30 seconds; they will. */
   published: Type.Boolean(),
 })
 
-/** Packages and artifacts: reading them back, and deleting them. A *package* is one file, an *artifact* a name with all its versions. */
+/**
+ * Packages and artifacts: reading them back, and deleting them. A *package* is one file, an *artifact* a name with all
+ * its versions.
+ */
 export const artifacts = contract({
   'GET /packages/': {
-    summary: 'Packages from the pool, one item per version, architecture and distribution. Without `state`: published and waiting ones.',
+    summary:
+      'Packages from the pool, one item per version, architecture and distribution. Without `state`: published and waiting ones.',
     access: 'any',
     query: Type.Object({
-      q: Type.Optional(Term), search: Type.Optional(Term), distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })),
-      state: Type.Optional(StateQuery), status: Type.Optional(StateQuery), sort: Type.Optional(OrderQuery), ...pagingQuery(200),
+      q: Type.Optional(Term),
+      search: Type.Optional(Term),
+      distribution: Codename,
+      format: Type.Optional(Type.String({ maxLength: 20 })),
+      state: Type.Optional(StateQuery),
+      status: Type.Optional(StateQuery),
+      sort: Type.Optional(OrderQuery),
+      ...pagingQuery(200),
     }),
     reply: pageSchema<PackageItem>(PackageItemSchema),
   },
@@ -42,60 +81,121 @@ export const artifacts = contract({
     summary: 'Artifacts with their version history, newest first, and their security status.',
     access: 'any',
     query: Type.Object({
-      search: Type.Optional(Term), q: Type.Optional(Term), distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })),
-      state: Type.Optional(StateQuery), status: Type.Optional(StateQuery), ...pagingQuery(200),
+      search: Type.Optional(Term),
+      q: Type.Optional(Term),
+      distribution: Codename,
+      format: Type.Optional(Type.String({ maxLength: 20 })),
+      state: Type.Optional(StateQuery),
+      status: Type.Optional(StateQuery),
+      ...pagingQuery(200),
     }),
     reply: pageSchema<ArtifactItem>(Type.Object({ ...VersionsReply, versions: Type.Array(PackageItemSchema) })),
   },
   'GET /artifacts/{name}': {
     summary: 'One artifact with every version: what the gate said, its findings, the decision.',
-    access: 'any', params: Name, query: Which, fails: ['package_not_found'],
-    reply: Type.Unsafe<Artifact>(Type.Object({
-      ...VersionsReply, description: Type.String(), validation: PackageDetailSchema.properties.validation, cves: PackageDetailSchema.properties.cves,
-      versions: Type.Array(PackageDetailSchema),
-    })),
+    access: 'any',
+    params: Name,
+    query: Which,
+    fails: ['package_not_found'],
+    reply: Type.Unsafe<Artifact>(
+      Type.Object({
+        ...VersionsReply,
+        description: Type.String(),
+        validation: PackageDetailSchema.properties.validation,
+        cves: PackageDetailSchema.properties.cves,
+        versions: Type.Array(PackageDetailSchema),
+      }),
+    ),
   },
   'GET /artifacts/{name}/dependencies': {
     summary: 'Which needs of the newest version (or `version`) its distribution satisfies here.',
-    access: 'any', params: Name, query: WhichVersion, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Unsafe<Dependencies>(Type.Object({
-      name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(),
-      all_satisfied: Type.Boolean(), missing: Type.Array(Type.String()), install_blocked: Type.Boolean(),
-      dependencies: Type.Array(Type.Object({
-        need: Type.String(), status: Type.String({ enum: ['satisfied', 'blocked', 'missing'] }),
-        by: Type.Union([Type.Null(), Type.Object({ name: Type.String(), version: Type.String(), status: Type.String() })]),
-      })),
-    })),
+    access: 'any',
+    params: Name,
+    query: WhichVersion,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<Dependencies>(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        distribution: Type.String(),
+        all_satisfied: Type.Boolean(),
+        missing: Type.Array(Type.String()),
+        install_blocked: Type.Boolean(),
+        dependencies: Type.Array(
+          Type.Object({
+            need: Type.String(),
+            status: Type.String({ enum: ['satisfied', 'blocked', 'missing'] }),
+            by: Type.Union([
+              Type.Null(),
+              Type.Object({ name: Type.String(), version: Type.String(), status: Type.String() }),
+            ]),
+          }),
+        ),
+      }),
+    ),
   },
   'GET /artifacts/{name}/install': {
     summary: 'The commands that set up this repository on a client and install the package.',
-    access: 'any', params: Name, query: WhichVersion, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Unsafe<Install>(Type.Object({
-      name: Type.String(), version: Type.String(), arch: Type.String(), distribution: Type.String(), format: Type.String(),
+    access: 'any',
+    params: Name,
+    query: WhichVersion,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<Install>(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        distribution: Type.String(),
+        format: Type.String(),
         installable: Type.Boolean(),
-      command: Type.String(), setup: Type.Array(Type.String()), client_line: Type.String(),
+        command: Type.String(),
+        setup: Type.Array(Type.String()),
+        client_line: Type.String(),
         commands: Type.Record(Type.String(), Type.Array(Type.String())),
-    })),
+      }),
+    ),
   },
   'GET /artifacts/{name}/{version}': {
     summary: 'One version. Where it exists more than once, the published one, with the others under `variants`.',
-    access: 'any', params: NameVersion, query: Which, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Intersect([PackageDetailSchema, Type.Object({ variants: Type.Array(Type.Object({ distribution: Type.String(), arch: Type.String(),
-      status: Type.String() })) })]),
+    access: 'any',
+    params: NameVersion,
+    query: Which,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Intersect([
+      PackageDetailSchema,
+      Type.Object({
+        variants: Type.Array(Type.Object({ distribution: Type.String(), arch: Type.String(), status: Type.String() })),
+      }),
+    ]),
   },
   'DELETE /artifacts/{name}': {
     summary: 'Deletes every version, or those that `distribution` and `arch` name.',
-    access: 'maintainer+', scoped: 'distribution', params: Name, query: Which, reply: Deleted, fails: ['package_not_found'],
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: Name,
+    query: Which,
+    reply: Deleted,
+    fails: ['package_not_found'],
   },
   'DELETE /artifacts/{name}/{version}': {
     summary: 'Deletes one version, in every distribution unless `distribution` or `arch` narrow it.',
-    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: Which, reply: Deleted, fails: ['package_not_found', 'version_not_found'],
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: NameVersion,
+    query: Which,
+    reply: Deleted,
+    fails: ['package_not_found', 'version_not_found'],
   },
   'POST /artifacts/admin/sync-index': {
     summary: 'Rebuilds the package index from the manifests on disk.',
     access: 'maintainer+',
     reply: Type.Object({
-      status: Type.Literal('ok'), manifests: Type.Integer(), added: Type.Integer(), changed: Type.Integer(), removed: Type.Integer(),
+      status: Type.Literal('ok'),
+      manifests: Type.Integer(),
+      added: Type.Integer(),
+      changed: Type.Integer(),
+      removed: Type.Integer(),
       unreadable: Type.Integer(),
     }),
   },

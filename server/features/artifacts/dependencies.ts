@@ -30,21 +30,30 @@ export interface Dependencies {
 
 function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Format, 'satisfies'>): Dependency {
   const fits = offers.filter(({ provides: name, provided_version: version, provided_arch: arch }) =>
-    need.some(relation => relation.name === name && format.satisfies({ name, ...version === null ? {} : { version }, arch }, relation)))
+    need.some(
+      relation =>
+        relation.name === name && format.satisfies({ name, ...(version === null ? {} : { version }), arch }, relation),
+    ),
+  )
   const best = fits.find(offer => isServed(offer.state)) ?? fits[0]
   const status = best === undefined ? 'missing' : isServed(best.state) ? 'satisfied' : 'blocked'
-  return { need: printAlternatives(need), status, by: best === undefined ? null : { name: best.name, version: best.version, status: best.state } }
+  return {
+    need: printAlternatives(need),
+    status,
+    by: best === undefined ? null : { name: best.name, version: best.version, status: best.state },
+  }
 }
 
 /**
- * Looks each need up among what this repository offers in the same distribution. What the distribution's own archive has
- * is not known here, so `missing` means: not here.
+ * Looks each need up among what this repository offers in the same distribution. What the distribution's own archive
+ * has is not known here, so `missing` means: not here.
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(
-  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'> }, filter: NameFilter,
+  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'> },
+  filter: NameFilter,
 ): Promise<Dependencies> {
-  const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? await refuseMissing(db, filter)
+  const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? (await refuseMissing(db, filter))
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
@@ -52,13 +61,19 @@ export async function resolveDependencies(
   const [native = ''] = distribution.archs
   const files = await listFileOffers(db, { format: ref.format, fileOf: format.fileOf, codename: ref.codename, names })
   const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))
-  const offers = [...await listOffers(db, { format: ref.format, codename: ref.codename, names }), ...ofFiles]
-    .map(offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }))
+  const offers = [...(await listOffers(db, { format: ref.format, codename: ref.codename, names })), ...ofFiles].map(
+    offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }),
+  )
   // what a package offers itself is there as soon as the package is
-  const seen = offers.map(offer => offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer)
+  const seen = offers.map(offer =>
+    offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer,
+  )
   const dependencies = about.depends.map(need => answer(need, seen, format))
   return {
-    name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename,
+    name: ref.name,
+    version: ref.version,
+    arch: ref.arch,
+    distribution: ref.codename,
     all_satisfied: dependencies.every(({ status }) => status === 'satisfied'),
     missing: dependencies.filter(({ status }) => status === 'missing').map(({ need }) => need),
     install_blocked: !isServed(manifest.state) || dependencies.some(({ status }) => status === 'blocked'),

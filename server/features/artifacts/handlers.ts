@@ -32,10 +32,20 @@ const FOLLOW_MS = 30_000
 // how many deletions of one request are under way at once; each is a transaction
 const AT_ONCE = 4
 
-const pagingOf = (query: { readonly page?: number; readonly per_page?: number }) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
+const pagingOf = (query: { readonly page?: number; readonly per_page?: number }) => ({
+  page: query.page ?? 1,
+  perPage: query.per_page ?? PER_PAGE,
+})
 
-/** Deletes everything the filter means, or nothing, through the one door. What somebody else deletes meanwhile is no error. @throws outside_distribution */
-async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { who, raw }: { readonly who: Principal; readonly raw: RawRequest }) {
+/**
+ * Deletes everything the filter means, or nothing, through the one door. What somebody else deletes meanwhile is no
+ * error. @throws outside_distribution
+ */
+async function deleteAll(
+  { db, catalog }: ArtifactDeps,
+  filter: NameFilter,
+  { who, raw }: { readonly who: Principal; readonly raw: RawRequest },
+) {
   const refs = await listRefs(db, filter)
   if (refs.length === 0) await refuseMissing(db, filter)
   needDistributions(who, [...new Set(refs.map(ref => ref.codename))])
@@ -46,8 +56,15 @@ async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { wh
     for (let ref = waiting.shift(); ref !== undefined; ref = waiting.shift()) {
       try {
         const changed = await catalog.change({ kind: 'delete', ref, why: '' }, { name: who.name, ip: raw.clientIp })
-        following.push(changed.settled(FOLLOW_MS).catch(() => false)) // it is deleted; the tree follows when the database answers again
-        deleted.push({ name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format })
+        // it is deleted; the tree follows when the database answers again
+        following.push(changed.settled(FOLLOW_MS).catch(() => false))
+        deleted.push({
+          name: ref.name,
+          version: ref.version,
+          arch: ref.arch,
+          distribution: ref.codename,
+          format: ref.format,
+        })
       } catch (error) {
         if (!isRefusal(error, 'version_not_found')) throw error
       }
@@ -61,29 +78,42 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
   'GET /packages/': async ({ db }, { query }) => {
     const state = query.state ?? query.status
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
-    const states = state === undefined ? ['published', 'pending_review'] as const : [state]
+    const states = state === undefined ? (['published', 'pending_review'] as const) : [state]
     const { distribution, format, sort } = query
-    const page = await searchPackages(db, { q: query.q ?? query.search, distribution, format, states, sort }, pagingOf(query))
+    const page = await searchPackages(
+      db,
+      { q: query.q ?? query.search, distribution, format, states, sort },
+      pagingOf(query),
+    )
     return { ...page, items: page.items.map(packageItem) }
   },
   'GET /artifacts/': ({ db }, { query }) =>
     listArtifacts(db, { ...query, q: query.search ?? query.q, state: query.state ?? query.status }, pagingOf(query)),
   'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
-  'GET /artifacts/{name}/dependencies': (deps, { params, query }) => resolveDependencies(deps, { ...query, name: params.name }),
+  'GET /artifacts/{name}/dependencies': (deps, { params, query }) =>
+    resolveDependencies(deps, { ...query, name: params.name }),
   'GET /artifacts/{name}/install': async ({ db, formats, clientFacts }, { params, query, raw }) =>
     installCommands({ db, formats }, { ...query, name: params.name }, await clientFacts(raw)),
   'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
     const filter = { ...query, ...params }
     const [manifest, ...others] = await manifestsOf(db, filter, 100)
     if (manifest === undefined) return refuseMissing(db, filter)
-    return { ...packageDetail(manifest), variants: others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })) }
+    return {
+      ...packageDetail(manifest),
+      variants: others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),
+    }
   },
-  'DELETE /artifacts/{name}': (deps, { params, query, ...from }) => deleteAll(deps, { ...query, name: params.name }, from),
-  'DELETE /artifacts/{name}/{version}': (deps, { params, query, ...from }) => deleteAll(deps, { ...query, ...params }, from),
+  'DELETE /artifacts/{name}': (deps, { params, query, ...from }) =>
+    deleteAll(deps, { ...query, name: params.name }, from),
+  'DELETE /artifacts/{name}/{version}': (deps, { params, query, ...from }) =>
+    deleteAll(deps, { ...query, ...params }, from),
   'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, raw }) => {
     const { broken, manifests, added, changed, removed } = await rebuild()
     await audit.record({
-      action: 'SYNC_INDEX', result: broken.length === 0 ? 'SUCCESS' : 'WARNING', user: who.name, ip: raw.clientIp,
+      action: 'SYNC_INDEX',
+      result: broken.length === 0 ? 'SUCCESS' : 'WARNING',
+      user: who.name,
+      ip: raw.clientIp,
       detail: `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${broken.length} unreadable.`,
     })
     return { status: 'ok', manifests, added, changed, removed, unreadable: broken.length }

@@ -25,14 +25,23 @@ export interface Install {
 
 /** @throws package_not_found, version_not_found */
 export async function installCommands(
-  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> }, filter: NameFilter, facts: ClientFacts,
+  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> },
+  filter: NameFilter,
+  facts: ClientFacts,
 ): Promise<Install> {
-  const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? await refuseMissing(deps.db, filter)
+  const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? (await refuseMissing(deps.db, filter))
   const setups = clientSetups(getDistribution(ref.codename), facts)
   const ask = (manager: string): string => deps.formats(ref.format).installCommand(ref, manager)
   return {
-    name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, installable: isServed(state),
-    command: ask(setups[0].manager), setup: setups[0].setup, client_line: setups[0].line,
+    name: ref.name,
+    version: ref.version,
+    arch: ref.arch,
+    distribution: ref.codename,
+    format: ref.format,
+    installable: isServed(state),
+    command: ask(setups[0].manager),
+    setup: setups[0].setup,
+    client_line: setups[0].line,
     commands: Object.fromEntries(setups.map(({ manager, setup }) => [manager, [...setup, ask(manager)]])),
   }
 }

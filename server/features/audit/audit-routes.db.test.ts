@@ -5,7 +5,9 @@ import { audit } from './contract.ts'
 import { auditHandlers } from './handlers.ts'
 
 let stock: Stock
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
 const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit }))
@@ -14,11 +16,18 @@ const logs = async (query: Record<string, unknown>): Promise<string[]> =>
 
 test('what was just done is in the log, newest first, in pages of 100', async () => {
   await stock.put({ by: 'ada' })
-  await stock.audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'eve', detail: 'wrong password', ip: '203.0.113.9' })
+  await stock.audit.record({
+    action: 'LOGIN',
+    result: 'FAILURE',
+    user: 'eve',
+    detail: 'wrong password',
+    ip: '203.0.113.9',
+  })
   const page = await call('GET /artifacts/audit/logs')
   expect(page).toMatchObject({ total: 2, page: 1, per_page: 100, pages: 1 })
   expect(page.items.map(entry => [entry.action, entry.result, entry.user, entry.package, entry.ip])).toEqual([
-    ['LOGIN', 'FAILURE', 'eve', undefined, '203.0.113.9'], ['UPLOAD', 'SUCCESS', 'ada', 'hello', '192.0.2.1'],
+    ['LOGIN', 'FAILURE', 'eve', undefined, '203.0.113.9'],
+    ['UPLOAD', 'SUCCESS', 'ada', 'hello', '192.0.2.1'],
   ])
 })
 
@@ -41,7 +50,8 @@ test('a day means the whole day, a moment is that moment, and a day that does no
   expect(await logs({ from: '2026-03-02' })).toEqual(['UPLOAD bob'])
   expect(await logs({ from: '2026-03-02T01:00+01:00' })).toEqual(['UPLOAD bob'])
   expect(await logs({ to: '2026-03-01T23:30:00.000Z' })).toEqual(['UPLOAD ada'])
-  for (const from of ['2026-02-30', '2026-13-01', '2026-03-01T25:00:00Z']) expect(await codeOf(logs({ from }))).toBe('bad_request')
+  for (const from of ['2026-02-30', '2026-13-01', '2026-03-01T25:00:00Z'])
+    expect(await codeOf(logs({ from }))).toBe('bad_request')
 })
 
 test('the chain is whole after real changes', async () => {

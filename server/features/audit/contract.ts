@@ -5,40 +5,74 @@ import type { ChainReport } from '../../record/audit-chain.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 // a day, or a moment; both in UTC unless an offset is given
-const Moment = Type.Optional(Type.String({ maxLength: 40,
-  pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$' }))
+const Moment = Type.Optional(
+  Type.String({
+    maxLength: 40,
+    pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$',
+  }),
+)
 
 const Entry = Type.Object({
-  timestamp: Type.String({ format: 'date-time' }), id: Type.String(), action: Type.String({ enum: [...AUDIT_ACTIONS] }), result: Type.String(),
-    user: Type.String(),
-  package: Text, version: Text, distribution: Text, detail: Type.String(), ip: Text, prev: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }),
+  id: Type.String(),
+  action: Type.String({ enum: [...AUDIT_ACTIONS] }),
+  result: Type.String(),
+  user: Type.String(),
+  package: Text,
+  version: Text,
+  distribution: Text,
+  detail: Type.String(),
+  ip: Text,
+  prev: Type.String(),
 })
 
 interface AuditPage {
   readonly items: readonly AuditEntry[]
-  readonly total: number; readonly page: number; readonly per_page: number; readonly pages: number
+  readonly total: number
+  readonly page: number
+  readonly per_page: number
+  readonly pages: number
 }
 
 /** The audit log, read back. */
 export const audit = contract({
   'GET /artifacts/audit/logs': {
-    summary: 'Audit entries, newest first. `q` looks in package, user and detail; `from` and `to` are days or moments, both included.',
+    summary:
+      'Audit entries, newest first. `q` looks in package, user and detail; `from` and `to` are days or moments, both included.',
     access: 'auditor+',
     query: Type.Object({
-      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-      package: Text, action: Text, result: Text, user: Text, q: Text, from: Moment, to: Moment,
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+      package: Text,
+      action: Text,
+      result: Text,
+      user: Text,
+      q: Text,
+      from: Moment,
+      to: Moment,
     }),
-    reply: Type.Unsafe<AuditPage>(Type.Object({
-      items: Type.Array(Entry), total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer(),
-    })),
+    reply: Type.Unsafe<AuditPage>(
+      Type.Object({
+        items: Type.Array(Entry),
+        total: Type.Integer(),
+        page: Type.Integer(),
+        per_page: Type.Integer(),
+        pages: Type.Integer(),
+      }),
+    ),
     fails: ['bad_request'],
   },
   'GET /artifacts/audit/integrity': {
-    summary: 'Verifies that every line carries the hash of the line before it, and that the newest line is the one written last.',
+    summary:
+      'Verifies that every line carries the hash of the line before it, and that the newest line is the one written last.',
     access: 'auditor+',
-    reply: Type.Unsafe<ChainReport>(Type.Object({
-      ok: Type.Boolean(), files: Type.Integer(), lines: Type.Integer(),
-      broken: Type.Array(Type.Object({ file: Type.String(), line: Type.Integer(), why: Type.String() })),
-    })),
+    reply: Type.Unsafe<ChainReport>(
+      Type.Object({
+        ok: Type.Boolean(),
+        files: Type.Integer(),
+        lines: Type.Integer(),
+        broken: Type.Array(Type.Object({ file: Type.String(), line: Type.Integer(), why: Type.String() })),
+      }),
+    ),
   },
 })

@@ -7,19 +7,41 @@ import type { Outbox } from '../../db/outbox.ts'
 import { removeFactor } from './mfa-store.ts'
 import { deleteToken, listTokensOf, lowerToken, roleToday } from './token-store.ts'
 import { hashPassword } from './passwords.ts'
-import { deleteAccount, findAccount, findSpelling, insertAccount, lockAdmins, setPassword, updateAccount, type Account, type AccountChange } from './store.ts'
+import {
+  deleteAccount,
+  findAccount,
+  findSpelling,
+  insertAccount,
+  lockAdmins,
+  setPassword,
+  updateAccount,
+  type Account,
+  type AccountChange,
+} from './store.ts'
 
 /** Who acts, and from where: for the audit line. */
-export interface By { readonly who: Principal; readonly ip: string }
+export interface By {
+  readonly who: Principal
+  readonly ip: string
+}
 
-export interface AccountDeps { readonly db: Db; readonly audit: Audit; readonly outbox: Pick<Outbox, 'nudge'>; readonly clock: Clock }
+export interface AccountDeps {
+  readonly db: Db
+  readonly audit: Audit
+  readonly outbox: Pick<Outbox, 'nudge'>
+  readonly clock: Clock
+}
 
-interface Roled { readonly role?: Role; readonly roles?: readonly Role[] }
+interface Roled {
+  readonly role?: Role
+  readonly roles?: readonly Role[]
+}
 
 /** `role`, or its older form `roles` with one entry; undefined without either. @throws two_answers where they differ */
 export function findRole({ role, roles }: Roled): Role | undefined {
   const older = roles?.[0]
-  if (role !== undefined && older !== undefined && role !== older) fail('two_answers', { field: 'role', said: role, other: 'roles', other_said: older })
+  if (role !== undefined && older !== undefined && role !== older)
+    fail('two_answers', { field: 'role', said: role, other: 'roles', other_said: older })
   return role ?? older
 }
 
@@ -29,11 +51,23 @@ export function roleOf(body: Roled): Role {
 }
 
 export interface Accounts {
-  create(account: { readonly username: string; readonly password: string; readonly role: Role; readonly fullName?: string | undefined; readonly email?: string | undefined }, by: By): Promise<Account>
+  create(
+    account: {
+      readonly username: string
+      readonly password: string
+      readonly role: Role
+      readonly fullName?: string | undefined
+      readonly email?: string | undefined
+    },
+    by: By,
+  ): Promise<Account>
   change(username: string, change: AccountChange, by: By): Promise<Account>
   remove(username: string, by: By): Promise<void>
   resetPassword(username: string, password: string, by: By): Promise<void>
-  /** For somebody who lost phone and paper: the password alone is enough again. @throws user_not_found, own_mfa, mfa_not_active */
+  /**
+   * For somebody who lost phone and paper: the password alone is enough again. @throws user_not_found, own_mfa,
+   * mfa_not_active
+   */
   resetMfa(username: string, by: By): Promise<void>
 }
 
@@ -60,53 +94,68 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
       return changing(async tx => {
         const taken = await findSpelling(tx, username)
         if (taken !== undefined) fail('user_exists', { username: taken })
-        const account = await insertAccount(tx, { username, passwordHash, role, fullName, email }) ?? fail('user_exists', { username })
+        const account =
+          (await insertAccount(tx, { username, passwordHash, role, fullName, email })) ??
+          fail('user_exists', { username })
         await note(tx, 'USER_CREATE', `${username}, ${role}.`, by)
         return account
       })
     },
-    change: (username, change, by) => changing(async tx => {
-      const isSelf = by.who.kind === 'user' && by.who.name === username
-      if (isSelf && change.role !== undefined) {
-        const own = await findAccount(tx, username)
-        if (own !== undefined && own.role !== change.role) fail('own_role', { username })
-      }
-      if (isSelf && change.active === false) fail('own_account', { username })
-      if (change.active === false || (change.role !== undefined && change.role !== 'admin')) await keepAnAdmin(tx, username)
-      const before = await findAccount(tx, username) ?? fail('user_not_found', { username })
-      const after = await updateAccount(tx, username, change) ?? fail('user_not_found', { username })
-      const changed = (['role', 'full_name', 'email', 'active'] as const).filter(field => before[field] !== after[field])
-      if (before.role !== after.role) await note(tx, 'USER_ROLE_CHANGE', `${username}: ${before.role} → ${after.role}.`, by)
-      if (changed.some(field => field !== 'role') || changed.length === 0) await note(tx, 'USER_UPDATE', `${username}: ${changed.filter(field => field !== 'role').join(', ') || 'nothing changed'}.`, by)
-      return after
-    }),
-    remove: (username, by) => changing(async tx => {
-      if (by.who.kind === 'user' && by.who.name === username) fail('own_account', { username })
-      await keepAnAdmin(tx, username)
-      if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
-      // nobody is left whose role would limit them: what they may today is what they keep
-      for (const token of await listTokensOf(tx, username)) {
-        if (token.creator_active === false) await deleteToken(tx, token.id)
-        else if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
-      }
-      await deleteAccount(tx, username)
-      await note(tx, 'USER_DELETE', `${username}.`, by)
-    }),
+    change: (username, change, by) =>
+      changing(async tx => {
+        const isSelf = by.who.kind === 'user' && by.who.name === username
+        if (isSelf && change.role !== undefined) {
+          const own = await findAccount(tx, username)
+          if (own !== undefined && own.role !== change.role) fail('own_role', { username })
+        }
+        if (isSelf && change.active === false) fail('own_account', { username })
+        if (change.active === false || (change.role !== undefined && change.role !== 'admin'))
+          await keepAnAdmin(tx, username)
+        const before = (await findAccount(tx, username)) ?? fail('user_not_found', { username })
+        const after = (await updateAccount(tx, username, change)) ?? fail('user_not_found', { username })
+        const changed = (['role', 'full_name', 'email', 'active'] as const).filter(
+          field => before[field] !== after[field],
+        )
+        if (before.role !== after.role)
+          await note(tx, 'USER_ROLE_CHANGE', `${username}: ${before.role} → ${after.role}.`, by)
+        if (changed.some(field => field !== 'role') || changed.length === 0)
+          await note(
+            tx,
+            'USER_UPDATE',
+            `${username}: ${changed.filter(field => field !== 'role').join(', ') || 'nothing changed'}.`,
+            by,
+          )
+        return after
+      }),
+    remove: (username, by) =>
+      changing(async tx => {
+        if (by.who.kind === 'user' && by.who.name === username) fail('own_account', { username })
+        await keepAnAdmin(tx, username)
+        if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
+        // nobody is left whose role would limit them: what they may today is what they keep
+        for (const token of await listTokensOf(tx, username)) {
+          if (token.creator_active === false) await deleteToken(tx, token.id)
+          else if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
+        }
+        await deleteAccount(tx, username)
+        await note(tx, 'USER_DELETE', `${username}.`, by)
+      }),
     async resetPassword(username, password, by) {
       const hash = await hashPassword(password, 'new_password')
       await changing(async tx => {
-        const account = await findAccount(tx, username) ?? fail('user_not_found', { username })
+        const account = (await findAccount(tx, username)) ?? fail('user_not_found', { username })
         if (account.origin !== 'local') fail('no_local_password', { username })
         await setPassword(tx, { username, hash })
         await note(tx, 'PASSWORD_RESET', `${username}, by an admin.`, by)
       })
     },
-    resetMfa: (username, by) => changing(async tx => {
-      // a borrowed session must not get around the password
-      if (by.who.kind === 'user' && by.who.name === username) fail('own_mfa', {})
-      if (await findAccount(tx, username) === undefined) fail('user_not_found', { username })
-      if (!await removeFactor(tx, username)) fail('mfa_not_active', {})
-      await note(tx, 'MFA_RESET', `${username}, by an admin.`, by)
-    }),
+    resetMfa: (username, by) =>
+      changing(async tx => {
+        // a borrowed session must not get around the password
+        if (by.who.kind === 'user' && by.who.name === username) fail('own_mfa', {})
+        if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
+        if (!(await removeFactor(tx, username))) fail('mfa_not_active', {})
+        await note(tx, 'MFA_RESET', `${username}, by an admin.`, by)
+      }),
   }
 }

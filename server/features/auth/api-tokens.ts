@@ -12,7 +12,8 @@ export interface TokenWish {
   readonly name: string
   readonly role: Role
   readonly expiresDays?: number | undefined
-  readonly scope?: { readonly distributions?: readonly string[] | undefined; readonly uploadOnly?: boolean | undefined } | undefined
+  readonly scope?:
+    { readonly distributions?: readonly string[] | undefined; readonly uploadOnly?: boolean | undefined } | undefined
 }
 
 export interface ApiTokens {
@@ -31,19 +32,30 @@ const SOON_MS = 14 * DAY_MS
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** What a token's expiry says today: `soon` is within 14 days, in time to make a new one. */
-export function expiryOf({ expires_at: end }: Pick<ApiToken, 'expires_at'>, now: Date): 'never' | 'later' | 'soon' | 'expired' {
+export function expiryOf(
+  { expires_at: end }: Pick<ApiToken, 'expires_at'>,
+  now: Date,
+): 'never' | 'later' | 'soon' | 'expired' {
   if (end === null) return 'never'
   if (end <= now) return 'expired'
   return end.getTime() - now.getTime() <= SOON_MS ? 'soon' : 'later'
 }
 
 /** The token's limits, or undefined where it has none. */
-export function scopeOf({ distributions, upload_only: uploadOnly }: Pick<ApiToken, 'distributions' | 'upload_only'>): Scope | undefined {
-  return distributions === null && !uploadOnly ? undefined : { uploadOnly, ...distributions === null ? {} : { distributions } }
+export function scopeOf({
+  distributions,
+  upload_only: uploadOnly,
+}: Pick<ApiToken, 'distributions' | 'upload_only'>): Scope | undefined {
+  return distributions === null && !uploadOnly
+    ? undefined
+    : { uploadOnly, ...(distributions === null ? {} : { distributions }) }
 }
 
 function wordsOf({ name, role, expiresDays, scope }: TokenWish): string {
-  const limits = [...scope?.uploadOnly === true ? ['uploads only'] : [], ...scope?.distributions === undefined ? [] : [`for ${scope.distributions.join(' ')}`]]
+  const limits = [
+    ...(scope?.uploadOnly === true ? ['uploads only'] : []),
+    ...(scope?.distributions === undefined ? [] : [`for ${scope.distributions.join(' ')}`]),
+  ]
   return `${[name, role, expiresDays === undefined ? 'no expiry' : `${expiresDays} days`, ...limits].join(', ')}.`
 }
 
@@ -54,14 +66,26 @@ export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiT
     async create(wish, { who, ip }) {
       const { name, role, expiresDays, scope } = wish
       if (!covers(who.role, role)) fail('role_above_own', { own: who.role, role })
-      if (scope?.uploadOnly === true && !covers(role, 'uploader')) fail('useless_scope', { role, field: 'scopes.upload_only' })
+      if (scope?.uploadOnly === true && !covers(role, 'uploader'))
+        fail('useless_scope', { role, field: 'scopes.upload_only' })
       const distributions = scope?.distributions?.map(codename => getDistribution(codename).codename)
       const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`
       const expiresAt = expiresDays === undefined ? undefined : new Date(clock.now().getTime() + expiresDays * DAY_MS)
       const row = await db.tx(async tx => {
-        const creator = who.kind === 'user' ? who.name : UUID.test(who.credential) ? await creatorOfToken(tx, who.credential) : undefined
+        const creator =
+          who.kind === 'user'
+            ? who.name
+            : UUID.test(who.credential)
+              ? await creatorOfToken(tx, who.credential)
+              : undefined
         const made = await insertToken(tx, {
-          name, role, hash: hashToken(token), by: who.name, creator, expiresAt, uploadOnly: scope?.uploadOnly ?? false,
+          name,
+          role,
+          hash: hashToken(token),
+          by: who.name,
+          creator,
+          expiresAt,
+          uploadOnly: scope?.uploadOnly ?? false,
           distributions: distributions === undefined ? undefined : [...new Set(distributions)],
         })
         await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, detail: wordsOf(wish), ip })
@@ -74,7 +98,13 @@ export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiT
       const row = await db.tx(async tx => {
         const gone = UUID.test(id) ? await deleteToken(tx, id) : undefined
         if (gone === undefined) return fail('token_not_found', { token_id: id.slice(0, 80) })
-        await audit.owe(tx, { action: 'TOKEN_REVOKE', result: 'SUCCESS', user: who.name, detail: `${gone.name}, ${gone.role}.`, ip })
+        await audit.owe(tx, {
+          action: 'TOKEN_REVOKE',
+          result: 'SUCCESS',
+          user: who.name,
+          detail: `${gone.name}, ${gone.role}.`,
+          ip,
+        })
         return gone
       })
       outbox.nudge()

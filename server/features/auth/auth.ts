@@ -71,9 +71,31 @@ export function createAuth(parts: AuthParts): Auth {
   const apiTokens = createApiTokens({ db, audit, outbox, clock })
   const reset = createReset(parts)
   const routes = [
-    ...bind(auth, authHandlers, { db, clock, login, policy, accounts, apiTokens, reset, changePassword: createPasswordChange({ db, audit, outbox, passwords }) }),
-    ...bind(mfaRows, mfaHandlers, { accounts, policy, mfa: createMfa({ ...parts, passwords, entry }), secondStep: createSecondStep({ ...parts, tokens, passwords, entry }) }),
+    ...bind(auth, authHandlers, {
+      db,
+      clock,
+      login,
+      policy,
+      accounts,
+      apiTokens,
+      reset,
+      changePassword: createPasswordChange({ db, audit, outbox, passwords }),
+    }),
+    ...bind(mfaRows, mfaHandlers, {
+      accounts,
+      policy,
+      mfa: createMfa({ ...parts, passwords, entry }),
+      secondStep: createSecondStep({ ...parts, tokens, passwords, entry }),
+    }),
     ...bind(sessionRows, sessionHandlers, { db, audit, sessions, policy }),
   ]
-  return { routes, authenticate: createAuthenticate({ db, tokens, sessions, clock }), login, accounts, apiTokens, sessions, deliverResets: reset.deliver }
+  return {
+    routes,
+    authenticate: createAuthenticate({ db, tokens, sessions, clock }),
+    login,
+    accounts,
+    apiTokens,
+    sessions,
+    deliverResets: reset.deliver,
+  }
 }

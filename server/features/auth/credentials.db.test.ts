@@ -9,13 +9,27 @@ import { createSessions } from './sessions.ts'
 import { findAccount } from './store.ts'
 
 let testDb: TestDb
-beforeAll(async () => { testDb = await createTestDb() })
+beforeAll(async () => {
+  testDb = await createTestDb()
+})
 afterAll(() => testDb.close())
 
 test('a request costs the one query that it always did; what ended sessions there are is asked once a second', async () => {
   const asked: string[] = []
-  const note = (sql: string): void => { asked.push(/\b(from|into|update) (\w+)/.exec(sql)?.[2] ?? sql) }
-  const db: Db = { ...testDb.db, query: (sql, params) => { note(sql); return testDb.db.query(sql, params) }, first: (sql, params) => { note(sql); return testDb.db.first(sql, params) } }
+  const note = (sql: string): void => {
+    asked.push(/\b(from|into|update) (\w+)/.exec(sql)?.[2] ?? sql)
+  }
+  const db: Db = {
+    ...testDb.db,
+    query: (sql, params) => {
+      note(sql)
+      return testDb.db.query(sql, params)
+    },
+    first: (sql, params) => {
+      note(sql)
+      return testDb.db.first(sql, params)
+    },
+  }
   const clock = createFakeClock()
   const tokens = createTokens({ secret: 'a secret of a test', clock })
   const sessions = createSessions({ db, tokens, clock, minutes: 60, revocations: createRevocations({ db, clock }) })
@@ -36,6 +50,9 @@ test('a request costs the one query that it always did; what ended sessions ther
 
 test('where the database cannot say what was ended, nobody is let in', async () => {
   const clock = createFakeClock()
-  const revocations = createRevocations({ db: { ...testDb.db, query: () => Promise.reject(new Error('the database is gone')) }, clock })
+  const revocations = createRevocations({
+    db: { ...testDb.db, query: () => Promise.reject(new Error('the database is gone')) },
+    clock,
+  })
   await expect(revocations.isRevoked('x')).rejects.toThrow('the database is gone')
 })

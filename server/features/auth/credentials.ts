@@ -10,11 +10,17 @@ import type { Sessions } from './sessions.ts'
 import { findAccount, type Account } from './store.ts'
 import { findToken, noteTokenUse, roleToday } from './token-store.ts'
 
-export interface CredentialDeps { readonly db: Db; readonly tokens: Tokens; readonly sessions: Sessions; readonly clock: Clock }
+export interface CredentialDeps {
+  readonly db: Db
+  readonly tokens: Tokens
+  readonly sessions: Sessions
+  readonly clock: Clock
+}
 
 /**
- * Who sends this `Authorization` header. Asked on every request: what was switched off or revoked is refused at once. A token for
- * setting up the second factor is one only where `also` says so. @throws not_authenticated, bad_credential, account_inactive
+ * Who sends this `Authorization` header. Asked on every request: what was switched off or revoked is refused at once. A
+ * token for setting up the second factor is one only where `also` says so. @throws not_authenticated, bad_credential,
+ * account_inactive
  */
 export type Authenticate = (authorization: string | undefined, also?: 'mfa_setup_token') => Promise<Principal>
 
@@ -24,22 +30,31 @@ const MINUTE_MS = 60_000
 /** Reads bearer credentials: sessions, API tokens, and the one for setting up the second factor. */
 export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDeps): Authenticate {
   async function byToken(token: string): Promise<Principal> {
-    const known = await findToken(db, hashToken(token)) ?? fail('bad_credential', {})
+    const known = (await findToken(db, hashToken(token))) ?? fail('bad_credential', {})
     const now = clock.now()
     if (known.expires_at !== null && known.expires_at <= now) fail('bad_credential', {})
     // a token never may more than whoever made it may now, and that is nothing
     if (known.creator_active === false) fail('bad_credential', {})
     // at most once a minute per token: a busy build server must not write a row per request
-    if (known.last_used_at === null || now.getTime() - known.last_used_at.getTime() >= MINUTE_MS) await noteTokenUse(db, known.id, now)
+    if (known.last_used_at === null || now.getTime() - known.last_used_at.getTime() >= MINUTE_MS)
+      await noteTokenUse(db, known.id, now)
     const scope = scopeOf(known)
-    return { kind: 'token', name: known.name, role: roleToday(known), credential: known.id, ...scope === undefined ? {} : { scope } }
+    return {
+      kind: 'token',
+      name: known.name,
+      role: roleToday(known),
+      credential: known.id,
+      ...(scope === undefined ? {} : { scope }),
+    }
   }
 
   async function accountOf(claims: Claims): Promise<Account> {
-    const account = await findAccount(db, claims.username) ?? fail('bad_credential', {})
+    const account = (await findAccount(db, claims.username)) ?? fail('bad_credential', {})
     if (!account.active) fail('account_inactive', {})
-    // a password change, a reset or a deactivation ends everything that was opened before, but for the session that did it
-    if (claims.credentialsAt !== account.credentials_at.getTime() && claims.id !== account.kept_session) fail('bad_credential', {})
+    // a password change, a reset or a deactivation ends everything that was opened before, but for the session that did
+    // it
+    if (claims.credentialsAt !== account.credentials_at.getTime() && claims.id !== account.kept_session)
+      fail('bad_credential', {})
     return account
   }
 
@@ -55,7 +70,7 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
     const claims = await tokens.read(token, 'mfa_setup_required')
     const account = await accountOf(claims)
     // what it was for is done
-    if (account.mfa_enabled || await isSpent(db, claims.id)) fail('bad_credential', {})
+    if (account.mfa_enabled || (await isSpent(db, claims.id))) fail('bad_credential', {})
     return { kind: 'setup', name: account.username, role: account.role, credential: claims.id }
   }
 
@@ -64,6 +79,10 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
     const credential = BEARER.exec(authorization)?.[1] ?? fail('bad_credential', {})
     if (credential.startsWith(TOKEN_PREFIX)) return byToken(credential)
     if (also !== 'mfa_setup_token') return bySession(credential)
-    return bySession(credential).catch((error: unknown) => bySetupToken(credential).catch(() => { throw error }))
+    return bySession(credential).catch((error: unknown) =>
+      bySetupToken(credential).catch(() => {
+        throw error
+      }),
+    )
   }
 }

@@ -18,7 +18,10 @@ export type DirectoryAnswer =
   | { readonly kind: 'refused'; readonly username?: string | undefined }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** A place elsewhere that knows people and their passwords. Asked after the local accounts, and never about one of those. */
+/**
+ * A place elsewhere that knows people and their passwords. Asked after the local accounts, and never about one of
+ * those.
+ */
 export interface Directory {
   /** Whether it is switched on now; asked at every login. */
   isEnabled(): boolean

@@ -17,9 +17,15 @@ export type Entered =
 export type Coming = From & { readonly how: string }
 
 export interface Entry {
-  /** Goes on after the first factor, whoever vouched for it. @returns undefined when the account was locked or changed meanwhile */
+  /**
+   * Goes on after the first factor, whoever vouched for it. @returns undefined when the account was locked or changed
+   * meanwhile
+   */
   enter(account: Account, coming: Coming): Promise<Entered | undefined>
-  /** Opens the session and notes the login, in one transaction. @returns undefined as above; then nothing may be kept of `tx` */
+  /**
+   * Opens the session and notes the login, in one transaction. @returns undefined as above; then nothing may be kept of
+   * `tx`
+   */
   admit(tx: Tx, account: Account, coming: Coming): Promise<AccessToken | undefined>
 }
 
@@ -38,28 +44,49 @@ export const SETUP_MINUTES = 30
 
 /** The way in after the first factor: the second one, the admin policy, the session. */
 export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock }: EntryDeps): Entry {
-  const shortLived = (account: Account, use: Use, minutes: number): Promise<string> => tokens.issue({
-    use, username: account.username, role: account.role, credentialsAt: account.credentials_at, id: randomUUID(), expiresAt: new Date(clock.now().getTime() + minutes * 60_000),
-  })
+  const shortLived = (account: Account, use: Use, minutes: number): Promise<string> =>
+    tokens.issue({
+      use,
+      username: account.username,
+      role: account.role,
+      credentialsAt: account.credentials_at,
+      id: randomUUID(),
+      expiresAt: new Date(clock.now().getTime() + minutes * 60_000),
+    })
 
   async function admit(tx: Tx, account: Account, coming: Coming): Promise<AccessToken | undefined> {
-    if (!await noteLogin(tx, account, clock.now())) return undefined
-    await audit.owe(tx, { action: 'LOGIN', result: 'SUCCESS', user: account.username, detail: `With ${coming.how}.`, ip: coming.ip })
+    if (!(await noteLogin(tx, account, clock.now()))) return undefined
+    await audit.owe(tx, {
+      action: 'LOGIN',
+      result: 'SUCCESS',
+      user: account.username,
+      detail: `With ${coming.how}.`,
+      ip: coming.ip,
+    })
     return sessions.open(tx, account, coming)
   }
 
   return {
     admit,
     async enter(account, coming) {
-      const half = (detail: string): Promise<void> => audit.record({ action: 'LOGIN', result: 'WARNING', user: account.username, detail, ip: coming.ip })
+      const half = (detail: string): Promise<void> =>
+        audit.record({ action: 'LOGIN', result: 'WARNING', user: account.username, detail, ip: coming.ip })
       // the count of wrong guesses goes on: who knows the password must not begin it anew for the codes
       if (account.mfa_enabled) {
         await half(`With ${coming.how}; the second factor is awaited.`)
-        return { kind: 'challenge', token: await shortLived(account, 'mfa_challenge', CHALLENGE_MINUTES), minutes: CHALLENGE_MINUTES }
+        return {
+          kind: 'challenge',
+          token: await shortLived(account, 'mfa_challenge', CHALLENGE_MINUTES),
+          minutes: CHALLENGE_MINUTES,
+        }
       }
       if ((await policy.atLogin(account)).kind === 'over') {
         await half(`With ${coming.how}; the second factor has to be set up first.`)
-        return { kind: 'setup', token: await shortLived(account, 'mfa_setup_required', SETUP_MINUTES), minutes: SETUP_MINUTES }
+        return {
+          kind: 'setup',
+          token: await shortLived(account, 'mfa_setup_required', SETUP_MINUTES),
+          minutes: SETUP_MINUTES,
+        }
       }
       const opened = await db.tx(tx => admit(tx, account, coming))
       outbox.nudge()

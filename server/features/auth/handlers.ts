@@ -29,20 +29,36 @@ const by = ({ who, raw }: { readonly who: Principal; readonly raw: RawRequest })
 
 async function ownView({ db, clock, policy }: AuthDeps, who: Principal) {
   if (who.kind === 'user') {
-    const account = await findAccount(db, who.name) ?? fail('bad_credential', {})
+    const account = (await findAccount(db, who.name)) ?? fail('bad_credential', {})
     const demand = policy.of(account)
-    return { ...userView(account), ...demand.kind === 'grace' ? { mfa_grace: { days_remaining: demand.daysRemaining } } : {} }
+    return {
+      ...userView(account),
+      ...(demand.kind === 'grace' ? { mfa_grace: { days_remaining: demand.daysRemaining } } : {}),
+    }
   }
   const { name, role } = who
-  const token = tokenView(await findTokenById(db, who.credential) ?? fail('bad_credential', {}), clock.now())
+  const token = tokenView((await findTokenById(db, who.credential)) ?? fail('bad_credential', {}), clock.now())
   return {
-    username: name, role, roles: [role], full_name: null, email: null, active: true, mfa_enabled: false, origin: 'local' as const,
-    created_at: token.created_at, last_login: null, locked_until: null, scopes: token.scopes, expires_at: token.expires_at, expires_soon: token.expires_soon,
+    username: name,
+    role,
+    roles: [role],
+    full_name: null,
+    email: null,
+    active: true,
+    mfa_enabled: false,
+    origin: 'local' as const,
+    created_at: token.created_at,
+    last_login: null,
+    locked_until: null,
+    scopes: token.scopes,
+    expires_at: token.expires_at,
+    expires_soon: token.expires_soon,
   }
 }
 
 export const authHandlers: Handlers<typeof auth, AuthDeps> = {
-  'POST /auth/token': async ({ login }, { body: { username, password }, raw }) => enteredView(await login.login({ username, password, ...fromOf(raw) })),
+  'POST /auth/token': async ({ login }, { body: { username, password }, raw }) =>
+    enteredView(await login.login({ username, password, ...fromOf(raw) })),
   'GET /auth/me': (deps, { who }) => ownView(deps, who),
   'POST /auth/change-password': async ({ changePassword }, { body, who, raw }) => {
     await changePassword(who, { current: body.current_password, next: body.new_password, ip: raw.clientIp })
@@ -61,11 +77,22 @@ export const authHandlers: Handlers<typeof auth, AuthDeps> = {
   'GET /auth/users': async ({ db }) => ({ users: (await listAccounts(db)).map(userView) }),
   'POST /auth/users': async ({ accounts }, input) => {
     const { username, password, full_name, email } = input.body
-    return userView(await accounts.create({ username, password, role: roleOf(input.body), fullName: full_name ?? undefined, email: email ?? undefined }, by(input)))
+    return userView(
+      await accounts.create(
+        { username, password, role: roleOf(input.body), fullName: full_name ?? undefined, email: email ?? undefined },
+        by(input),
+      ),
+    )
   },
   'PATCH /auth/users/{username}': async ({ accounts }, input) => {
     const { full_name, email, active } = input.body
-    return userView(await accounts.change(input.params.username, { role: findRole(input.body), fullName: full_name, email, active }, by(input)))
+    return userView(
+      await accounts.change(
+        input.params.username,
+        { role: findRole(input.body), fullName: full_name, email, active },
+        by(input),
+      ),
+    )
   },
   'DELETE /auth/users/{username}': async ({ accounts }, input) => {
     await accounts.remove(input.params.username, by(input))
@@ -75,13 +102,25 @@ export const authHandlers: Handlers<typeof auth, AuthDeps> = {
     await accounts.resetPassword(input.params.username, input.body.new_password, by(input))
     return { message: `The password of ${input.params.username} is set. Its sessions have ended.` }
   },
-  'GET /auth/api-tokens': async ({ apiTokens, clock }) => ({ tokens: (await apiTokens.list()).map(token => tokenView(token, clock.now())) }),
+  'GET /auth/api-tokens': async ({ apiTokens, clock }) => ({
+    tokens: (await apiTokens.list()).map(token => tokenView(token, clock.now())),
+  }),
   'POST /auth/api-tokens': async ({ apiTokens }, input) => {
     const { name, expires_days, scopes } = input.body
     const scope = { distributions: scopes?.distributions ?? undefined, uploadOnly: scopes?.upload_only ?? false }
-    const { token, row } = await apiTokens.create({ name, role: roleOf(input.body), expiresDays: expires_days ?? undefined, scope }, by(input))
+    const { token, row } = await apiTokens.create(
+      { name, role: roleOf(input.body), expiresDays: expires_days ?? undefined, scope },
+      by(input),
+    )
     return {
-      id: row.id, name: row.name, role: row.role, roles: [row.role], token, prefix: 'svc_', expires_at: row.expires_at?.toISOString() ?? null, scopes: scopesView(row),
+      id: row.id,
+      name: row.name,
+      role: row.role,
+      roles: [row.role],
+      token,
+      prefix: 'svc_',
+      expires_at: row.expires_at?.toISOString() ?? null,
+      scopes: scopesView(row),
       message: 'Copy the token now. It is stored as a hash and cannot be shown again.',
     }
   },

@@ -3,13 +3,29 @@ import { isRole, type Role } from '../../core/access.ts'
 import { fail } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 
-/** What a token is good for: everything its role may, the second step of a login, or setting up the second factor. None stands in for another. */
+/**
+ * What a token is good for: everything its role may, the second step of a login, or setting up the second factor. None
+ * stands in for another.
+ */
 export type Use = 'access' | 'mfa_challenge' | 'mfa_setup_required'
 
 /** What a token says. `credentialsAt` is when the account's password was set, in milliseconds since 1970. */
-export interface Claims { readonly username: string; readonly role: Role; readonly id: string; readonly credentialsAt: number; readonly expiresAt: Date }
+export interface Claims {
+  readonly username: string
+  readonly role: Role
+  readonly id: string
+  readonly credentialsAt: number
+  readonly expiresAt: Date
+}
 
-export interface NewJwt { readonly use: Use; readonly username: string; readonly role: Role; readonly credentialsAt: Date; readonly id: string; readonly expiresAt: Date }
+export interface NewJwt {
+  readonly use: Use
+  readonly username: string
+  readonly role: Role
+  readonly credentialsAt: Date
+  readonly id: string
+  readonly expiresAt: Date
+}
 
 export interface Tokens {
   issue(token: NewJwt): Promise<string>
@@ -20,21 +36,38 @@ export interface Tokens {
 const ISSUER = 'gatehouse'
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000)
 
-/** Signed tokens: JWT, HS256. `cred` ties one to the password it was given for: clocks play no part in ending it. `jti` of an access token names its session. */
+/**
+ * Signed tokens: JWT, HS256. `cred` ties one to the password it was given for: clocks play no part in ending it. `jti`
+ * of an access token names its session.
+ */
 export function createTokens({ secret, clock }: { readonly secret: string; readonly clock: Clock }): Tokens {
   const key = new TextEncoder().encode(secret)
   return {
     issue({ use, username, role, credentialsAt, id, expiresAt }) {
       const scope = use === 'access' ? {} : { scope: use }
-      return new SignJWT({ role, roles: [role], cred: credentialsAt.getTime(), use, ...scope }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-        .setSubject(username).setIssuer(ISSUER).setJti(id).setIssuedAt(seconds(clock.now())).setExpirationTime(seconds(expiresAt)).sign(key)
+      return new SignJWT({ role, roles: [role], cred: credentialsAt.getTime(), use, ...scope })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setSubject(username)
+        .setIssuer(ISSUER)
+        .setJti(id)
+        .setIssuedAt(seconds(clock.now()))
+        .setExpirationTime(seconds(expiresAt))
+        .sign(key)
     },
     async read(token, use) {
       try {
-        const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], issuer: ISSUER, currentDate: clock.now(), requiredClaims: ['sub', 'jti', 'exp', 'iat'] })
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: ['HS256'],
+          issuer: ISSUER,
+          currentDate: clock.now(),
+          requiredClaims: ['sub', 'jti', 'exp', 'iat'],
+        })
         if (payload.use !== use || !isRole(payload.role) || typeof payload.cred !== 'number') fail('bad_credential', {})
         return {
-          username: payload.sub ?? '', role: payload.role as Role, id: payload.jti ?? '', credentialsAt: payload.cred as number,
+          username: payload.sub ?? '',
+          role: payload.role as Role,
+          id: payload.jti ?? '',
+          credentialsAt: payload.cred as number,
           expiresAt: new Date((payload.exp ?? 0) * 1000),
         }
       } catch (cause) {

@@ -17,72 +17,114 @@ export interface LoginDeps {
   readonly passwords: PasswordCheck
   readonly entry: Entry
   readonly clock: Clock
-  /** Asked about those who have no account with a password here; undefined where there is none, as in the community edition. */
+  /**
+   * Asked about those who have no account with a password here; undefined where there is none, as in the community
+   * edition.
+   */
   readonly directory?: Directory | undefined
 }
 
 export interface Login {
   /**
-   * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only who knows the password of a
-   * deactivated account is told that it is deactivated. @throws bad_password, account_inactive, directory_unavailable
+   * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only who knows the password
+   * of a deactivated account is told that it is deactivated. @throws bad_password, account_inactive,
+   * directory_unavailable
    */
   login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
   /**
-   * Lets somebody in for whom another place vouches: the account is made or brought up to date, then the second factor and the
-   * session are the same as after a password. `how` is for the audit log: `a directory password`. @throws bad_password, or sso_refused where nobody typed one; account_inactive
+   * Lets somebody in for whom another place vouches: the account is made or brought up to date, then the second factor
+   * and the session are the same as after a password. `how` is for the audit log: `a directory password`. @throws
+   * bad_password, or sso_refused where nobody typed one; account_inactive
    */
-  vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered>
+  vouchedFor(
+    profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
+    coming: From & { readonly how: string },
+  ): Promise<Entered>
 }
 
 /** Logging in with a password: local accounts first, then the directory. */
 export function createLogin({ db, audit, outbox, passwords, entry, clock, directory }: LoginDeps): Login {
-  async function refuse(username: string, ip: string, why: string, code: 'bad_password' | 'account_inactive' | 'sso_refused' = 'bad_password'): Promise<never> {
+  async function refuse(
+    username: string,
+    ip: string,
+    why: string,
+    code: 'bad_password' | 'account_inactive' | 'sso_refused' = 'bad_password',
+  ): Promise<never> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: why, ip })
     return fail(code, {})
   }
 
   async function comeIn(account: Account, coming: From & { readonly how: string }): Promise<Entered> {
-    return await entry.enter(account, coming) ?? refuse(account.username, coming.ip, 'The account is locked.')
+    return (await entry.enter(account, coming)) ?? refuse(account.username, coming.ip, 'The account is locked.')
   }
 
   /** Makes the account, or brings it up to date; a local account of that name is never touched. */
-  async function follow(tx: Tx, profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, ip: string): Promise<Account | undefined> {
+  async function follow(
+    tx: Tx,
+    profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
+    ip: string,
+  ): Promise<Account | undefined> {
     const before = await findAccount(tx, profile.username)
     if (before === undefined) {
       const spelled = await findSpelling(tx, profile.username)
       // a directory does not tell case apart: it is the same person
-      if (spelled !== undefined) return profile.origin === 'ldap' ? follow(tx, { ...profile, username: spelled }, ip) : undefined
+      if (spelled !== undefined)
+        return profile.origin === 'ldap' ? follow(tx, { ...profile, username: spelled }, ip) : undefined
       if (!profile.provision) return undefined
     }
     const account = await upsertFromDirectory(tx, profile)
     if (account === undefined) return undefined
-    const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> => audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })
-    if (before === undefined) await note('USER_CREATE', `${profile.username}, ${profile.role}, at the first login from ${profile.origin}.`)
-    else if (before.role !== account.role) await note('USER_ROLE_CHANGE', `${profile.username}: ${before.role} → ${account.role}, from ${profile.origin}.`)
+    const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> =>
+      audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })
+    if (before === undefined)
+      await note('USER_CREATE', `${profile.username}, ${profile.role}, at the first login from ${profile.origin}.`)
+    else if (before.role !== account.role)
+      await note('USER_ROLE_CHANGE', `${profile.username}: ${before.role} → ${account.role}, from ${profile.origin}.`)
     return account
   }
 
-  async function vouchedFor(profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' }, coming: From & { readonly how: string }): Promise<Entered> {
+  async function vouchedFor(
+    profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
+    coming: From & { readonly how: string },
+  ): Promise<Entered> {
     const account = await db.tx(tx => follow(tx, profile, coming.ip))
     outbox.nudge()
-    if (account === undefined) return refuse(profile.username, coming.ip, 'There is no account for this person, or one of another kind.', profile.origin === 'oidc' ? 'sso_refused' : 'bad_password')
+    if (account === undefined)
+      return refuse(
+        profile.username,
+        coming.ip,
+        'There is no account for this person, or one of another kind.',
+        profile.origin === 'oidc' ? 'sso_refused' : 'bad_password',
+      )
     if (!account.active) return refuse(account.username, coming.ip, 'The account is deactivated.', 'account_inactive')
-    if (account.locked_until !== null && account.locked_until > clock.now()) return refuse(account.username, coming.ip, 'The account is locked.')
+    if (account.locked_until !== null && account.locked_until > clock.now())
+      return refuse(account.username, coming.ip, 'The account is locked.')
     return comeIn(account, coming)
   }
 
   /** Nobody with a password here: the directory knows, or does not. */
-  async function byDirectory(asked: Directory, { username, password, ...from }: Parameters<Login['login']>[0], known: Account | undefined): Promise<Entered> {
+  async function byDirectory(
+    asked: Directory,
+    { username, password, ...from }: Parameters<Login['login']>[0],
+    known: Account | undefined,
+  ): Promise<Entered> {
     // hashing as well, so that the time does not say whether there is a local account
     const [answer] = await Promise.all([asked.authenticate(username, password), checkPassword(password, undefined)])
     if (answer.kind === 'unavailable') {
-      await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: 'The directory does not answer.', ip: from.ip })
+      await audit.record({
+        action: 'LOGIN',
+        result: 'FAILURE',
+        user: username.slice(0, 100),
+        detail: 'The directory does not answer.',
+        ip: from.ip,
+      })
       return fail('directory_unavailable', {}, new Error(answer.why))
     }
     if (answer.kind === 'refused') {
       // under whatever spelling or mail address it was tried: it is that person's password that is guessed at
       const guessed = answer.username ?? known?.username
-      if (guessed !== undefined && (await findAccount(db, guessed))?.origin !== 'local') await passwords.countGuess(guessed)
+      if (guessed !== undefined && (await findAccount(db, guessed))?.origin !== 'local')
+        await passwords.countGuess(guessed)
       return refuse(username, from.ip, 'The directory knows no such user, or not with this password.')
     }
     return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'a directory password' })
@@ -93,10 +135,12 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     async login(given) {
       const { username, password, ...from } = given
       const account = await findAccount(db, username)
-      if (account?.origin !== 'local' && directory?.isEnabled() === true && password !== '') return byDirectory(directory, given, account)
+      if (account?.origin !== 'local' && directory?.isEnabled() === true && password !== '')
+        return byDirectory(directory, given, account)
       const outcome = await passwords.check(account, password)
       if (account === undefined) return refuse(username, from.ip, 'There is no such user.')
-      if (outcome !== 'right') return refuse(username, from.ip, outcome === 'locked' ? 'The account is locked.' : 'The password is wrong.')
+      if (outcome !== 'right')
+        return refuse(username, from.ip, outcome === 'locked' ? 'The account is locked.' : 'The password is wrong.')
       if (!account.active) return refuse(username, from.ip, 'The account is deactivated.', 'account_inactive')
       return comeIn(account, { ...from, how: 'a password' })
     },

@@ -15,13 +15,22 @@ export interface MfaHandlerDeps {
 }
 
 /** @throws missing_code unless it is exactly one of the two */
-function proofOf({ totp_code: code, recovery_code: recoveryCode }: { readonly totp_code?: string; readonly recovery_code?: string }): Proof {
+function proofOf({
+  totp_code: code,
+  recovery_code: recoveryCode,
+}: {
+  readonly totp_code?: string
+  readonly recovery_code?: string
+}): Proof {
   if (code !== undefined && recoveryCode === undefined) return { code }
   if (recoveryCode !== undefined && code === undefined) return { recoveryCode }
   return fail('missing_code', { field: 'totp_code' })
 }
 
-const withPassword = ({ body, raw }: { readonly body: { readonly password: string }; readonly raw: RawRequest }) => ({ ...fromOf(raw), password: body.password })
+const withPassword = ({ body, raw }: { readonly body: { readonly password: string }; readonly raw: RawRequest }) => ({
+  ...fromOf(raw),
+  password: body.password,
+})
 
 export const mfaHandlers: Handlers<typeof mfa, MfaHandlerDeps> = {
   'POST /auth/mfa/setup': async (deps, { who }) => {
@@ -31,8 +40,10 @@ export const mfaHandlers: Handlers<typeof mfa, MfaHandlerDeps> = {
   'POST /auth/mfa/confirm': async (deps, { body, who, raw }) => {
     const { codes, session } = await deps.mfa.confirm(who, { ...fromOf(raw), code: body.totp_code })
     return {
-      message: 'The second factor is active. Keep the recovery codes where you find them without your phone; they are not shown again.',
-      recovery_codes: [...codes], ...session === undefined ? {} : accessView(session),
+      message:
+        'The second factor is active. Keep the recovery codes where you find them without your phone; they are not shown again.',
+      recovery_codes: [...codes],
+      ...(session === undefined ? {} : accessView(session)),
     }
   },
   'POST /auth/mfa/authenticate': async ({ secondStep }, { body, raw }) =>
@@ -42,16 +53,25 @@ export const mfaHandlers: Handlers<typeof mfa, MfaHandlerDeps> = {
     return { message: 'The second factor is switched off, and its recovery codes work no more.' }
   },
   'POST /auth/mfa/recovery-codes': async (deps, input) => ({
-    recovery_codes: [...await deps.mfa.renewCodes(input.who, withPassword(input))],
+    recovery_codes: [...(await deps.mfa.renewCodes(input.who, withPassword(input)))],
     message: 'These replace all older recovery codes. They are not shown again.',
   }),
-  'GET /auth/mfa/recovery-codes/count': async (deps, { who }) => ({ remaining: (await deps.mfa.status(who)).codesLeft }),
+  'GET /auth/mfa/recovery-codes/count': async (deps, { who }) => ({
+    remaining: (await deps.mfa.status(who)).codesLeft,
+  }),
   'GET /auth/mfa/status': async (deps, { who }) => {
     const { enabled, pending, codesLeft } = await deps.mfa.status(who)
-    return { enabled, pending, recovery_codes_remaining: codesLeft, required: who.kind === 'user' && deps.policy.demands(who) }
+    return {
+      enabled,
+      pending,
+      recovery_codes_remaining: codesLeft,
+      required: who.kind === 'user' && deps.policy.demands(who),
+    }
   },
   'DELETE /auth/users/{username}/mfa': async ({ accounts }, { params, who, raw }) => {
     await accounts.resetMfa(params.username, { who, ip: raw.clientIp })
-    return { message: `The second factor of ${params.username} is removed. The password alone is enough until a new one is set up.` }
+    return {
+      message: `The second factor of ${params.username} is removed. The password alone is enough until a new one is set up.`,
+    }
   },
 }

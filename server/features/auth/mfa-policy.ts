@@ -4,7 +4,8 @@ import type { Settings } from '../../settings/store.ts'
 import type { Account } from './store.ts'
 
 /** What the admin policy says about an account: nothing, that the grace period runs, or that it is over. */
-export type MfaDemand = { readonly kind: 'none' } | { readonly kind: 'grace'; readonly daysRemaining: number } | { readonly kind: 'over' }
+export type MfaDemand =
+  { readonly kind: 'none' } | { readonly kind: 'grace'; readonly daysRemaining: number } | { readonly kind: 'over' }
 
 export interface MfaPolicy {
   /** Whether this account must have a second factor. */
@@ -18,8 +19,17 @@ export interface MfaPolicy {
 const DAY_MS = 86_400_000
 
 /** `mfa_policy.*`: admins need a second factor, and have some days from their first login on to set it up. */
-export function createMfaPolicy({ db, settings, clock }: { readonly db: Db; readonly settings: Pick<Settings, 'now'>; readonly clock: Clock }): MfaPolicy {
-  const demands = ({ role }: Pick<Account, 'role'>): boolean => settings.now().mfa_policy.enforce_admin_mfa && role === 'admin'
+export function createMfaPolicy({
+  db,
+  settings,
+  clock,
+}: {
+  readonly db: Db
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}): MfaPolicy {
+  const demands = ({ role }: Pick<Account, 'role'>): boolean =>
+    settings.now().mfa_policy.enforce_admin_mfa && role === 'admin'
   const concerns = (account: Account): boolean => demands(account) && !account.mfa_enabled
 
   function demand(from: Date): MfaDemand {
@@ -29,11 +39,14 @@ export function createMfaPolicy({ db, settings, clock }: { readonly db: Db; read
 
   return {
     demands,
-    of: account => concerns(account) && account.mfa_grace_from !== null ? demand(account.mfa_grace_from) : { kind: 'none' },
+    of: account =>
+      concerns(account) && account.mfa_grace_from !== null ? demand(account.mfa_grace_from) : { kind: 'none' },
     async atLogin(account) {
       if (!concerns(account)) return { kind: 'none' }
       const row = await db.first<{ mfa_grace_from: Date }>(
-        'update account set mfa_grace_from = coalesce(mfa_grace_from, $2) where username = $1 returning mfa_grace_from', [account.username, clock.now()])
+        'update account set mfa_grace_from = coalesce(mfa_grace_from, $2) where username = $1 returning mfa_grace_from',
+        [account.username, clock.now()],
+      )
       return row === undefined ? { kind: 'none' } : demand(row.mfa_grace_from)
     },
   }

@@ -33,7 +33,10 @@ export interface Mfa {
    * Makes the secret count. @returns recovery codes, this once; with a setup token also the session it was asked for
    * @throws mfa_active, mfa_not_pending, wrong_code, bad_credential
    */
-  confirm(who: Principal, given: From & { readonly code: string }): Promise<{ readonly codes: readonly string[]; readonly session?: AccessToken }>
+  confirm(
+    who: Principal,
+    given: From & { readonly code: string },
+  ): Promise<{ readonly codes: readonly string[]; readonly session?: AccessToken }>
   /** @throws mfa_not_active, wrong_password */
   disable(who: Principal, given: From & { readonly password: string }): Promise<void>
   /** New recovery codes; every older one stops working. @throws mfa_not_active, wrong_password */
@@ -45,7 +48,7 @@ export interface Mfa {
 export function createMfa({ db, audit, outbox, box, passwords, entry, clock, random }: MfaDeps): Mfa {
   async function own(who: Principal): Promise<Account> {
     if (who.kind === 'token') fail('no_account', {})
-    return await findAccount(db, who.name) ?? fail('bad_credential', {})
+    return (await findAccount(db, who.name)) ?? fail('bad_credential', {})
   }
 
   async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -54,12 +57,24 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
     return result
   }
 
-  /** The account, when the second factor is active and the password right. A guess counts, whoever sits at the session. */
-  async function proven(who: Principal, { password, ip }: From & { readonly password: string }, action: AuditAction): Promise<Account> {
+  /**
+   * The account, when the second factor is active and the password right. A guess counts, whoever sits at the session.
+   */
+  async function proven(
+    who: Principal,
+    { password, ip }: From & { readonly password: string },
+    action: AuditAction,
+  ): Promise<Account> {
     const account = await own(who)
     if (!account.mfa_enabled) fail('mfa_not_active', {})
-    if (await passwords.check(account, password) === 'right') return account
-    await audit.record({ action, result: 'FAILURE', user: who.name, detail: 'The password is wrong, or the account is locked.', ip })
+    if ((await passwords.check(account, password)) === 'right') return account
+    await audit.record({
+      action,
+      result: 'FAILURE',
+      user: who.name,
+      detail: 'The password is wrong, or the account is locked.',
+      ip,
+    })
     return fail('wrong_password', {})
   }
 
@@ -68,7 +83,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       const { username, mfa_enabled: enabled } = await own(who)
       if (enabled) fail('mfa_active', {})
       const made = await makeSecret(username)
-      if (!await setPending(db, username, box.seal(made.secret))) fail('mfa_active', {})
+      if (!(await setPending(db, username, box.seal(made.secret)))) fail('mfa_active', {})
       return made
     },
     async confirm(who, { code, ...from }) {
@@ -78,20 +93,35 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       const step = stepOfCode(box.open(sealed).toString('utf8'), code, clock.now()) ?? fail('wrong_code', {})
       const codes = makeRecoveryCodes(random)
       return changing(async tx => {
-        if (!await activate(tx, { username: account.username, sealed, step })) fail('mfa_not_pending', {})
+        if (!(await activate(tx, { username: account.username, sealed, step }))) fail('mfa_not_pending', {})
         await replaceRecoveryCodes(tx, account.username, codes)
-        await audit.owe(tx, { action: 'MFA_ENABLE', result: 'SUCCESS', user: account.username, detail: 'With a code of the new secret.', ip: from.ip })
+        await audit.owe(tx, {
+          action: 'MFA_ENABLE',
+          result: 'SUCCESS',
+          user: account.username,
+          detail: 'With a code of the new secret.',
+          ip: from.ip,
+        })
         if (who.kind !== 'setup') return { codes }
-        if (!await spendOnce(tx, who.credential, new Date(clock.now().getTime() + SETUP_MINUTES * 60_000))) fail('bad_credential', {})
-        const session = await entry.admit(tx, account, { ...from, how: 'a password, and a second factor set up' }) ?? fail('bad_credential', {})
+        if (!(await spendOnce(tx, who.credential, new Date(clock.now().getTime() + SETUP_MINUTES * 60_000))))
+          fail('bad_credential', {})
+        const session =
+          (await entry.admit(tx, account, { ...from, how: 'a password, and a second factor set up' })) ??
+          fail('bad_credential', {})
         return { codes, session }
       })
     },
     async disable(who, given) {
       const { username } = await proven(who, given, 'MFA_DISABLE')
       await changing(async tx => {
-        if (!await removeFactor(tx, username)) fail('mfa_not_active', {})
-        await audit.owe(tx, { action: 'MFA_DISABLE', result: 'SUCCESS', user: username, detail: 'By its owner, with the password.', ip: given.ip })
+        if (!(await removeFactor(tx, username))) fail('mfa_not_active', {})
+        await audit.owe(tx, {
+          action: 'MFA_DISABLE',
+          result: 'SUCCESS',
+          user: username,
+          detail: 'By its owner, with the password.',
+          ip: given.ip,
+        })
       })
     },
     async renewCodes(who, given) {
@@ -99,16 +129,34 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       const codes = makeRecoveryCodes(random)
       await changing(async tx => {
         // waits for whoever is switching it off just now
-        if ((await tx.first<{ active: boolean }>('select mfa_secret is not null as active from account where username = $1 for update', [username]))?.active !== true) fail('mfa_not_active', {})
+        if (
+          (
+            await tx.first<{ active: boolean }>(
+              'select mfa_secret is not null as active from account where username = $1 for update',
+              [username],
+            )
+          )?.active !== true
+        )
+          fail('mfa_not_active', {})
         await replaceRecoveryCodes(tx, username, codes)
-        await audit.owe(tx, { action: 'MFA_RECOVERY_CODES', result: 'SUCCESS', user: username, detail: 'All older codes stopped working.', ip: given.ip })
+        await audit.owe(tx, {
+          action: 'MFA_RECOVERY_CODES',
+          result: 'SUCCESS',
+          user: username,
+          detail: 'All older codes stopped working.',
+          ip: given.ip,
+        })
       })
       return codes
     },
     async status(who) {
       if (who.kind === 'token') return { enabled: false, pending: false, codesLeft: 0 }
       const { username, mfa_enabled: enabled } = await own(who)
-      return { enabled, pending: typeof (await findFactor(db, username))?.mfa_pending === 'string', codesLeft: enabled ? await countRecoveryCodes(db, username) : 0 }
+      return {
+        enabled,
+        pending: typeof (await findFactor(db, username))?.mfa_pending === 'string',
+        codesLeft: enabled ? await countRecoveryCodes(db, username) : 0,
+      }
     },
   }
 }

@@ -14,22 +14,40 @@ export interface PasswordChangeDeps {
   readonly passwords: PasswordCheck
 }
 
-/** Sets one's own password and ends every other session; the caller's own goes on. @throws wrong_current_password, weak_password, no_password, no_local_password */
-export type ChangePassword = (who: Principal, given: { readonly current: string; readonly next: string; readonly ip: string }) => Promise<void>
+/**
+ * Sets one's own password and ends every other session; the caller's own goes on. @throws wrong_current_password,
+ * weak_password, no_password, no_local_password
+ */
+export type ChangePassword = (
+  who: Principal,
+  given: { readonly current: string; readonly next: string; readonly ip: string },
+) => Promise<void>
 
 export function createPasswordChange({ db, audit, outbox, passwords }: PasswordChangeDeps): ChangePassword {
   return async (who, { current, next, ip }) => {
     if (who.kind !== 'user') fail('no_password', {})
-    const account = await findAccount(db, who.name) ?? fail('bad_credential', {})
+    const account = (await findAccount(db, who.name)) ?? fail('bad_credential', {})
     if (account.origin !== 'local') fail('no_local_password', { username: who.name })
-    if (await passwords.check(account, current) !== 'right') {
-      await audit.record({ action: 'PASSWORD_CHANGE', result: 'FAILURE', user: who.name, detail: 'The current password is wrong, or the account is locked.', ip })
+    if ((await passwords.check(account, current)) !== 'right') {
+      await audit.record({
+        action: 'PASSWORD_CHANGE',
+        result: 'FAILURE',
+        user: who.name,
+        detail: 'The current password is wrong, or the account is locked.',
+        ip,
+      })
       fail('wrong_current_password', {})
     }
     const hash = await hashPassword(next, 'new_password')
     await db.tx(async tx => {
       await setPassword(tx, { username: who.name, hash, keep: who.credential })
-      await audit.owe(tx, { action: 'PASSWORD_CHANGE', result: 'SUCCESS', user: who.name, detail: 'Other sessions ended.', ip })
+      await audit.owe(tx, {
+        action: 'PASSWORD_CHANGE',
+        result: 'SUCCESS',
+        user: who.name,
+        detail: 'Other sessions ended.',
+        ip,
+      })
     })
     outbox.nudge()
   }

@@ -10,21 +10,28 @@ const LOCK_MS = 15 * 60_000
 
 export interface PasswordCheck {
   /**
-   * Compares in the same time whether the account exists or not. Counts a wrong one, and the fifth locks the account; while it
-   * is locked no answer is `right`. @throws directory_unavailable
+   * Compares in the same time whether the account exists or not. Counts a wrong one, and the fifth locks the account;
+   * while it is locked no answer is `right`. @throws directory_unavailable
    */
   check(account: Account | undefined, password: string): Promise<'right' | 'wrong' | 'locked'>
   /** A guess at a code counts like one at the password. */
   countGuess(username: string): Promise<void>
 }
 
-export interface PasswordCheckDeps { readonly db: Db; readonly clock: Clock; readonly directory?: Directory | undefined }
+export interface PasswordCheckDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly directory?: Directory | undefined
+}
 
 /** Compares passwords with the account's own hash or, where the account comes from a directory, there. */
 export function createPasswordCheck({ db, clock, directory }: PasswordCheckDeps): PasswordCheck {
   async function matches(account: Account | undefined, password: string): Promise<boolean> {
     if (account === undefined || account.origin === 'local') return checkPassword(password, account?.password_hash)
-    const asked = account.origin === 'ldap' && directory?.isEnabled() === true ? directory.authenticate(account.username, password) : { kind: 'refused' } as const
+    const asked =
+      account.origin === 'ldap' && directory?.isEnabled() === true
+        ? directory.authenticate(account.username, password)
+        : ({ kind: 'refused' } as const)
     const [answer] = await Promise.all([asked, checkPassword(password, undefined)])
     if (answer.kind === 'unavailable') fail('directory_unavailable', {}, new Error(answer.why))
     return answer.kind === 'ok' && answer.profile.username.toLowerCase() === account.username.toLowerCase()
@@ -47,7 +54,7 @@ export function createPasswordCheck({ db, clock, directory }: PasswordCheckDeps)
         return 'wrong'
       }
       // of many guesses at once, those after the lock count for nothing
-      return !account.active || await isOpen(db, account, clock.now()) ? 'right' : 'locked'
+      return !account.active || (await isOpen(db, account, clock.now())) ? 'right' : 'locked'
     },
   }
 }

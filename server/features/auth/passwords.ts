@@ -21,7 +21,10 @@ const waiting: (() => void)[] = []
 
 /** Hashing takes a thread of the four that disk access needs too: a wave of logins must not stop the downloads. */
 async function atMost<T>(most: number, work: () => Promise<T>): Promise<T> {
-  if (running >= most) await new Promise<void>(resolve => { waiting.push(resolve) })
+  if (running >= most)
+    await new Promise<void>(resolve => {
+      waiting.push(resolve)
+    })
   else running += 1
   try {
     return await work()
@@ -45,7 +48,7 @@ let nobody: Promise<string> | undefined
 export async function checkPassword(password: string, hash: string | undefined): Promise<boolean> {
   nobody ??= atMost(2, () => bcrypt.hash(randomBytes(16).toString('hex'), COST))
   // htpasswd and PHP write $2y$ for what this library calls $2b$
-  const against = hash?.replace(/^\$2y\$/, '$2b$') ?? await nobody
+  const against = hash?.replace(/^\$2y\$/, '$2b$') ?? (await nobody)
   const matches = await atMost(2, () => bcrypt.compare(password, against))
   return matches && hash !== undefined && Buffer.byteLength(password) <= LONGEST_BYTES
 }

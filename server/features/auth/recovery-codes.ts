@@ -11,7 +11,8 @@ const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
 /** 80 bits each, so that a fast hash is enough: `k3vq-9x2m-7d0h-tw5e`. */
 export function makeRecoveryCodes(random: (bytes: number) => Buffer): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
-    const letters = [...random(GROUPS * GROUP)].map(byte => LETTERS.charAt(byte % LETTERS.length)) // 256 is a multiple of 32: no letter is likelier
+    // 256 is a multiple of 32: no letter is likelier
+    const letters = [...random(GROUPS * GROUP)].map(byte => LETTERS.charAt(byte % LETTERS.length))
     return Array.from({ length: GROUPS }, (_, n) => letters.slice(n * GROUP, (n + 1) * GROUP).join('')).join('-')
   })
 }
@@ -25,14 +26,24 @@ function hashCode(username: string, code: string): string {
 /** Every older code of the account stops working. */
 export async function replaceRecoveryCodes(tx: Tx, username: string, codes: readonly string[]): Promise<void> {
   await tx.query('delete from recovery_code where username = $1', [username])
-  await tx.query('insert into recovery_code (username, hash) select $1, unnest($2::text[])', [username, codes.map(code => hashCode(username, code))])
+  await tx.query('insert into recovery_code (username, hash) select $1, unnest($2::text[])', [
+    username,
+    codes.map(code => hashCode(username, code)),
+  ])
 }
 
 /** Uses one up. @returns whether it was one; of two at once with the same code, one gets true */
 export async function useRecoveryCode(tx: Tx, username: string, code: string): Promise<boolean> {
-  return await tx.first('delete from recovery_code where username = $1 and hash = $2 returning 1', [username, hashCode(username, code)]) !== undefined
+  return (
+    (await tx.first('delete from recovery_code where username = $1 and hash = $2 returning 1', [
+      username,
+      hashCode(username, code),
+    ])) !== undefined
+  )
 }
 
 export async function countRecoveryCodes(db: Queryable, username: string): Promise<number> {
-  return (await db.first<{ n: number }>('select count(*) as n from recovery_code where username = $1', [username]))?.n ?? 0
+  return (
+    (await db.first<{ n: number }>('select count(*) as n from recovery_code where username = $1', [username]))?.n ?? 0
+  )
 }

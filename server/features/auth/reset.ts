@@ -12,16 +12,25 @@ import { spendOnce } from './revocations.ts'
 import { setPassword } from './store.ts'
 
 /** Who forgot a password, as they say it. */
-export interface Asked { readonly email?: string | undefined; readonly username?: string | undefined; readonly ip: string }
+export interface Asked {
+  readonly email?: string | undefined
+  readonly username?: string | undefined
+  readonly ip: string
+}
 
-interface Noted extends Asked { readonly id: string }
+interface Noted extends Asked {
+  readonly id: string
+}
 
 export interface PasswordReset {
   /** Notes the wish and nothing else: it costs and answers the same whether anybody is known by that name. */
   ask(asked: Asked): Promise<void>
   /** Looks the person up, makes the link and owes the mail; for `outbox.handle('reset')`. */
   readonly deliver: Deliver
-  /** Sets the password and ends every session. @throws bad_reset_token, weak_password; after a weak one the link is still good */
+  /**
+   * Sets the password and ends every session. @throws bad_reset_token, weak_password; after a weak one the link is
+   * still good
+   */
   reset(given: { readonly token: string; readonly password: string; readonly ip: string }): Promise<void>
 }
 
@@ -33,7 +42,11 @@ export interface ResetDeps {
   readonly mail: {
     /** Whether mail could be sent at all. */
     isReady(): boolean
-    owe(tx: Tx, mail: { readonly to: string; readonly subject: string; readonly text: string }, until: Date): Promise<void>
+    owe(
+      tx: Tx,
+      mail: { readonly to: string; readonly subject: string; readonly text: string },
+      until: Date,
+    ): Promise<void>
   }
   readonly box: SecretBox
   readonly clock: Clock
@@ -45,13 +58,18 @@ const MINUTES = 30
 /** Mails to one person within 30 minutes, whoever asks for them. */
 const MOST_MAILS = 5
 
-/** Without control characters, which no name or address holds: escaped they would make the row longer than an index takes. */
+/**
+ * Without control characters, which no name or address holds: escaped they would make the row longer than an index
+ * takes.
+ */
 const plain = (text: string | undefined): string | undefined => text?.replace(/\p{Cc}/gu, '')
 
 function wordsOf(username: string, link: string): string {
-  return `Somebody asked for a new password for the Gatehouse account ${username}.\n\n` +
+  return (
+    `Somebody asked for a new password for the Gatehouse account ${username}.\n\n` +
     `Set it here within ${MINUTES} minutes; the link works once:\n\n${link}\n\n` +
     'If that was not you, do nothing: the password stays as it is.\n'
+  )
 }
 
 /** A forgotten password: a link by mail that is good once, for 30 minutes, and only the newest one. */
@@ -69,10 +87,20 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
     const until = new Date(now.getTime() + MINUTES * 60_000)
     await db.tx(async tx => {
       // a debt may be delivered twice, and a second link would end the first
-      if (!await spendOnce(tx, `reset:${id}:${username}`, until)) return
-      if (!await keepReset(tx, { username, hash: hashToken(token), now, until, most: MOST_MAILS })) return
-      await audit.owe(tx, { action: 'PASSWORD_RESET', result: 'WARNING', user: username, detail: 'A link was asked for and mailed.', ip })
-      await mail.owe(tx, { to: email, subject: 'Gatehouse: set a new password', text: wordsOf(username, linkFor(token)) }, until)
+      if (!(await spendOnce(tx, `reset:${id}:${username}`, until))) return
+      if (!(await keepReset(tx, { username, hash: hashToken(token), now, until, most: MOST_MAILS }))) return
+      await audit.owe(tx, {
+        action: 'PASSWORD_RESET',
+        result: 'WARNING',
+        user: username,
+        detail: 'A link was asked for and mailed.',
+        ip,
+      })
+      await mail.owe(
+        tx,
+        { to: email, subject: 'Gatehouse: set a new password', text: wordsOf(username, linkFor(token)) },
+        until,
+      )
     })
     outbox.nudge()
   }
@@ -80,13 +108,22 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
   return {
     async ask(asked) {
       // sealed because it is somebody's address; and one row whoever it is, so that the time says nothing
-      const noted: Noted = { ip: asked.ip, email: plain(asked.email), username: plain(asked.username), id: random(12).toString('base64url') }
+      const noted: Noted = {
+        ip: asked.ip,
+        email: plain(asked.email),
+        username: plain(asked.username),
+        id: random(12).toString('base64url'),
+      }
       await outbox.owe(db, `reset:${box.seal(JSON.stringify(noted))}`)
       outbox.nudge()
     },
     async deliver(rests) {
       if (!mail.isReady()) {
-        if (!saidUnable) log.warn({}, 'a password reset was asked for, but email is not configured: see the settings section email. This is said once.')
+        if (!saidUnable)
+          log.warn(
+            {},
+            'a password reset was asked for, but email is not configured: see the settings section email. This is said once.',
+          )
         saidUnable = true
         return
       }
@@ -97,14 +134,20 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
     },
     async reset({ token, password, ip }) {
       const hash = hashToken(token)
-      if (await findResetOwner(db, hash, clock.now()) === undefined) fail('bad_reset_token', {})
+      if ((await findResetOwner(db, hash, clock.now())) === undefined) fail('bad_reset_token', {})
       const why = weaknessOf(password)
       if (why !== undefined) fail('weak_password', { why, field: 'new_password' })
       const passwordHash = await hashPassword(password, 'new_password')
       await db.tx(async tx => {
-        const username = await takeReset(tx, hash, clock.now()) ?? fail('bad_reset_token', {})
+        const username = (await takeReset(tx, hash, clock.now())) ?? fail('bad_reset_token', {})
         await setPassword(tx, { username, hash: passwordHash })
-        await audit.owe(tx, { action: 'PASSWORD_RESET', result: 'SUCCESS', user: username, detail: 'With a link from a mail. Every session ended.', ip })
+        await audit.owe(tx, {
+          action: 'PASSWORD_RESET',
+          result: 'SUCCESS',
+          user: username,
+          detail: 'With a link from a mail. Every session ended.',
+          ip,
+        })
       })
       outbox.nudge()
     },

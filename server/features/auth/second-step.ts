@@ -29,18 +29,31 @@ export interface SecondStepDeps {
 }
 
 /**
- * Ends a login that waits for its second factor. The challenge is good once, a code is good once, and a wrong one counts like a
- * wrong password; a wrong one does not use up the challenge. @throws bad_challenge, bad_code
+ * Ends a login that waits for its second factor. The challenge is good once, a code is good once, and a wrong one
+ * counts like a wrong password; a wrong one does not use up the challenge. @throws bad_challenge, bad_code
  */
 export type SecondStep = (given: From & { readonly challenge: string; readonly proof: Proof }) => Promise<AccessToken>
 
 /** The step of a login behind the password. */
-export function createSecondStep({ db, audit, outbox, box, tokens, passwords, entry, clock }: SecondStepDeps): SecondStep {
+export function createSecondStep({
+  db,
+  audit,
+  outbox,
+  box,
+  tokens,
+  passwords,
+  entry,
+  clock,
+}: SecondStepDeps): SecondStep {
   async function read(challenge: string): Promise<{ readonly claims: Claims; readonly account: Account }> {
-    const claims = await tokens.read(challenge, 'mfa_challenge').catch((cause: unknown) => fail('bad_challenge', {}, cause))
-    const account = await findAccount(db, claims.username) ?? fail('bad_challenge', {})
-    // whatever ends sessions ends this too: a new password, a deactivation; and there must still be a second factor to ask for
-    if (!account.active || !account.mfa_enabled || claims.credentialsAt !== account.credentials_at.getTime()) fail('bad_challenge', {})
+    const claims = await tokens
+      .read(challenge, 'mfa_challenge')
+      .catch((cause: unknown) => fail('bad_challenge', {}, cause))
+    const account = (await findAccount(db, claims.username)) ?? fail('bad_challenge', {})
+    // whatever ends sessions ends this too: a new password, a deactivation; and there must still be a second factor to
+    // ask for
+    if (!account.active || !account.mfa_enabled || claims.credentialsAt !== account.credentials_at.getTime())
+      fail('bad_challenge', {})
     if (await isSpent(db, claims.id)) fail('bad_challenge', {})
     return { claims, account }
   }
@@ -48,32 +61,45 @@ export function createSecondStep({ db, audit, outbox, box, tokens, passwords, en
   /** Uses the proof up. @returns what it was, in words, or undefined when it is none */
   async function take(tx: Tx, username: string, proof: Proof): Promise<string | undefined> {
     if ('recoveryCode' in proof) {
-      if (!await useRecoveryCode(tx, username, proof.recoveryCode)) return undefined
+      if (!(await useRecoveryCode(tx, username, proof.recoveryCode))) return undefined
       return `a recovery code; ${await countRecoveryCodes(tx, username)} are left`
     }
     const sealed = (await findFactor(tx, username))?.mfa_secret
     if (sealed === undefined || sealed === null) return undefined
     const step = stepOfCode(box.open(sealed).toString('utf8'), proof.code, clock.now())
-    return step !== undefined && await takeStep(tx, username, step) ? 'a code' : undefined
+    return step !== undefined && (await takeStep(tx, username, step)) ? 'a code' : undefined
   }
 
   return async ({ challenge, proof, ...from }) => {
     const { claims, account } = await read(challenge)
     const refused = new Error('the proof is refused, nothing is kept')
-    const opened = await db.tx(async tx => {
-      const shown = await take(tx, account.username, proof)
-      if (shown === undefined) throw refused
-      if (!await spendOnce(tx, claims.id, claims.expiresAt)) fail('bad_challenge', {})
-      // undefined: locked, or changed since it was read
-      return await entry.admit(tx, account, { ...from, how: `a password and ${shown}` }) ?? (() => { throw refused })()
-    }).catch((error: unknown) => {
-      if (error === refused) return undefined
-      throw error
-    })
+    const opened = await db
+      .tx(async tx => {
+        const shown = await take(tx, account.username, proof)
+        if (shown === undefined) throw refused
+        if (!(await spendOnce(tx, claims.id, claims.expiresAt))) fail('bad_challenge', {})
+        // undefined: locked, or changed since it was read
+        return (
+          (await entry.admit(tx, account, { ...from, how: `a password and ${shown}` })) ??
+          (() => {
+            throw refused
+          })()
+        )
+      })
+      .catch((error: unknown) => {
+        if (error === refused) return undefined
+        throw error
+      })
     outbox.nudge()
     if (opened !== undefined) return opened
     await passwords.countGuess(account.username)
-    await audit.record({ action: 'LOGIN', result: 'FAILURE', user: account.username, detail: `The ${'code' in proof ? 'code' : 'recovery code'} is wrong or used, or the account is locked.`, ip: from.ip })
+    await audit.record({
+      action: 'LOGIN',
+      result: 'FAILURE',
+      user: account.username,
+      detail: `The ${'code' in proof ? 'code' : 'recovery code'} is wrong or used, or the account is locked.`,
+      ip: from.ip,
+    })
     return fail('bad_code', {})
   }
 }

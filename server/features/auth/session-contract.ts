@@ -3,8 +3,14 @@ import { contract } from '../../core/contract.ts'
 import { AccessReply } from './contract.ts'
 
 const Session = Type.Object({
-  id: Type.String(), opened_at: Type.String(), last_seen_at: Type.String({ description: 'To the minute.' }), expires_at: Type.String(),
-  how: Type.String({ description: 'What was shown to get in, in words.' }), ip: Type.String(), user_agent: Type.String(), current: Type.Boolean({ description: 'The one that asks.' }),
+  id: Type.String(),
+  opened_at: Type.String(),
+  last_seen_at: Type.String({ description: 'To the minute.' }),
+  expires_at: Type.String(),
+  how: Type.String({ description: 'What was shown to get in, in words.' }),
+  ip: Type.String(),
+  user_agent: Type.String(),
+  current: Type.Boolean({ description: 'The one that asks.' }),
 })
 const Done = Type.Object({ message: Type.String() })
 
@@ -12,10 +18,28 @@ const Done = Type.Object({ message: Type.String() })
 export const sessions = contract({
   'POST /auth/logout': { summary: 'Ends the session that asks.', access: 'any', reply: Done, fails: ['no_account'] },
   'POST /auth/refresh': {
-    summary: 'A new access token for the same session, until 12 hours after the login at most. The older one stays good until it expires.', access: 'any',
-    limit: { bucket: 'refresh', perMinute: 30 }, reply: AccessReply, fails: ['no_account'],
+    summary:
+      'A new access token for the same session, until 12 hours after the login at most. The older one stays good until it expires.',
+    access: 'any',
+    limit: { bucket: 'refresh', perMinute: 30 },
+    reply: AccessReply,
+    fails: ['no_account'],
   },
-  'GET /auth/sessions': { summary: 'The caller\'s own sessions, the newest first.', access: 'any', reply: Type.Object({ sessions: Type.Array(Session) }) },
-  'DELETE /auth/sessions': { summary: 'Ends all of the caller\'s sessions but the one that asks.', access: 'any', reply: Type.Object({ message: Type.String(), ended: Type.Integer() }), fails: ['no_account'] },
-  'DELETE /auth/sessions/{id}': { summary: 'Ends one of the caller\'s own sessions.', access: 'any', reply: Done, fails: ['no_account', 'session_not_found'] },
+  'GET /auth/sessions': {
+    summary: "The caller's own sessions, the newest first.",
+    access: 'any',
+    reply: Type.Object({ sessions: Type.Array(Session) }),
+  },
+  'DELETE /auth/sessions': {
+    summary: "Ends all of the caller's sessions but the one that asks.",
+    access: 'any',
+    reply: Type.Object({ message: Type.String(), ended: Type.Integer() }),
+    fails: ['no_account'],
+  },
+  'DELETE /auth/sessions/{id}': {
+    summary: "Ends one of the caller's own sessions.",
+    access: 'any',
+    reply: Done,
+    fails: ['no_account', 'session_not_found'],
+  },
 })

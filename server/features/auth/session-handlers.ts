@@ -22,7 +22,16 @@ function ownName(who: Principal): string {
 }
 
 function view({ id, opened_at, seen_at, expires_at, how, ip, agent }: Session, current: string) {
-  return { id, opened_at: opened_at.toISOString(), last_seen_at: seen_at.toISOString(), expires_at: expires_at.toISOString(), how, ip, user_agent: agent, current: id === current }
+  return {
+    id,
+    opened_at: opened_at.toISOString(),
+    last_seen_at: seen_at.toISOString(),
+    expires_at: expires_at.toISOString(),
+    how,
+    ip,
+    user_agent: agent,
+    current: id === current,
+  }
 }
 
 export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
@@ -32,24 +41,38 @@ export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
     return { message: 'You are logged out.' }
   },
   'POST /auth/refresh': async ({ db, sessions, policy }, { who }) => {
-    const account = await findAccount(db, ownName(who)) ?? fail('bad_credential', {})
+    const account = (await findAccount(db, ownName(who))) ?? fail('bad_credential', {})
     // a session must not outlast the time that the policy gives
     if ((await policy.atLogin(account)).kind === 'over') fail('bad_credential', {})
     return accessView(await sessions.refresh(account, who.credential))
   },
-  'GET /auth/sessions': async ({ sessions }, { who }) =>
-    ({ sessions: who.kind === 'user' ? (await sessions.list(who.name)).map(session => view(session, who.credential)) : [] }),
+  'GET /auth/sessions': async ({ sessions }, { who }) => ({
+    sessions: who.kind === 'user' ? (await sessions.list(who.name)).map(session => view(session, who.credential)) : [],
+  }),
   'DELETE /auth/sessions': async ({ sessions, audit }, { who, raw }) => {
     const username = ownName(who)
     const others = (await sessions.list(username)).map(({ id }) => id).filter(id => id !== who.credential)
     const ended = await sessions.end(username, others)
-    await audit.record({ action: 'SESSION_END', result: 'SUCCESS', user: username, detail: `${ended} other sessions.`, ip: raw.clientIp })
+    await audit.record({
+      action: 'SESSION_END',
+      result: 'SUCCESS',
+      user: username,
+      detail: `${ended} other sessions.`,
+      ip: raw.clientIp,
+    })
     return { message: ended === 0 ? 'There was no other session.' : `${ended} other sessions have ended.`, ended }
   },
   'DELETE /auth/sessions/{id}': async ({ sessions, audit }, { params, who, raw }) => {
     const username = ownName(who)
-    if (await sessions.end(username, [params.id]) === 0) fail('session_not_found', { session_id: params.id.slice(0, 80) })
-    await audit.record({ action: 'SESSION_END', result: 'SUCCESS', user: username, detail: params.id === who.credential ? 'This one.' : 'Another one.', ip: raw.clientIp })
+    if ((await sessions.end(username, [params.id])) === 0)
+      fail('session_not_found', { session_id: params.id.slice(0, 80) })
+    await audit.record({
+      action: 'SESSION_END',
+      result: 'SUCCESS',
+      user: username,
+      detail: params.id === who.credential ? 'This one.' : 'Another one.',
+      ip: raw.clientIp,
+    })
     return { message: 'The session has ended.' }
   },
 }

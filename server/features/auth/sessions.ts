@@ -7,7 +7,10 @@ import { forgetEnded, type Revocations } from './revocations.ts'
 import type { Account } from './store.ts'
 
 /** Where somebody comes from: for the audit log and the list of sessions. */
-export interface From { readonly ip: string; readonly agent: string }
+export interface From {
+  readonly ip: string
+  readonly agent: string
+}
 
 /** One login, as its owner sees it. */
 export interface Session {
@@ -22,11 +25,17 @@ export interface Session {
   readonly agent: string
 }
 
-export interface AccessToken { readonly token: string; readonly expiresIn: number }
+export interface AccessToken {
+  readonly token: string
+  readonly expiresIn: number
+}
 
 export interface Sessions {
   open(tx: Queryable, account: Account, from: From & { readonly how: string }): Promise<AccessToken>
-  /** A new token for the same session, with the role as it is now, until 12 hours after the login at most. @throws bad_credential */
+  /**
+   * A new token for the same session, with the role as it is now, until 12 hours after the login at most. @throws
+   * bad_credential
+   */
   refresh(account: Account, id: string): Promise<AccessToken>
   /** Those that are alive, the newest first. */
   list(username: string): Promise<Session[]>
@@ -52,7 +61,10 @@ const MINUTE_MS = 60_000
 const LONGEST_MS = 12 * 60 * MINUTE_MS
 const REMEMBERED = 10_000
 
-/** Logins: opened, listed, prolonged and ended. What ends one for everybody (a password, a deactivation) is on the account instead. */
+/**
+ * Logins: opened, listed, prolonged and ended. What ends one for everybody (a password, a deactivation) is on the
+ * account instead.
+ */
 export function createSessions({ db, tokens, revocations, clock, minutes }: SessionDeps): Sessions {
   const longestMs = Math.max(LONGEST_MS, minutes * MINUTE_MS)
   const touched = new Map<string, number>()
@@ -71,29 +83,44 @@ export function createSessions({ db, tokens, revocations, clock, minutes }: Sess
       const id = randomUUID()
       const expiresAt = new Date(now.getTime() + minutes * MINUTE_MS)
       await forgetEnded(tx, now)
-      await tx.query('delete from session where id in (select id from session where expires_at <= $1 limit 1000 for update skip locked)', [now])
-      await tx.query(`
+      await tx.query(
+        'delete from session where id in (select id from session where expires_at <= $1 limit 1000 for update skip locked)',
+        [now],
+      )
+      await tx.query(
+        `
         insert into session (id, username, cred, opened_at, seen_at, expires_at, how, ip, agent) values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
-      [id, account.username, account.credentials_at, now, expiresAt, how, ip, agent.slice(0, 200)])
+        [id, account.username, account.credentials_at, now, expiresAt, how, ip, agent.slice(0, 200)],
+      )
       return tokenFor(account, id, expiresAt)
     },
     async refresh(account, id) {
       const now = clock.now()
-      const row = await db.first<{ expires_at: Date }>(`
+      const row = await db.first<{ expires_at: Date }>(
+        `
         update session set cred = $3, seen_at = $4, expires_at = least($5::timestamptz, opened_at + $6 * interval '1 millisecond')
         where id = $1 and username = $2 and expires_at > $4 returning expires_at`,
-      [id, account.username, account.credentials_at, now, new Date(now.getTime() + minutes * MINUTE_MS), longestMs])
+        [id, account.username, account.credentials_at, now, new Date(now.getTime() + minutes * MINUTE_MS), longestMs],
+      )
       return row === undefined ? fail('bad_credential', {}) : tokenFor(account, id, row.expires_at)
     },
-    list: username => db.query<Session>(`
+    list: username =>
+      db.query<Session>(
+        `
       select s.id, s.opened_at, s.seen_at, s.expires_at, s.how, s.ip, s.agent from session s join account a using (username)
       where username = $1 and s.expires_at > $2 and not exists (select 1 from ended_token e where e.id = s.id)
         and (date_trunc('milliseconds', s.cred) = date_trunc('milliseconds', a.credentials_at) or s.id = a.kept_session)
-      order by s.opened_at desc, s.id`, [username, clock.now()]),
+      order by s.opened_at desc, s.id`,
+        [username, clock.now()],
+      ),
     async end(username, ids) {
-      const mine = (await db.query<{ id: string }>(`
+      const mine = (
+        await db.query<{ id: string }>(
+          `
         select id from session s where username = $1 and id = any($2) and expires_at > $3 and not exists (select 1 from ended_token e where e.id = s.id)`,
-      [username, ids, clock.now()])).map(row => row.id)
+          [username, ids, clock.now()],
+        )
+      ).map(row => row.id)
       await revocations.revoke(mine, afterAll())
       return mine.length
     },

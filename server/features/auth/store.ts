@@ -40,33 +40,65 @@ export function listAccounts(db: Queryable): Promise<Account[]> {
   return db.query<Account>(`select ${COLUMNS} from account order by username`)
 }
 
-export interface NewAccount { readonly username: string; readonly passwordHash: string; readonly role: Role; readonly fullName?: string | undefined; readonly email?: string | undefined }
+export interface NewAccount {
+  readonly username: string
+  readonly passwordHash: string
+  readonly role: Role
+  readonly fullName?: string | undefined
+  readonly email?: string | undefined
+}
 
 /**
- * The account that has this name, in whatever case: people and audit lines must not take `Admin` for `admin`. Waits for whoever is making
- * one of that name just now.
+ * The account that has this name, in whatever case: people and audit lines must not take `Admin` for `admin`. Waits for
+ * whoever is making one of that name just now.
  */
 export async function findSpelling(tx: Tx, username: string): Promise<string | undefined> {
   await tx.query('select pg_advisory_xact_lock(7201844, hashtext(lower($1)))', [username])
-  return (await tx.first<{ username: string }>('select username from account where lower(username) = lower($1) order by username = $1 desc limit 1', [username]))?.username
+  return (
+    await tx.first<{ username: string }>(
+      'select username from account where lower(username) = lower($1) order by username = $1 desc limit 1',
+      [username],
+    )
+  )?.username
 }
 
 /** @returns undefined when the name is taken */
-export function insertAccount(tx: Tx, { username, passwordHash, role, fullName, email }: NewAccount): Promise<Account | undefined> {
-  return tx.first<Account>(`
+export function insertAccount(
+  tx: Tx,
+  { username, passwordHash, role, fullName, email }: NewAccount,
+): Promise<Account | undefined> {
+  return tx.first<Account>(
+    `
     insert into account (username, password_hash, role, full_name, email) values ($1, $2, $3, $4, $5)
-    on conflict (username) do nothing returning ${COLUMNS}`, [username, passwordHash, role, fullName ?? null, email ?? null])
+    on conflict (username) do nothing returning ${COLUMNS}`,
+    [username, passwordHash, role, fullName ?? null, email ?? null],
+  )
 }
 
 /** What another place says about somebody; such an account has no password here. */
-export interface Vouched { readonly username: string; readonly role: Role; readonly origin: 'ldap' | 'oidc'; readonly fullName?: string | undefined; readonly email?: string | undefined }
+export interface Vouched {
+  readonly username: string
+  readonly role: Role
+  readonly origin: 'ldap' | 'oidc'
+  readonly fullName?: string | undefined
+  readonly email?: string | undefined
+}
 
-/** Makes the account or brings it up to date. @returns undefined when the name belongs to an account of another origin; it stays as it is */
-export function upsertFromDirectory(tx: Tx, { username, role, origin, fullName, email }: Vouched): Promise<Account | undefined> {
-  return tx.first<Account>(`
+/**
+ * Makes the account or brings it up to date. @returns undefined when the name belongs to an account of another origin;
+ * it stays as it is
+ */
+export function upsertFromDirectory(
+  tx: Tx,
+  { username, role, origin, fullName, email }: Vouched,
+): Promise<Account | undefined> {
+  return tx.first<Account>(
+    `
     insert into account (username, password_hash, role, full_name, email, origin) values ($1, $2, $3, $4, $5, $6)
     on conflict (username) do update set role = excluded.role, full_name = coalesce(excluded.full_name, account.full_name), email = coalesce(excluded.email, account.email)
-    where account.origin = excluded.origin returning ${COLUMNS}`, [username, NO_PASSWORD, role, fullName ?? null, email ?? null, origin])
+    where account.origin = excluded.origin returning ${COLUMNS}`,
+    [username, NO_PASSWORD, role, fullName ?? null, email ?? null, origin],
+  )
 }
 
 export interface AccountChange {
@@ -77,62 +109,113 @@ export interface AccountChange {
 }
 
 /** Changes what is given. Switching an account off also ends its sessions, for when it is switched on again. */
-export function updateAccount(tx: Tx, username: string, { role, fullName, email, active }: AccountChange): Promise<Account | undefined> {
-  return tx.first<Account>(`
+export function updateAccount(
+  tx: Tx,
+  username: string,
+  { role, fullName, email, active }: AccountChange,
+): Promise<Account | undefined> {
+  return tx.first<Account>(
+    `
     update account set role = coalesce($2, role), full_name = case when $3 then $4 else full_name end, email = case when $5 then $6 else email end,
       active = coalesce($7, active), credentials_at = case when $7 = false then ${NEXT} else credentials_at end,
       kept_session = case when $7 = false then null else kept_session end
     where username = $1 returning ${COLUMNS}`,
-  [username, role ?? null, fullName !== undefined, fullName ?? null, email !== undefined, email ?? null, active ?? null])
+    [
+      username,
+      role ?? null,
+      fullName !== undefined,
+      fullName ?? null,
+      email !== undefined,
+      email ?? null,
+      active ?? null,
+    ],
+  )
 }
 
 /**
- * Takes the account away, and its name out of who may see what: the next one of that name inherits nothing. A name that no account can
- * have stays in its place, since a rule whose lists are empty is open to everybody.
+ * Takes the account away, and its name out of who may see what: the next one of that name inherits nothing. A name that
+ * no account can have stays in its place, since a rule whose lists are empty is open to everybody.
  */
 export async function deleteAccount(tx: Tx, username: string): Promise<void> {
   const gone = `${username} (deleted)`
-  await tx.query('update access_group set members = array_replace(members, $1, $2) where $1 = any(members)', [username, gone])
-  await tx.query('update distribution_access set users = array_replace(users, $1, $2) where $1 = any(users)', [username, gone])
+  await tx.query('update access_group set members = array_replace(members, $1, $2) where $1 = any(members)', [
+    username,
+    gone,
+  ])
+  await tx.query('update distribution_access set users = array_replace(users, $1, $2) where $1 = any(users)', [
+    username,
+    gone,
+  ])
   await tx.query('delete from account where username = $1', [username])
 }
 
 /** A new password ends every session that was opened with the old one, but for `keep`, and lifts a lock. */
-export async function setPassword(db: Queryable, { username, hash, keep }: { readonly username: string; readonly hash: string; readonly keep?: string }): Promise<void> {
-  await db.query(`
+export async function setPassword(
+  db: Queryable,
+  { username, hash, keep }: { readonly username: string; readonly hash: string; readonly keep?: string },
+): Promise<void> {
+  await db.query(
+    `
     update account set password_hash = $2, credentials_at = ${NEXT}, kept_session = $3, failed_logins = 0, locked_until = null
-    where username = $1`, [username, hash, keep ?? null])
+    where username = $1`,
+    [username, hash, keep ?? null],
+  )
 }
 
 /** Active admins, locked until the transaction ends, so that two cannot remove one another at once. */
 export async function lockAdmins(tx: Tx): Promise<string[]> {
-  return (await tx.query<{ username: string }>(`select username from account where role = 'admin' and active order by username for update`)).map(row => row.username)
+  return (
+    await tx.query<{ username: string }>(
+      `select username from account where role = 'admin' and active order by username for update`,
+    )
+  ).map(row => row.username)
 }
 
-export interface Failure { readonly username: string; readonly limit: number; readonly at: Date; readonly lockUntil: Date }
+export interface Failure {
+  readonly username: string
+  readonly limit: number
+  readonly at: Date
+  readonly lockUntil: Date
+}
 
 /**
- * Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. While it is locked nothing
- * counts, so that nobody keeps another one out for ever.
+ * Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. While it is locked
+ * nothing counts, so that nobody keeps another one out for ever.
  */
 export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: Failure): Promise<void> {
-  await db.query(`
+  await db.query(
+    `
     update account set failed_logins = case when failed_logins + 1 >= $2 then 0 else failed_logins + 1 end,
       locked_until = case when failed_logins + 1 >= $2 then $3::timestamptz end
-    where username = $1 and (locked_until is null or locked_until <= $4)`, [username, limit, lockUntil, at])
+    where username = $1 and (locked_until is null or locked_until <= $4)`,
+    [username, limit, lockUntil, at],
+  )
 }
 
 /**
- * Notes a login, unless the account was locked, deactivated or given another password since it was read: of many guesses at
- * once those after the lock count for nothing. @returns whether it is one
+ * Notes a login, unless the account was locked, deactivated or given another password since it was read: of many
+ * guesses at once those after the lock count for nothing. @returns whether it is one
  */
 export async function noteLogin(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
-  return await db.first(`
+  return (
+    (await db.first(
+      `
     update account set failed_logins = 0, locked_until = null, last_login = $2
-    where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2) returning 1`, [username, at, hash]) !== undefined
+    where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2) returning 1`,
+      [username, at, hash],
+    )) !== undefined
+  )
 }
 
-/** Whether the account can be logged in to with what was read of it a moment ago: not locked, deactivated or given another password since. */
+/**
+ * Whether the account can be logged in to with what was read of it a moment ago: not locked, deactivated or given
+ * another password since.
+ */
 export async function isOpen(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
-  return await db.first('select 1 from account where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2)', [username, at, hash]) !== undefined
+  return (
+    (await db.first(
+      'select 1 from account where username = $1 and password_hash = $3 and active and (locked_until is null or locked_until <= $2)',
+      [username, at, hash],
+    )) !== undefined
+  )
 }

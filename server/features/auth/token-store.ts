@@ -24,8 +24,8 @@ const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_
   (select account.active from account where account.username = api_token.creator) as creator_active`
 
 /**
- * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's role
- * limits it; an admin revokes it or leaves it.
+ * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's
+ * role limits it; an admin revokes it or leaves it.
  */
 export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {
   if (creator === null || covers(creator, role)) return role
@@ -44,18 +44,26 @@ export interface NewToken {
 }
 
 /** Keeps a new token; of the token itself only its hash. */
-export async function insertToken(tx: Tx, { name, role, hash, by, creator, expiresAt, distributions, uploadOnly }: NewToken): Promise<ApiToken> {
-  const row = await tx.first<ApiToken>(`
+export async function insertToken(
+  tx: Tx,
+  { name, role, hash, by, creator, expiresAt, distributions, uploadOnly }: NewToken,
+): Promise<ApiToken> {
+  const row = await tx.first<ApiToken>(
+    `
     insert into api_token (name, role, hash, created_by, creator, expires_at, distributions, upload_only)
     values ($1, $2, $3, $4, (select username from account where username = $5), $6, $7, $8) returning ${TOKEN_COLUMNS}`,
-  [name, role, hash, by, creator ?? null, expiresAt ?? null, distributions ?? null, uploadOnly])
+    [name, role, hash, by, creator ?? null, expiresAt ?? null, distributions ?? null, uploadOnly],
+  )
   if (row === undefined) throw new Error('an insert gave no row back')
   return row
 }
 
 /** The user on whose behalf a token acts: the one who made it. */
 export async function creatorOfToken(db: Queryable, id: string): Promise<string | undefined> {
-  return (await db.first<{ creator: string | null }>('select creator from api_token where id = $1', [id]))?.creator ?? undefined
+  return (
+    (await db.first<{ creator: string | null }>('select creator from api_token where id = $1', [id]))?.creator ??
+    undefined
+  )
 }
 
 /** By the hash of what was sent. */
@@ -70,7 +78,9 @@ export function findTokenById(db: Queryable, id: string): Promise<ApiToken | und
 
 /** The tokens somebody made, locked until the transaction ends. */
 export function listTokensOf(db: Queryable, creator: string): Promise<ApiToken[]> {
-  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where creator = $1 order by id for update`, [creator])
+  return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token where creator = $1 order by id for update`, [
+    creator,
+  ])
 }
 
 /** Sets the role of a token whose maker may do less than before. */
@@ -90,5 +100,8 @@ export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefi
 
 /** At most once a minute per token: a busy build server must not write a row per request. */
 export async function noteTokenUse(db: Queryable, id: string, at: Date): Promise<void> {
-  await db.query(`update api_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`, [id, at])
+  await db.query(
+    `update api_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`,
+    [id, at],
+  )
 }

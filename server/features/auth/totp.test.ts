@@ -5,7 +5,14 @@ import { makeSecret, stepOfCode } from './totp.ts'
 
 // RFC 6238, appendix B, SHA-1: the seed is "12345678901234567890"; of its eight digits the last six
 const SEED = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
-const VECTORS: readonly [number, string][] = [[59, '287082'], [1_111_111_109, '081804'], [1_111_111_111, '050471'], [1_234_567_890, '005924'], [2_000_000_000, '279037'], [20_000_000_000, '353130']]
+const VECTORS: readonly [number, string][] = [
+  [59, '287082'],
+  [1_111_111_109, '081804'],
+  [1_111_111_111, '050471'],
+  [1_234_567_890, '005924'],
+  [2_000_000_000, '279037'],
+  [20_000_000_000, '353130'],
+]
 
 describe('a code', () => {
   test.each(VECTORS)('at %d s is %s, as the RFC says', (second, code) => {
@@ -15,7 +22,8 @@ describe('a code', () => {
   test('is good one step before and after its own, to the second', () => {
     const good: number[] = []
     const first = Math.floor(1_234_567_890 / 30) * 30
-    for (let second = first - 60; second < first + 90; second++) if (stepOfCode(SEED, '005924', new Date(second * 1000)) !== undefined) good.push(second - first)
+    for (let second = first - 60; second < first + 90; second++)
+      if (stepOfCode(SEED, '005924', new Date(second * 1000)) !== undefined) good.push(second - first)
     expect([good[0], good.at(-1), good.length]).toEqual([-30, 59, 90])
   })
 

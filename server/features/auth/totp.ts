@@ -23,12 +23,18 @@ export async function makeSecret(username: string): Promise<NewSecret> {
 }
 
 /**
- * Compares a code in constant time with those of this step, the one before and the next: half a minute of drift either way.
+ * Compares a code in constant time with those of this step, the one before and the next: half a minute of drift either
+ * way.
  * @param code  six digits
  * @returns the number of the step it belongs to, or undefined. Keeping it from being used twice is the caller's part.
  * Source: RFC 6238, 4 and 5.2
  */
 export function stepOfCode(secret: string, code: string, now: Date): number | undefined {
-  const result = verifySync({ secret, token: code, epoch: Math.floor(now.getTime() / 1000), epochTolerance: STEP_SECONDS })
+  const result = verifySync({
+    secret,
+    token: code,
+    epoch: Math.floor(now.getTime() / 1000),
+    epochTolerance: STEP_SECONDS,
+  })
   return result.valid && 'timeStep' in result ? result.timeStep : undefined
 }

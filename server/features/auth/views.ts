@@ -26,10 +26,20 @@ export function enteredView(entered: Entered) {
 
 /** An account as admins see it. */
 export function userView(account: Account) {
-  const { username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } = account
+  const { username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } =
+    account
   return {
-    username, role, roles: [role], full_name, email, active, mfa_enabled, origin,
-    created_at: created_at.toISOString(), last_login: last_login?.toISOString() ?? null, locked_until: locked_until?.toISOString() ?? null,
+    username,
+    role,
+    roles: [role],
+    full_name,
+    email,
+    active,
+    mfa_enabled,
+    origin,
+    created_at: created_at.toISOString(),
+    last_login: last_login?.toISOString() ?? null,
+    locked_until: locked_until?.toISOString() ?? null,
   }
 }
 
@@ -43,7 +53,16 @@ export function tokenView(token: ApiToken, now: Date) {
   const { id, name, role, created_by, created_at, expires_at, last_used_at } = token
   const expiry = expiryOf(token, now)
   return {
-    id, name, role, roles: [role], created_by, created_at: created_at.toISOString(), expires_at: expires_at?.toISOString() ?? null,
-    last_used_at: last_used_at?.toISOString() ?? null, expired: expiry === 'expired', expires_soon: expiry === 'soon', scopes: scopesView(token),
+    id,
+    name,
+    role,
+    roles: [role],
+    created_by,
+    created_at: created_at.toISOString(),
+    expires_at: expires_at?.toISOString() ?? null,
+    last_used_at: last_used_at?.toISOString() ?? null,
+    expired: expiry === 'expired',
+    expires_soon: expiry === 'soon',
+    scopes: scopesView(token),
   }
 }

@@ -7,32 +7,52 @@ import type { HistoryItem, Stats, Summary } from './dashboard.ts'
 
 const counts = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
 const Item = Type.Object({
-  timestamp: Type.String({ format: 'date-time' }), action: Type.String(), result: Type.String(), user: Type.String(),
-  package: Type.Optional(Type.String()), version: Type.Optional(Type.String()), distribution: Type.Optional(Type.String()), detail: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }),
+  action: Type.String(),
+  result: Type.String(),
+  user: Type.String(),
+  package: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+  distribution: Type.Optional(Type.String()),
+  detail: Type.String(),
 })
-const Group = (name: string) => Type.Array(Type.Object({ [name]: Type.String(), packages: Type.Integer(), published: Type.Integer(),
-  bytes: Type.Integer() }))
+const Group = (name: string) =>
+  Type.Array(
+    Type.Object({ [name]: Type.String(), packages: Type.Integer(), published: Type.Integer(), bytes: Type.Integer() }),
+  )
 
 /** What the dashboard shows. Every role reads it, so logins, accounts and addresses are not in it. */
 export const dashboard = contract({
   'GET /dashboard/summary': {
     summary: 'Package count, pending reviews, findings by severity, recent activity.',
     access: 'any',
-    reply: Type.Unsafe<Summary>(Type.Object({
-      packages: Type.Integer(), artifacts: Type.Integer(), published: Type.Integer(), pending_reviews: Type.Integer(), quarantined: Type.Integer(),
+    reply: Type.Unsafe<Summary>(
+      Type.Object({
+        packages: Type.Integer(),
+        artifacts: Type.Integer(),
+        published: Type.Integer(),
+        pending_reviews: Type.Integer(),
+        quarantined: Type.Integer(),
         rejected: Type.Integer(),
-      cve_findings: counts([...SEVERITIES, 'total']), recent_activity: Type.Array(Item),
-    })),
+        cve_findings: counts([...SEVERITIES, 'total']),
+        recent_activity: Type.Array(Item),
+      }),
+    ),
   },
   'GET /dashboard/stats': {
     summary: 'Packages and bytes by distribution, format and state; uploads per day for 30 days.',
     access: 'any',
-    reply: Type.Unsafe<Stats>(Type.Object({
-      packages: Type.Integer(), artifacts: Type.Integer(), by_state: counts(STATES),
-      by_distribution: Group('distribution'), by_format: Group('format'),
-      storage: Type.Object({ blobs: Type.Integer(), bytes: Type.Integer(), size_mb: Type.Number() }),
-      uploads_per_day: Type.Array(Type.Object({ day: Type.String({ format: 'date' }), count: Type.Integer() })),
-    })),
+    reply: Type.Unsafe<Stats>(
+      Type.Object({
+        packages: Type.Integer(),
+        artifacts: Type.Integer(),
+        by_state: counts(STATES),
+        by_distribution: Group('distribution'),
+        by_format: Group('format'),
+        storage: Type.Object({ blobs: Type.Integer(), bytes: Type.Integer(), size_mb: Type.Number() }),
+        uploads_per_day: Type.Array(Type.Object({ day: Type.String({ format: 'date' }), count: Type.Integer() })),
+      }),
+    ),
   },
   'GET /dashboard/history': {
     summary: 'What happened to packages and distributions, newest first.',
@@ -41,7 +61,8 @@ export const dashboard = contract({
     reply: pageSchema<HistoryItem>(Item),
   },
   'GET /dashboard/events': {
-    summary: 'Live events. The first is `hello`; send Last-Event-ID, or `last_event_id`, to go on where a stream ended.',
+    summary:
+      'Live events. The first is `hello`; send Last-Event-ID, or `last_event_id`, to go on where a stream ended.',
     access: 'any',
     query: Type.Object({ last_event_id: Type.Optional(Type.String({ maxLength: 60 })) }),
     reply: 'events',

@@ -9,7 +9,9 @@ import { dashboardHandlers, type DashboardRouteDeps } from './handlers.ts'
 
 let stock: Stock
 let deps: DashboardRouteDeps
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
@@ -17,12 +19,23 @@ beforeEach(async () => {
   deps = { dashboard: createDashboard(stock), events: stock.events, clock: stock.clock }
 })
 const { call } = createCaller(dashboard, dashboardHandlers, () => deps)
-const finding = (id: string, severity: Finding['severity']): Finding => ({ id, package: 'hello', severity, detected_by: ['osv'] })
+const finding = (id: string, severity: Finding['severity']): Finding => ({
+  id,
+  package: 'hello',
+  severity,
+  detected_by: ['osv'],
+})
 
 test('an empty repository has a summary of zeros', async () => {
   expect(await call('GET /dashboard/summary')).toEqual({
-    packages: 0, artifacts: 0, published: 0, pending_reviews: 0, quarantined: 0, rejected: 0,
-    cve_findings: { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0, total: 0 }, recent_activity: [],
+    packages: 0,
+    artifacts: 0,
+    published: 0,
+    pending_reviews: 0,
+    quarantined: 0,
+    rejected: 0,
+    cve_findings: { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0, total: 0 },
+    recent_activity: [],
   })
 })
 
@@ -33,20 +46,36 @@ test('the summary counts states and findings', async () => {
   await stock.put({ name: 'zlib', state: 'rejected', findings: [finding('CVE-4', 'critical')] })
   const summary = await call('GET /dashboard/summary')
   expect(summary).toMatchObject({
-    packages: 2, artifacts: 2, published: 1, pending_reviews: 1, quarantined: 1, rejected: 1,
+    packages: 2,
+    artifacts: 2,
+    published: 1,
+    pending_reviews: 1,
+    quarantined: 1,
+    rejected: 1,
     cve_findings: { critical: 1, high: 2, medium: 0, low: 1, negligible: 0, unknown: 0, total: 4 },
   })
-  expect(summary.recent_activity.map(item => `${item.action} ${item.package} ${item.result}`)).toEqual(['UPLOAD zlib FAILURE',
-    'UPLOAD hello FAILURE', 'UPLOAD hello WARNING', 'UPLOAD hello SUCCESS'])
+  expect(summary.recent_activity.map(item => `${item.action} ${item.package} ${item.result}`)).toEqual([
+    'UPLOAD zlib FAILURE',
+    'UPLOAD hello FAILURE',
+    'UPLOAD hello WARNING',
+    'UPLOAD hello SUCCESS',
+  ])
 })
 
 test('accounts, logins and addresses are not shown to every role', async () => {
   await stock.put()
-  await stock.audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'eve', detail: 'wrong password', ip: '203.0.113.9' })
+  await stock.audit.record({
+    action: 'LOGIN',
+    result: 'FAILURE',
+    user: 'eve',
+    detail: 'wrong password',
+    ip: '203.0.113.9',
+  })
   await stock.audit.record({ action: 'USER_CREATE', result: 'SUCCESS', user: 'root', detail: 'eve' })
   const shown = JSON.stringify([await call('GET /dashboard/summary'), await call('GET /dashboard/history')])
   expect(shown).toContain('UPLOAD')
-  for (const hidden of ['eve', '203.0.113.9', '192.0.2.1', 'prev', 'LOGIN', 'USER_CREATE']) expect(shown).not.toContain(hidden)
+  for (const hidden of ['eve', '203.0.113.9', '192.0.2.1', 'prev', 'LOGIN', 'USER_CREATE'])
+    expect(shown).not.toContain(hidden)
 })
 
 test('the statistics tell packages and bytes by distribution, format, state and day; equal bytes lie on disk once', async () => {
@@ -58,13 +87,22 @@ test('the statistics tell packages and bytes by distribution, format, state and 
   stock.clock.set('2026-03-10T10:00:00Z')
   const stats = await call('GET /dashboard/stats')
   expect(stats).toMatchObject({
-    packages: 2, artifacts: 1, by_state: { published: 2, pending_review: 0, quarantined: 1, rejected: 0 },
-    by_distribution: [{ distribution: 'jammy', packages: 2, published: 1, bytes: 15 },
-      { distribution: 'noble', packages: 1, published: 1, bytes: 10 }],
-    by_format: [{ format: 'deb', packages: 3, published: 2, bytes: 25 }], storage: { blobs: 2, bytes: 15 },
+    packages: 2,
+    artifacts: 1,
+    by_state: { published: 2, pending_review: 0, quarantined: 1, rejected: 0 },
+    by_distribution: [
+      { distribution: 'jammy', packages: 2, published: 1, bytes: 15 },
+      { distribution: 'noble', packages: 1, published: 1, bytes: 10 },
+    ],
+    by_format: [{ format: 'deb', packages: 3, published: 2, bytes: 25 }],
+    storage: { blobs: 2, bytes: 15 },
   })
   expect(stats.uploads_per_day).toHaveLength(30)
-  expect(stats.uploads_per_day.slice(-3)).toEqual([{ day: '2026-03-08', count: 0 }, { day: '2026-03-09', count: 1 }, { day: '2026-03-10', count: 2 }])
+  expect(stats.uploads_per_day.slice(-3)).toEqual([
+    { day: '2026-03-08', count: 0 },
+    { day: '2026-03-09', count: 1 },
+    { day: '2026-03-10', count: 2 },
+  ])
 })
 
 test('the history is paged, newest first', async () => {
@@ -76,14 +114,26 @@ test('the history is paged, newest first', async () => {
 test('the live stream says hello, then what happens, and goes on after a break without a gap', async () => {
   const client = new AbortController()
   const open = (headers: Record<string, string> = {}): AsyncIterator<StreamEvent> =>
-    (dashboardHandlers['GET /dashboard/events'](deps,
-      { params: {}, query: {}, body: undefined, who: someone('reader'),
-        raw: rawRequest({ headers, signal: client.signal }) }) as AsyncIterable<StreamEvent>)[Symbol.asyncIterator]()
+    (
+      dashboardHandlers['GET /dashboard/events'](deps, {
+        params: {},
+        query: {},
+        body: undefined,
+        who: someone('reader'),
+        raw: rawRequest({ headers, signal: client.signal }),
+      }) as AsyncIterable<StreamEvent>
+    )[Symbol.asyncIterator]()
   const first = open()
-  expect((await first.next()).value).toEqual({ event: 'hello', data: { at: '2026-03-10T10:00:00.000Z', resumed: false } })
+  expect((await first.next()).value).toEqual({
+    event: 'hello',
+    data: { at: '2026-03-10T10:00:00.000Z', resumed: false },
+  })
   await stock.put()
   const seen = (await first.next()).value as StreamEvent
-  expect(seen).toMatchObject({ event: 'package.state', data: { type: 'package.state', data: { name: 'hello', state: 'published' } } })
+  expect(seen).toMatchObject({
+    event: 'package.state',
+    data: { type: 'package.state', data: { name: 'hello', state: 'published' } },
+  })
   await stock.put({ version: '2.0' })
   const again = open({ 'last-event-id': seen.id ?? '' })
   expect((await again.next()).value).toMatchObject({ event: 'hello', data: { resumed: true } })

@@ -7,11 +7,23 @@ import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
 import { countFindings, countStates, countStorage, listGroups, uploadsPerDay, type Group } from './store.ts'
 
 /** What every role may see: acts on packages, not on accounts, keys or settings. */
-const SHOWN_ACTIONS: readonly AuditAction[] = ['UPLOAD', 'DELETE', 'IMPORT', 'SYNC', 'SECURITY_DECISION', 'QUARANTINE', 'RESCAN',
-  'INIT_DISTS', 'SYNC_INDEX']
+const SHOWN_ACTIONS: readonly AuditAction[] = [
+  'UPLOAD',
+  'DELETE',
+  'IMPORT',
+  'SYNC',
+  'SECURITY_DECISION',
+  'QUARANTINE',
+  'RESCAN',
+  'INIT_DISTS',
+  'SYNC_INDEX',
+]
 
 /** An audit entry without address and chain. */
-export type HistoryItem = Pick<AuditEntry, 'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail'>
+export type HistoryItem = Pick<
+  AuditEntry,
+  'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail'
+>
 
 export interface Summary {
   /** In the pool: published and waiting, as `GET /packages/` counts. */
@@ -25,7 +37,11 @@ export interface Summary {
   readonly recent_activity: readonly HistoryItem[]
 }
 
-interface Sum { readonly packages: number; readonly published: number; readonly bytes: number }
+interface Sum {
+  readonly packages: number
+  readonly published: number
+  readonly bytes: number
+}
 export interface Stats {
   readonly packages: number
   readonly artifacts: number
@@ -42,7 +58,11 @@ export interface DashboardDeps {
   readonly clock: Clock
 }
 
-export interface HistoryQuery { readonly page: number; readonly perPage: number; readonly package?: string }
+export interface HistoryQuery {
+  readonly page: number
+  readonly perPage: number
+  readonly package?: string
+}
 
 export interface Dashboard {
   summary(): Promise<Summary>
@@ -53,15 +73,32 @@ export interface Dashboard {
 const RECENT = 10
 const DAYS = 30
 
-function historyItem({ timestamp, action, result, user, package: name, version, distribution, detail }: AuditEntry): HistoryItem {
+function historyItem({
+  timestamp,
+  action,
+  result,
+  user,
+  package: name,
+  version,
+  distribution,
+  detail,
+}: AuditEntry): HistoryItem {
   return {
-    timestamp, action, result, user, detail,
-    ...(name === undefined ? {} : { package: name }), ...(version === undefined ? {} : { version }),
-      ...(distribution === undefined ? {} : { distribution }),
+    timestamp,
+    action,
+    result,
+    user,
+    detail,
+    ...(name === undefined ? {} : { package: name }),
+    ...(version === undefined ? {} : { version }),
+    ...(distribution === undefined ? {} : { distribution }),
   }
 }
 
-function sumBy<Key extends 'codename' | 'format'>(groups: readonly Group[], key: Key): { readonly of: string; readonly sum: Sum }[] {
+function sumBy<Key extends 'codename' | 'format'>(
+  groups: readonly Group[],
+  key: Key,
+): { readonly of: string; readonly sum: Sum }[] {
   const sums = new Map<string, { packages: number; published: number; bytes: number }>()
   for (const group of groups) {
     const sum = sums.get(group[key]) ?? { packages: 0, published: 0, bytes: 0 }
@@ -76,32 +113,53 @@ function sumBy<Key extends 'codename' | 'format'>(groups: readonly Group[], key:
 const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
 
 /**
- * The numbers behind the dashboard. Many consoles poll at once, so they share answers: over 100,000 packages a summary costs 40
- * ms, the statistics 150 ms.
+ * The numbers behind the dashboard. Many consoles poll at once, so they share answers: over 100,000 packages a summary
+ * costs 40 ms, the statistics 150 ms.
  */
 export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {
-  const summary = cached({ clock, ms: tenthOfTheTime, read: async () => {
-    const [states, findings, names] = await Promise.all([
-      countStates(db), countFindings(db), db.first<{ n: number }>('select count(*) as n from artifact'),
-    ])
-    return {
-      packages: inPool(states), artifacts: names?.n ?? 0, published: states.published, pending_reviews: states.pending_review,
-      quarantined: states.quarantined, rejected: states.rejected,
-      cve_findings: { ...findings, total: Object.values(findings).reduce((a, b) => a + b, 0) },
-    }
-  } })
-  const stats = cached({ clock, ms: tenthOfTheTime, read: async (): Promise<Stats> => {
-    const [groups, storage, perDay] = await Promise.all([listGroups(db), countStorage(db), uploadsPerDay(db, DAYS, clock.now())])
-    const byState = Object.fromEntries(STATES.map(state =>
-      [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)])) as Record<State, number>
-    return {
-      packages: inPool(byState), artifacts: storage.artifacts, by_state: byState,
-      by_distribution: sumBy(groups, 'codename').map(({ of, sum }) => ({ distribution: of, ...sum })),
-      by_format: sumBy(groups, 'format').map(({ of, sum }) => ({ format: of, ...sum })),
-      storage: { blobs: storage.blobs, bytes: storage.bytes, size_mb: Math.round(storage.bytes / 104_857.6) / 10 },
-      uploads_per_day: perDay,
-    }
-  } })
+  const summary = cached({
+    clock,
+    ms: tenthOfTheTime,
+    read: async () => {
+      const [states, findings, names] = await Promise.all([
+        countStates(db),
+        countFindings(db),
+        db.first<{ n: number }>('select count(*) as n from artifact'),
+      ])
+      return {
+        packages: inPool(states),
+        artifacts: names?.n ?? 0,
+        published: states.published,
+        pending_reviews: states.pending_review,
+        quarantined: states.quarantined,
+        rejected: states.rejected,
+        cve_findings: { ...findings, total: Object.values(findings).reduce((a, b) => a + b, 0) },
+      }
+    },
+  })
+  const stats = cached({
+    clock,
+    ms: tenthOfTheTime,
+    read: async (): Promise<Stats> => {
+      const [groups, storage, perDay] = await Promise.all([
+        listGroups(db),
+        countStorage(db),
+        uploadsPerDay(db, DAYS, clock.now()),
+      ])
+      const byState = Object.fromEntries(
+        STATES.map(state => [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)]),
+      ) as Record<State, number>
+      return {
+        packages: inPool(byState),
+        artifacts: storage.artifacts,
+        by_state: byState,
+        by_distribution: sumBy(groups, 'codename').map(({ of, sum }) => ({ distribution: of, ...sum })),
+        by_format: sumBy(groups, 'format').map(({ of, sum }) => ({ format: of, ...sum })),
+        storage: { blobs: storage.blobs, bytes: storage.bytes, size_mb: Math.round(storage.bytes / 104_857.6) / 10 },
+        uploads_per_day: perDay,
+      }
+    },
+  })
   return {
     summary: async () => {
       const [numbers, recent] = await Promise.all([summary(), audit.recent(SHOWN_ACTIONS, RECENT)])

@@ -13,10 +13,20 @@ export interface DashboardRouteDeps {
 }
 
 /** `hello` carries no id, so that a client which is cut off right after it still resumes from what it saw last. */
-async function* live({ events, clock }: DashboardRouteDeps, lastId: string | undefined, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+async function* live(
+  { events, clock }: DashboardRouteDeps,
+  lastId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent> {
   const following = events.follow(lastId, signal) // from here on nothing is missed
   const hidden = hiddenNow()
-  const isHidden = ({ codename, distribution }: { readonly codename?: unknown; readonly distribution?: unknown }): boolean => hidden.includes(String(codename ?? distribution))
+  const isHidden = ({
+    codename,
+    distribution,
+  }: {
+    readonly codename?: unknown
+    readonly distribution?: unknown
+  }): boolean => hidden.includes(String(codename ?? distribution))
   yield { event: 'hello', data: { at: isoNow(clock), resumed: lastId !== undefined } }
   for await (const { id, event } of following) if (!isHidden(event.data)) yield { id, event: event.type, data: event }
 }

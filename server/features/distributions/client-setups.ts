@@ -19,10 +19,18 @@ export interface ClientSetups {
 
 type Key = Pick<ClientSetups, 'key_url' | 'public_key' | 'fingerprints'>
 
-async function keyOf(keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>, kind: ReturnType<typeof indexKeyOf>, url: string): Promise<Key> {
+async function keyOf(
+  keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
+  kind: ReturnType<typeof indexKeyOf>,
+  url: string,
+): Promise<Key> {
   if (kind === 'rsa') {
     const [key] = await keyring.rsaKeys()
-    return { key_url: key === undefined ? null : `${url}/apk/${key.key_name}`, public_key: key?.public_key ?? null, fingerprints: [] }
+    return {
+      key_url: key === undefined ? null : `${url}/apk/${key.key_name}`,
+      public_key: key?.public_key ?? null,
+      fingerprints: [],
+    }
   }
   const keys = await keyring.keys()
   const armored = keys.length === 0 ? null : (await keyring.publicKey('armored')).toString()
@@ -30,8 +38,18 @@ async function keyOf(keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>, k
 }
 
 /** @throws distribution_not_found */
-export async function setupsOf(keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>, codename: string, facts: ClientFacts): Promise<ClientSetups> {
+export async function setupsOf(
+  keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
+  codename: string,
+  facts: ClientFacts,
+): Promise<ClientSetups> {
   const distribution = findDistribution(codename) ?? fail('distribution_not_found', { codename })
   const { format, label } = distribution
-  return { codename: distribution.codename, format, label, ...await keyOf(keyring, indexKeyOf(distribution), facts.url), clients: clientSetups(distribution, facts) }
+  return {
+    codename: distribution.codename,
+    format,
+    label,
+    ...(await keyOf(keyring, indexKeyOf(distribution), facts.url)),
+    clients: clientSetups(distribution, facts),
+  }
 }

@@ -14,8 +14,8 @@ export interface Difference {
 }
 
 /**
- * What a copy into the target would bring: `new` names, `newer` and `older` versions, the `same` bytes, and a `conflict`
- * where the target has the version with other bytes.
+ * What a copy into the target would bring: `new` names, `newer` and `older` versions, the `same` bytes, and a
+ * `conflict` where the target has the version with other bytes.
  * @param target every package of the target with these names, in the order of `listHeld`, whatever its state
  */
 export function compare(source: readonly Held[], target: readonly Held[]): Difference[] {
@@ -24,8 +24,16 @@ export function compare(source: readonly Held[], target: readonly Held[]): Diffe
     const others = there.get(`${name}\u0000${arch}`) ?? []
     const same = others.find(other => other.version === version)
     const newest = others.find(other => other.state === 'published')
-    const standing = same !== undefined ? same.sha256 === sha256 ? 'same' : 'conflict'
-      : newest === undefined ? 'new' : newest.sort_key < sort_key ? 'newer' : 'older'
+    const standing =
+      same !== undefined
+        ? same.sha256 === sha256
+          ? 'same'
+          : 'conflict'
+        : newest === undefined
+          ? 'new'
+          : newest.sort_key < sort_key
+            ? 'newer'
+            : 'older'
     return { name, version, arch, target: newest?.version ?? null, standing }
   })
 }
@@ -42,8 +50,11 @@ export function summarise(differences: readonly Difference[]): Summary {
 const ANY = ['published', 'pending_review', 'quarantined', 'rejected'] as const
 
 /** Compares published packages of one distribution with another. @param source undefined means all of `from` */
-export async function compareDistributions(db: Queryable, { from, to, source }: { readonly from: string; readonly to: string; readonly source?: readonly Held[] }): Promise<Difference[]> {
-  const packages = source ?? await listHeld(db, { codename: from, states: ['published'] })
+export async function compareDistributions(
+  db: Queryable,
+  { from, to, source }: { readonly from: string; readonly to: string; readonly source?: readonly Held[] },
+): Promise<Difference[]> {
+  const packages = source ?? (await listHeld(db, { codename: from, states: ['published'] }))
   const names = [...new Set(packages.map(one => one.name))]
   return compare(packages, await listHeld(db, { codename: to, names, states: ANY }))
 }

@@ -9,26 +9,59 @@ import type { DistributionCard, Initialized } from './init.ts'
 import type { Migrated, Promoted } from './promote.ts'
 
 const Card = Type.Object({
-  codename: Type.String(), format: Type.String(), label: Type.String(), component: Type.String(), architectures: Type.Array(Type.String()),
-  description: Type.String(), initialized: Type.Boolean(), active: Type.Boolean(), publishable: Type.Boolean(),
-  packages: Type.Integer(), pending: Type.Integer(), quarantined: Type.Integer(),
-  generation: Type.Union([Type.Integer(), Type.Null()]), published_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  client_line: Type.String(), setup: Type.Array(Type.String()),
+  codename: Type.String(),
+  format: Type.String(),
+  label: Type.String(),
+  component: Type.String(),
+  architectures: Type.Array(Type.String()),
+  description: Type.String(),
+  initialized: Type.Boolean(),
+  active: Type.Boolean(),
+  publishable: Type.Boolean(),
+  packages: Type.Integer(),
+  pending: Type.Integer(),
+  quarantined: Type.Integer(),
+  generation: Type.Union([Type.Integer(), Type.Null()]),
+  published_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  client_line: Type.String(),
+  setup: Type.Array(Type.String()),
 })
 
 const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
-const Differences = Type.Array(Type.Object({
-  name: Type.String(), version: Type.String(), arch: Type.String(), target: Type.Union([Type.String(), Type.Null()]),
-  standing: Type.String({ enum: ['new', 'newer', 'same', 'older', 'conflict'] }),
-}))
-const Counts = Type.Object({ new: Type.Integer(), newer: Type.Integer(), same: Type.Integer(), older: Type.Integer(), conflict: Type.Integer() })
+const Differences = Type.Array(
+  Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    arch: Type.String(),
+    target: Type.Union([Type.String(), Type.Null()]),
+    standing: Type.String({ enum: ['new', 'newer', 'same', 'older', 'conflict'] }),
+  }),
+)
+const Counts = Type.Object({
+  new: Type.Integer(),
+  newer: Type.Integer(),
+  same: Type.Integer(),
+  older: Type.Integer(),
+  conflict: Type.Integer(),
+})
 const word = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }))
 /** Both forms of the specification: `from_dist` or `from_distribution`. */
-const ROAD = { from_dist: word(80), to_dist: word(80), from_distribution: word(80), to_distribution: word(80), dry_run: Type.Optional(Type.Boolean()) }
+const ROAD = {
+  from_dist: word(80),
+  to_dist: word(80),
+  from_distribution: word(80),
+  to_distribution: word(80),
+  dry_run: Type.Optional(Type.Boolean()),
+}
 const limit = { bucket: 'distributions', perMinute: 5 }
 const Generation = Type.Object({
-  n: Type.Integer(), at: Type.String({ format: 'date-time' }), packages: Type.Integer(), bytes: Type.Integer(), live: Type.Boolean(),
-  from: Type.Optional(Type.Integer()), address: Type.String(),
+  n: Type.Integer(),
+  at: Type.String({ format: 'date-time' }),
+  packages: Type.Integer(),
+  bytes: Type.Integer(),
+  live: Type.Boolean(),
+  from: Type.Optional(Type.Integer()),
+  address: Type.String(),
 })
 const NumberOrNull = Type.Union([Type.Integer(), Type.Null()])
 
@@ -37,88 +70,182 @@ export const distributions = contract({
   'GET /distributions/': {
     summary: 'Every distribution of the fixed list, with what it holds and the line a client needs.',
     access: 'any',
-    reply: Type.Unsafe<{ readonly distributions: readonly DistributionCard[] }>(Type.Object({ distributions: Type.Array(Card) })),
+    reply: Type.Unsafe<{ readonly distributions: readonly DistributionCard[] }>(
+      Type.Object({ distributions: Type.Array(Card) }),
+    ),
   },
   'GET /distributions/{codename}/packages': {
     summary: 'Packages of one distribution. Without `state`: what its index names.',
     access: 'any',
     params: Type.Object({ codename: Type.String({ maxLength: 80 }) }),
-    query: Type.Object({ q: Type.Optional(Term), search: Type.Optional(Term), state: Type.Optional(StateQuery), status: Type.Optional(StateQuery),
-      sort: Type.Optional(OrderQuery), ...pagingQuery(200) }),
+    query: Type.Object({
+      q: Type.Optional(Term),
+      search: Type.Optional(Term),
+      state: Type.Optional(StateQuery),
+      status: Type.Optional(StateQuery),
+      sort: Type.Optional(OrderQuery),
+      ...pagingQuery(200),
+    }),
     reply: pageSchema<PackageItem>(PackageItemSchema),
     fails: ['distribution_not_found'],
   },
   // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
   'POST /distributions/init': {
-    summary: 'Sets up one distribution, or all that are active, and publishes their trees; makes a signing key when there is none.',
-    access: 'maintainer+', scoped: 'distribution',
+    summary:
+      'Sets up one distribution, or all that are active, and publishes their trees; makes a signing key when there is none.',
+    access: 'maintainer+',
+    scoped: 'distribution',
     limit: { bucket: 'distributions', perMinute: 5 },
     body: Type.Object({
       codename: Type.Optional(Type.Union([Type.String({ maxLength: 80 }), Type.Null()])),
       description: Type.Optional(Type.Union([Type.String({ maxLength: 500 }), Type.Null()])),
     }),
-    reply: Type.Unsafe<Initialized>(Type.Object({
-      status: Type.String({ enum: ['ok', 'pending'] }), message: Type.String(), initialized: Type.Array(Type.String()),
+    reply: Type.Unsafe<Initialized>(
+      Type.Object({
+        status: Type.String({ enum: ['ok', 'pending'] }),
+        message: Type.String(),
+        initialized: Type.Array(Type.String()),
         pending: Type.Array(Type.String()),
-      key_generated: Type.Boolean(), fingerprint: Type.String(), distributions: Type.Array(Card),
-    })),
+        key_generated: Type.Boolean(),
+        fingerprint: Type.String(),
+        distributions: Type.Array(Card),
+      }),
+    ),
     fails: ['unknown_distribution', 'not_publishable', 'format_not_active'],
   },
   'GET /distributions/{codename}/setup': {
     summary: 'What a client needs to install from this distribution: files, commands, the public key.',
-    access: 'any', params: Codename, fails: ['distribution_not_found'],
-    reply: Type.Unsafe<ClientSetups>(Type.Object({
-      codename: Type.String(), format: Type.String(), label: Type.String(), key_url: Type.Union([Type.String(), Type.Null()]), public_key: Type.Union([Type.String(), Type.Null()]),
-      fingerprints: Type.Array(Type.String()),
-      clients: Type.Array(Type.Object({
-        manager: Type.String(), line: Type.String(), setup: Type.Array(Type.String()), refresh: Type.String(),
-        files: Type.Array(Type.Object({ path: Type.String(), content: Type.String() })),
-      })),
-    })),
+    access: 'any',
+    params: Codename,
+    fails: ['distribution_not_found'],
+    reply: Type.Unsafe<ClientSetups>(
+      Type.Object({
+        codename: Type.String(),
+        format: Type.String(),
+        label: Type.String(),
+        key_url: Type.Union([Type.String(), Type.Null()]),
+        public_key: Type.Union([Type.String(), Type.Null()]),
+        fingerprints: Type.Array(Type.String()),
+        clients: Type.Array(
+          Type.Object({
+            manager: Type.String(),
+            line: Type.String(),
+            setup: Type.Array(Type.String()),
+            refresh: Type.String(),
+            files: Type.Array(Type.Object({ path: Type.String(), content: Type.String() })),
+          }),
+        ),
+      }),
+    ),
   },
   'POST /distributions/promote': {
-    summary: 'Publishes one package of a distribution in another one, too: the same bytes and decision, no new scan. `dry_run` only compares.',
-    access: 'maintainer+', scoped: 'distribution', edition: 'promote', limit,
+    summary:
+      'Publishes one package of a distribution in another one, too: the same bytes and decision, no new scan. `dry_run` only compares.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    edition: 'promote',
+    limit,
     body: Type.Object({ package: word(300), name: word(300), version: word(300), arch: word(80), ...ROAD }),
-    reply: Type.Unsafe<Promoted>(Type.Object({
-      status: Type.String({ enum: ['promoted', 'unchanged', 'pending', 'dry_run'] }), message: Type.String(), package: Type.String(), version: Type.String(),
-      from: Type.String(), to: Type.String(), packages: Differences,
-    })),
-    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'two_answers', 'package_not_found', 'version_not_found', 'not_promotable', 'duplicate_conflict'],
+    reply: Type.Unsafe<Promoted>(
+      Type.Object({
+        status: Type.String({ enum: ['promoted', 'unchanged', 'pending', 'dry_run'] }),
+        message: Type.String(),
+        package: Type.String(),
+        version: Type.String(),
+        from: Type.String(),
+        to: Type.String(),
+        packages: Differences,
+      }),
+    ),
+    fails: [
+      'unknown_distribution',
+      'same_distribution',
+      'other_format',
+      'missing_property',
+      'two_answers',
+      'package_not_found',
+      'version_not_found',
+      'not_promotable',
+      'duplicate_conflict',
+    ],
   },
   'POST /distributions/migrate': {
-    summary: 'Publishes all (or the listed) packages of a distribution in another one, too; the source stays as it is. `dry_run` only compares.',
-    access: 'maintainer+', scoped: 'distribution', edition: 'migrate', limit,
-    body: Type.Object({ packages: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 100_000 })), ...ROAD }),
-    reply: Type.Unsafe<Migrated>(Type.Object({
-      status: Type.String({ enum: ['ok', 'partial', 'failed', 'pending', 'dry_run'] }), message: Type.String(), from: Type.String(), to: Type.String(),
-      migrated: Type.Integer(), unchanged: Type.Integer(), packages: Differences,
-      errors: Type.Array(Type.Object({ package: Type.String(), error: Type.String() })), difference: Counts,
-    })),
+    summary:
+      'Publishes all (or the listed) packages of a distribution in another one, too; the source stays as it is. `dry_run` only compares.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    edition: 'migrate',
+    limit,
+    body: Type.Object({
+      packages: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 100_000 })),
+      ...ROAD,
+    }),
+    reply: Type.Unsafe<Migrated>(
+      Type.Object({
+        status: Type.String({ enum: ['ok', 'partial', 'failed', 'pending', 'dry_run'] }),
+        message: Type.String(),
+        from: Type.String(),
+        to: Type.String(),
+        migrated: Type.Integer(),
+        unchanged: Type.Integer(),
+        packages: Differences,
+        errors: Type.Array(Type.Object({ package: Type.String(), error: Type.String() })),
+        difference: Counts,
+      }),
+    ),
     fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'two_answers'],
   },
   'GET /distributions/{codename}/compare': {
     summary: 'What this distribution serves beside another one: new, newer, same, older, in conflict.',
-    access: 'any', params: Codename, query: Type.Object({ with: Type.String({ maxLength: 80 }) }),
-    reply: Type.Unsafe<{ readonly from: string; readonly to: string; readonly difference: Summary; readonly packages: readonly Difference[] }>(
-      Type.Object({ from: Type.String(), to: Type.String(), difference: Counts, packages: Differences })),
+    access: 'any',
+    params: Codename,
+    query: Type.Object({ with: Type.String({ maxLength: 80 }) }),
+    reply: Type.Unsafe<{
+      readonly from: string
+      readonly to: string
+      readonly difference: Summary
+      readonly packages: readonly Difference[]
+    }>(Type.Object({ from: Type.String(), to: Type.String(), difference: Counts, packages: Differences })),
     fails: ['unknown_distribution', 'same_distribution', 'other_format'],
   },
   'GET /distributions/{codename}/generations': {
-    summary: 'The publications that are kept, newest first, each with the address under which it can be read as it was.',
-    access: 'any', params: Codename, fails: ['distribution_not_found'],
-    reply: Type.Unsafe<GenerationList>(Type.Object({
-      codename: Type.String(), live: NumberOrNull, rolled_back_to: NumberOrNull, newest: NumberOrNull, generations: Type.Array(Generation),
-    })),
+    summary:
+      'The publications that are kept, newest first, each with the address under which it can be read as it was.',
+    access: 'any',
+    params: Codename,
+    fails: ['distribution_not_found'],
+    reply: Type.Unsafe<GenerationList>(
+      Type.Object({
+        codename: Type.String(),
+        live: NumberOrNull,
+        rolled_back_to: NumberOrNull,
+        newest: NumberOrNull,
+        generations: Type.Array(Generation),
+      }),
+    ),
   },
   'POST /distributions/{codename}/rollback': {
-    summary: 'Publishes an earlier generation again; without `generation` the one before, or forward again when rolled back.',
-    access: 'maintainer+', limit, params: Codename,
-    body: Type.Object({ generation: Type.Optional(Type.Integer({ minimum: 1 })), justification: word(1000), reason: word(1000) }),
-    reply: Type.Unsafe<RolledBack>(Type.Object({
-      status: Type.String({ enum: ['rolled_back', 'forward'] }), message: Type.String(), codename: Type.String(), generation: Type.Integer(), from: Type.Integer(),
-      packages: Type.Integer(), left_out: Type.Array(Type.String()),
-    })),
+    summary:
+      'Publishes an earlier generation again; without `generation` the one before, or forward again when rolled back.',
+    access: 'maintainer+',
+    limit,
+    params: Codename,
+    body: Type.Object({
+      generation: Type.Optional(Type.Integer({ minimum: 1 })),
+      justification: word(1000),
+      reason: word(1000),
+    }),
+    reply: Type.Unsafe<RolledBack>(
+      Type.Object({
+        status: Type.String({ enum: ['rolled_back', 'forward'] }),
+        message: Type.String(),
+        codename: Type.String(),
+        generation: Type.Integer(),
+        from: Type.Integer(),
+        packages: Type.Integer(),
+        left_out: Type.Array(Type.String()),
+      }),
+    ),
     fails: ['distribution_not_found', 'generation_not_kept'],
   },
 })

@@ -4,13 +4,31 @@ import type { Codename } from '../../core/identity.ts'
 import type { Audit } from '../../record/audit.ts'
 
 /** What `publish/` tells of a generation; written here again, since a feature knows the verb and not the module. */
-export interface GenerationCard { readonly n: number; readonly at: string; readonly packages: number; readonly bytes: number; readonly live: boolean; readonly from?: number }
+export interface GenerationCard {
+  readonly n: number
+  readonly at: string
+  readonly packages: number
+  readonly bytes: number
+  readonly live: boolean
+  readonly from?: number
+}
 
 /** The part of the publisher that steers a distribution. */
 export interface Generations {
-  generations(codename: Codename): Promise<{ readonly generations: readonly GenerationCard[]; readonly frozen: { readonly to: number; readonly head: number } | undefined }>
-  rollback(codename: Codename, n: number, within: (tx: Parameters<Audit['owe']>[0], done: { readonly n: number; readonly frozen: boolean }) => Promise<void>):
-  Promise<{ readonly n: number; readonly packages: number; readonly frozen: boolean; readonly left_out: readonly string[] }>
+  generations(codename: Codename): Promise<{
+    readonly generations: readonly GenerationCard[]
+    readonly frozen: { readonly to: number; readonly head: number } | undefined
+  }>
+  rollback(
+    codename: Codename,
+    n: number,
+    within: (tx: Parameters<Audit['owe']>[0], done: { readonly n: number; readonly frozen: boolean }) => Promise<void>,
+  ): Promise<{
+    readonly n: number
+    readonly packages: number
+    readonly frozen: boolean
+    readonly left_out: readonly string[]
+  }>
 }
 
 export interface GenerationList {
@@ -41,38 +59,74 @@ function codenameOf(codename: string): Codename {
 /** Where a kept generation can be read as it was, below the address of this server. */
 function addressOf(codename: Codename, n: number): string {
   const { family, component, archs } = findDistribution(codename) ?? fail('distribution_not_found', { codename })
-  const paths = { apt: `/repos/dists/${codename}@${n}/`, rpm: `/repos/${codename}@${n}/${archs[0] ?? ''}/`, apk: `/apk/${codename}@${n}/${component}` }
+  const paths = {
+    apt: `/repos/dists/${codename}@${n}/`,
+    rpm: `/repos/${codename}@${n}/${archs[0] ?? ''}/`,
+    apk: `/apk/${codename}@${n}/${component}`,
+  }
   return paths[family]
 }
 
 /** @throws distribution_not_found */
-export async function listGenerations(publisher: Pick<Generations, 'generations'>, name: string): Promise<GenerationList> {
+export async function listGenerations(
+  publisher: Pick<Generations, 'generations'>,
+  name: string,
+): Promise<GenerationList> {
   const codename = codenameOf(name)
   const { generations, frozen } = await publisher.generations(codename)
   return {
-    codename, live: generations.find(one => one.live)?.n ?? null, rolled_back_to: frozen?.to ?? null, newest: frozen?.head ?? null,
+    codename,
+    live: generations.find(one => one.live)?.n ?? null,
+    rolled_back_to: frozen?.to ?? null,
+    newest: frozen?.head ?? null,
     generations: generations.toReversed().map(one => ({ ...one, address: addressOf(codename, one.n) })),
   }
 }
 
 /** @throws distribution_not_found, generation_not_kept */
 export async function rollBack(
-  { publisher, audit }: { readonly publisher: Generations; readonly audit: Pick<Audit, 'owe'> }, name: string,
+  { publisher, audit }: { readonly publisher: Generations; readonly audit: Pick<Audit, 'owe'> },
+  name: string,
   wish: { readonly n: number | undefined; readonly by: string; readonly ip: string; readonly why: string },
 ): Promise<RolledBack> {
   const codename = codenameOf(name)
   const { generations, frozen } = await publisher.generations(codename)
   const live = generations.findIndex(one => one.live)
   const before = generations.slice(0, Math.max(live, 0)).findLast(one => one.from === undefined)
-  const n = wish.n ?? (frozen?.head ?? before?.n) ?? fail('generation_not_kept', { codename, generation: 'before the live one', kept: generations.map(one => one.n).join(', ') })
+  const n =
+    wish.n ??
+    frozen?.head ??
+    before?.n ??
+    fail('generation_not_kept', {
+      codename,
+      generation: 'before the live one',
+      kept: generations.map(one => one.n).join(', '),
+    })
   const done = await publisher.rollback(codename, n, async (tx, made) => {
-    const detail = made.frozen ? `Generation ${made.n} is what generation ${n} was, and stays so.` : `Generation ${made.n} follows the packages again.`
-    await audit.owe(tx, { action: 'ROLLBACK', result: 'SUCCESS', user: wish.by, ip: wish.ip, distribution: codename, detail: `${detail} ${wish.why}`.trim() })
+    const detail = made.frozen
+      ? `Generation ${made.n} is what generation ${n} was, and stays so.`
+      : `Generation ${made.n} follows the packages again.`
+    await audit.owe(tx, {
+      action: 'ROLLBACK',
+      result: 'SUCCESS',
+      user: wish.by,
+      ip: wish.ip,
+      distribution: codename,
+      detail: `${detail} ${wish.why}`.trim(),
+    })
   })
   const many = done.left_out.length
-  const left = many === 0 ? '' : ` ${many === 1 ? 'One package' : `${many} packages`} of it must not or cannot be served any more.`
+  const left =
+    many === 0 ? '' : ` ${many === 1 ? 'One package' : `${many} packages`} of it must not or cannot be served any more.`
   return {
-    status: done.frozen ? 'rolled_back' : 'forward', codename, generation: done.n, from: n, packages: done.packages, left_out: done.left_out,
-    message: done.frozen ? `${codename} is what it was in generation ${n}, until it is rolled forward.${left}` : `${codename} follows its packages again.`,
+    status: done.frozen ? 'rolled_back' : 'forward',
+    codename,
+    generation: done.n,
+    from: n,
+    packages: done.packages,
+    left_out: done.left_out,
+    message: done.frozen
+      ? `${codename} is what it was in generation ${n}, until it is rolled forward.${left}`
+      : `${codename} follows its packages again.`,
   }
 }

@@ -14,7 +14,8 @@ import { listGenerations, rollBack, type Generations } from './generations.ts'
 import { listDistributions, type createInit, type DistributionDeps } from './init.ts'
 import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
 
-export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, PromoteDeps {
+export interface DistributionRouteDeps
+  extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, PromoteDeps {
   readonly init: ReturnType<typeof createInit>
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
@@ -23,39 +24,71 @@ export interface DistributionRouteDeps extends Pick<DistributionDeps, 'db' | 'is
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
-interface Road { readonly from_dist?: string; readonly to_dist?: string; readonly from_distribution?: string; readonly to_distribution?: string; readonly dry_run?: boolean }
+interface Road {
+  readonly from_dist?: string
+  readonly to_dist?: string
+  readonly from_distribution?: string
+  readonly to_distribution?: string
+  readonly dry_run?: boolean
+}
 type Body = Road & { readonly package?: string; readonly name?: string }
 type Word = Exclude<keyof Body, 'dry_run'>
 
-/** What one of the specification's two forms says; both may, when they say the same. @throws missing_property, two_answers */
+/**
+ * What one of the specification's two forms says; both may, when they say the same. @throws missing_property,
+ * two_answers
+ */
 function either(body: Body, field: Word, other: Word): string {
   const [said, alsoSaid] = [body[field], body[other]]
   // nobody is asked to guess where packages go
-  if (said !== undefined && alsoSaid !== undefined && said !== alsoSaid) fail('two_answers', { field, said, other, other_said: alsoSaid })
+  if (said !== undefined && alsoSaid !== undefined && said !== alsoSaid)
+    fail('two_answers', { field, said, other, other_said: alsoSaid })
   return said ?? alsoSaid ?? fail('missing_property', { property: field })
 }
 
-/** Folds the two forms into one. @throws missing_property, two_answers, outside_distribution where source or target is not the token's own */
-function routeOf({ body, who, raw }: Pick<Input<string, never>, 'raw'> & { readonly body: Body; readonly who: Pick<Principal, 'name' | 'scope'> }): Route {
+/**
+ * Folds the two forms into one. @throws missing_property, two_answers, outside_distribution where source or target is
+ * not the token's own
+ */
+function routeOf({
+  body,
+  who,
+  raw,
+}: Pick<Input<string, never>, 'raw'> & {
+  readonly body: Body
+  readonly who: Pick<Principal, 'name' | 'scope'>
+}): Route {
   const [from, to] = [either(body, 'from_dist', 'from_distribution'), either(body, 'to_dist', 'to_distribution')]
   needDistributions(who, [from, to])
   return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
 }
 
 export const distributionHandlers: Handlers<typeof distributions, DistributionRouteDeps> = {
-  'GET /distributions/': async (deps, { raw }) => ({ distributions: await listDistributions(deps, await deps.clientFacts(raw)) }),
+  'GET /distributions/': async (deps, { raw }) => ({
+    distributions: await listDistributions(deps, await deps.clientFacts(raw)),
+  }),
   'GET /distributions/{codename}/packages': async ({ db }, { params: { codename }, query }) => {
     if (findDistribution(codename) === undefined) fail('distribution_not_found', { codename })
     const state = query.state ?? query.status ?? 'published'
-    const page = await searchPackages(db, { q: query.q ?? query.search, distribution: codename, states: [state], sort: query.sort },
-      { page: query.page ?? 1, perPage: query.per_page ?? 50 })
+    const page = await searchPackages(
+      db,
+      { q: query.q ?? query.search, distribution: codename, states: [state], sort: query.sort },
+      { page: query.page ?? 1, perPage: query.per_page ?? 50 },
+    )
     return { ...page, items: page.items.map(packageItem) }
   },
   'POST /distributions/init': async ({ init, clientFacts }, { body, who, raw }) => {
     needDistributions(who, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
-    return init({ codename: body.codename ?? undefined, description: body.description ?? undefined, by: who.name, ip: raw.clientIp, facts: await clientFacts(raw) })
+    return init({
+      codename: body.codename ?? undefined,
+      description: body.description ?? undefined,
+      by: who.name,
+      ip: raw.clientIp,
+      facts: await clientFacts(raw),
+    })
   },
-  'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) => setupsOf(keyring, params.codename, await clientFacts(raw)),
+  'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) =>
+    setupsOf(keyring, params.codename, await clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
     const { version, arch } = input.body
     return promote(deps, { name: either(input.body, 'package', 'name'), version, arch }, routeOf(input))
@@ -65,11 +98,18 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     const [from, to] = [getDistribution(codename), getDistribution(query.with)]
     needSeen(to.codename)
     if (from.codename === to.codename) fail('same_distribution', { codename })
-    if (from.format !== to.format) fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
+    if (from.format !== to.format)
+      fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
     const packages = await compareDistributions(db, { from: from.codename, to: to.codename })
     return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
   },
-  'GET /distributions/{codename}/generations': ({ publisher }, { params }) => listGenerations(publisher, params.codename),
+  'GET /distributions/{codename}/generations': ({ publisher }, { params }) =>
+    listGenerations(publisher, params.codename),
   'POST /distributions/{codename}/rollback': (deps, { params, body, who, raw }) =>
-    rollBack(deps, params.codename, { n: body.generation, by: who.name, ip: raw.clientIp, why: body.justification ?? body.reason ?? '' }),
+    rollBack(deps, params.codename, {
+      n: body.generation,
+      by: who.name,
+      ip: raw.clientIp,
+      why: body.justification ?? body.reason ?? '',
+    }),
 }

@@ -9,57 +9,120 @@ import { distributionHandlers } from './handlers.ts'
 let stock: Stock
 let keys: KeyCard[]
 let deps: DistributionDeps
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
   keys = []
   deps = {
-    db: stock.db, outbox: stock.outbox, audit: stock.audit,
+    db: stock.db,
+    outbox: stock.outbox,
+    audit: stock.audit,
     keyring: {
-      keys: async () => keys, rsaKeys: async () => [],
+      keys: async () => keys,
+      rsaKeys: async () => [],
       generate: async ({ type }) => {
         await new Promise(resolve => setImmediate(resolve))
-        const key: KeyCard = { fingerprint: `F${keys.length}`, user_id: '', algorithm: type, created_at: '', role: 'current' }
+        const key: KeyCard = {
+          fingerprint: `F${keys.length}`,
+          user_id: '',
+          algorithm: type,
+          created_at: '',
+          role: 'current',
+        }
         keys.push(key)
         return key
       },
     },
     newKey: () => ({ type: 'rsa4096', name: 'Gatehouse', email: 'repo@example.com', overlapDays: 30 }),
-    isActive: ({ codename }) => codename !== 'alpine3.20', isPublishable: ({ component, archs }) => component === 'main' && archs.includes('amd64'),
-      formatSetting: () => 'all',
+    isActive: ({ codename }) => codename !== 'alpine3.20',
+    isPublishable: ({ component, archs }) => component === 'main' && archs.includes('amd64'),
+    formatSetting: () => 'all',
   }
 })
 let init: ReturnType<typeof createInit>
-beforeEach(() => { init = createInit(deps) })
-const { call } = createCaller(distributions, distributionHandlers, () => ({ ...deps, keyring: { ...deps.keyring, publicKey: async () => Buffer.from('the key') }, init, clientFacts: async () => ({ url: 'http://repo.example' }), publisher: { generations: async () => ({ generations: [], frozen: undefined }), rollback: async () => { throw new Error('no tree here') } }, catalog: stock.catalog }))
+beforeEach(() => {
+  init = createInit(deps)
+})
+const { call } = createCaller(distributions, distributionHandlers, () => ({
+  ...deps,
+  keyring: { ...deps.keyring, publicKey: async () => Buffer.from('the key') },
+  init,
+  clientFacts: async () => ({ url: 'http://repo.example' }),
+  publisher: {
+    generations: async () => ({ generations: [], frozen: undefined }),
+    rollback: async () => {
+      throw new Error('no tree here')
+    },
+  },
+  catalog: stock.catalog,
+}))
 const APT = ['jammy', 'noble', 'focal', 'bookworm']
 
 describe('GET /distributions/', () => {
   test('the fixed list is there before anything is, with the line a client needs', async () => {
     const { distributions: cards } = await call('GET /distributions/')
-    expect(cards.map(card => card.codename)).toEqual([...APT, 'almalinux8', 'almalinux9', 'rocky8', 'rocky9', 'centos-stream9', 'oraclelinux8',
+    expect(cards.map(card => card.codename)).toEqual([
+      ...APT,
+      'almalinux8',
+      'almalinux9',
+      'rocky8',
+      'rocky9',
+      'centos-stream9',
+      'oraclelinux8',
       'fedora',
-      'opensuse-leap-15.6', 'opensuse-tumbleweed', 'alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21'])
+      'opensuse-leap-15.6',
+      'opensuse-tumbleweed',
+      'alpine3.18',
+      'alpine3.19',
+      'alpine3.20',
+      'alpine3.21',
+    ])
     expect(cards[3]).toEqual({
-      codename: 'bookworm', format: 'deb', label: 'Debian 12', component: 'main', architectures: ['amd64'], description: '', initialized: false,
-        active: true, publishable: true,
-      packages: 0, pending: 0, quarantined: 0, generation: null, published_at: null,
+      codename: 'bookworm',
+      format: 'deb',
+      label: 'Debian 12',
+      component: 'main',
+      architectures: ['amd64'],
+      description: '',
+      initialized: false,
+      active: true,
+      publishable: true,
+      packages: 0,
+      pending: 0,
+      quarantined: 0,
+      generation: null,
+      published_at: null,
       setup: expect.arrayContaining(['sudo apt-get update']),
       client_line: 'deb [signed-by=/etc/apt/keyrings/gatehouse.asc] http://repo.example/repos bookworm main',
     })
-    expect(cards.find(card => card.codename === 'rocky9')?.client_line).toBe('baseurl=http://repo.example/repos/rocky9/$basearch/')
-    expect(cards.find(card => card.codename === 'alpine3.20')).toMatchObject({ active: false, publishable: false,
-      client_line: 'http://repo.example/apk/alpine3.20/main' })
+    expect(cards.find(card => card.codename === 'rocky9')?.client_line).toBe(
+      'baseurl=http://repo.example/repos/rocky9/$basearch/',
+    )
+    expect(cards.find(card => card.codename === 'alpine3.20')).toMatchObject({
+      active: false,
+      publishable: false,
+      client_line: 'http://repo.example/apk/alpine3.20/main',
+    })
   })
 
   test('what is in a distribution and what is live is counted', async () => {
     await stock.put()
     await stock.put({ version: '2.0', state: 'pending_review' })
-    await stock.db.query(`insert into generation values ('jammy', 1, '2026-03-01T10:00:00Z', 1, 1), ('jammy', 2, '2026-03-01T11:00:00Z', 1, 1), ('focal', 7, '2026-03-01T12:00:00Z', 0, 0)`)
+    await stock.db.query(
+      `insert into generation values ('jammy', 1, '2026-03-01T10:00:00Z', 1, 1), ('jammy', 2, '2026-03-01T11:00:00Z', 1, 1), ('focal', 7, '2026-03-01T12:00:00Z', 0, 0)`,
+    )
     const { distributions: cards } = await call('GET /distributions/')
-    expect(cards[0]).toMatchObject({ codename: 'jammy', initialized: true, packages: 1, pending: 1, generation: 2,
-      published_at: '2026-03-01T11:00:00.000Z' })
+    expect(cards[0]).toMatchObject({
+      codename: 'jammy',
+      initialized: true,
+      packages: 1,
+      pending: 1,
+      generation: 2,
+      published_at: '2026-03-01T11:00:00.000Z',
+    })
     expect(cards[2]).toMatchObject({ codename: 'focal', initialized: true, packages: 0, generation: 7 })
   })
 })
@@ -68,22 +131,40 @@ test('packages of a distribution are what its index names, unless a state is ask
   await stock.put()
   await stock.put({ version: '2.0', state: 'pending_review' })
   await stock.put({ version: '3.0', codename: 'noble' })
-  const packages = (query = {}, codename = 'jammy') => call('GET /distributions/{codename}/packages', { params: { codename }, query })
-  expect(await packages()).toMatchObject({ total: 1, page: 1, per_page: 50, pages: 1, items: [{ version: '1.0', distribution: 'jammy' }] })
+  const packages = (query = {}, codename = 'jammy') =>
+    call('GET /distributions/{codename}/packages', { params: { codename }, query })
+  expect(await packages()).toMatchObject({
+    total: 1,
+    page: 1,
+    per_page: 50,
+    pages: 1,
+    items: [{ version: '1.0', distribution: 'jammy' }],
+  })
   expect((await packages({ state: 'pending_review' })).items.map(item => item.version)).toEqual(['2.0'])
   expect((await packages({}, 'focal')).items).toEqual([])
-  for (const codename of ['nowhere', '../etc', 'Jammy']) expect(await codeOf(packages({}, codename))).toBe('distribution_not_found')
+  for (const codename of ['nowhere', '../etc', 'Jammy'])
+    expect(await codeOf(packages({}, codename))).toBe('distribution_not_found')
 })
 
 describe('POST /distributions/init', () => {
   test('without a body it sets up and publishes every active distribution, and makes the missing key', async () => {
-    expect(await call('POST /distributions/init')).toMatchObject({ status: 'ok', initialized: APT, pending: [], key_generated: true,
-      fingerprint: 'F0' })
+    expect(await call('POST /distributions/init')).toMatchObject({
+      status: 'ok',
+      initialized: APT,
+      pending: [],
+      key_generated: true,
+      fingerprint: 'F0',
+    })
     expect([...stock.published].sort()).toEqual([...APT].sort())
-    expect((await stock.db.query('select codename, name from publish_dirty order by seq'))).toEqual(APT.map(codename => ({ codename, name: '' })))
-    expect((await call('GET /distributions/')).distributions.filter(card => card.initialized).map(card => card.codename)).toEqual(APT)
-    expect((await stock.audit.search({ page: 1, perPage: 5 })).items).toMatchObject([{ action: 'INIT_DISTS', result: 'SUCCESS', user: 'mae',
-      ip: '192.0.2.7', detail: expect.stringContaining('F0') }])
+    expect(await stock.db.query('select codename, name from publish_dirty order by seq')).toEqual(
+      APT.map(codename => ({ codename, name: '' })),
+    )
+    expect(
+      (await call('GET /distributions/')).distributions.filter(card => card.initialized).map(card => card.codename),
+    ).toEqual(APT)
+    expect((await stock.audit.search({ page: 1, perPage: 5 })).items).toMatchObject([
+      { action: 'INIT_DISTS', result: 'SUCCESS', user: 'mae', ip: '192.0.2.7', detail: expect.stringContaining('F0') },
+    ])
   })
 
   test('again and again it keeps key and description, and publishes anew', async () => {
@@ -100,19 +181,29 @@ describe('POST /distributions/init', () => {
     expect(keys).toHaveLength(1)
   })
 
-  test.each([['nowhere', 'unknown_distribution'], ['alpine3.20', 'format_not_active'],
-    ['rocky9', 'not_publishable']])('%s is refused with %s and changes nothing', async (codename, code) => {
+  test.each([
+    ['nowhere', 'unknown_distribution'],
+    ['alpine3.20', 'format_not_active'],
+    ['rocky9', 'not_publishable'],
+  ])('%s is refused with %s and changes nothing', async (codename, code) => {
     expect(await codeOf(call('POST /distributions/init', { body: { codename } }))).toBe(code)
     expect([keys, await stock.db.query('select * from distribution'), stock.published]).toEqual([[], [], []])
   })
 
   test('a publication that fails is told as pending, not as done', async () => {
-    stock.outbox.handle('publish', async () => { throw new Error('the disk is full') })
+    stock.outbox.handle('publish', async () => {
+      throw new Error('the disk is full')
+    })
     try {
-      expect(await call('POST /distributions/init', { body: { codename: 'focal' } })).toMatchObject({ status: 'pending', initialized: ['focal'],
-        pending: ['focal'] })
+      expect(await call('POST /distributions/init', { body: { codename: 'focal' } })).toMatchObject({
+        status: 'pending',
+        initialized: ['focal'],
+        pending: ['focal'],
+      })
     } finally {
-      stock.outbox.handle('publish', async rests => { stock.published.push(...rests) })
+      stock.outbox.handle('publish', async rests => {
+        stock.published.push(...rests)
+      })
     }
   })
 })

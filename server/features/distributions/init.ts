@@ -61,7 +61,8 @@ export interface DistributionDeps {
 const SETTLE_MS = 30_000
 
 export async function listDistributions(
-  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, facts: ClientFacts,
+  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>,
+  facts: ClientFacts,
 ): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
   const hidden = hiddenNow()
@@ -70,12 +71,22 @@ export async function listDistributions(
     const row = rows.get(codename)
     const { line, setup } = clientSetup(distribution, facts)
     return {
-      codename, format, label, component, architectures: archs, description: row?.description ?? '',
-      initialized: row !== undefined && (row.initialized || row.generation !== null), active: isActive(distribution),
-        publishable: isPublishable(distribution),
-      packages: row?.published ?? 0, pending: row?.pending ?? 0, quarantined: row?.quarantined ?? 0,
-      generation: row?.generation ?? null, published_at: row?.published_at?.toISOString() ?? null,
-      client_line: line, setup,
+      codename,
+      format,
+      label,
+      component,
+      architectures: archs,
+      description: row?.description ?? '',
+      initialized: row !== undefined && (row.initialized || row.generation !== null),
+      active: isActive(distribution),
+      publishable: isPublishable(distribution),
+      packages: row?.published ?? 0,
+      pending: row?.pending ?? 0,
+      quarantined: row?.quarantined ?? 0,
+      generation: row?.generation ?? null,
+      published_at: row?.published_at?.toISOString() ?? null,
+      client_line: line,
+      setup,
     }
   })
 }
@@ -87,17 +98,26 @@ function chosen(deps: DistributionDeps, codename: string | undefined): readonly 
     return DISTRIBUTIONS.filter(one => deps.isActive(one) && deps.isPublishable(one) && !hidden.includes(one.codename))
   }
   const distribution = getDistribution(codename)
-  if (!deps.isActive(distribution)) fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
+  if (!deps.isActive(distribution))
+    fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
   if (!deps.isPublishable(distribution)) {
-    const publishable = DISTRIBUTIONS.filter(deps.isPublishable).map(other => other.codename).join(', ')
+    const publishable = DISTRIBUTIONS.filter(deps.isPublishable)
+      .map(other => other.codename)
+      .join(', ')
     fail('not_publishable', { codename, publishable })
   }
   return [distribution]
 }
 
 /** Sets distributions up, again and again without harm. One at a time, so that two first calls make one key. */
-export function createInit(deps: DistributionDeps): (wish: {
-  readonly codename: string | undefined; readonly description: string | undefined; readonly by: string; readonly ip: string; readonly facts: ClientFacts
+export function createInit(
+  deps: DistributionDeps,
+): (wish: {
+  readonly codename: string | undefined
+  readonly description: string | undefined
+  readonly by: string
+  readonly ip: string
+  readonly facts: ClientFacts
 }) => Promise<Initialized> {
   const { db, outbox, audit, keyring } = deps
   let making: Promise<string> | undefined
@@ -105,7 +125,12 @@ export function createInit(deps: DistributionDeps): (wish: {
   async function ensureKey(): Promise<{ readonly fingerprint: string; readonly generated: boolean }> {
     const known = (await keyring.keys()).find(key => key.role === 'current')
     if (known !== undefined) return { fingerprint: known.fingerprint, generated: false }
-    making ??= keyring.generate(deps.newKey()).then(key => key.fingerprint).finally(() => { making = undefined })
+    making ??= keyring
+      .generate(deps.newKey())
+      .then(key => key.fingerprint)
+      .finally(() => {
+        making = undefined
+      })
     return { fingerprint: await making, generated: true }
   }
 
@@ -121,23 +146,39 @@ export function createInit(deps: DistributionDeps): (wish: {
         owed.push({ codename: name, ask: await outbox.owe(tx, `publish:${name}`) })
       }
       const made = key.generated ? ` Made the signing key ${key.fingerprint}.` : ''
-      await audit.owe(tx, { action: 'INIT_DISTS', result: 'SUCCESS', user: by, ip, detail: `${names.join(', ')}.${made}`,
-        ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}) })
+      await audit.owe(tx, {
+        action: 'INIT_DISTS',
+        result: 'SUCCESS',
+        user: by,
+        ip,
+        detail: `${names.join(', ')}.${made}`,
+        ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}),
+      })
       return owed
     })
     outbox.nudge()
-    const done = await Promise.all(asks.map(async ({ codename: name, ask }) =>
-      ({ name, settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS) })))
+    const done = await Promise.all(
+      asks.map(async ({ codename: name, ask }) => ({
+        name,
+        settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS),
+      })),
+    )
     const pending = done.filter(one => !one.settled).map(one => one.name)
     // the key of APK indexes may have been made by this very publication
-    const cards = await listDistributions(deps, { ...facts, apkKeys: (await keyring.rsaKeys()).map(one => one.key_name) })
+    const cards = await listDistributions(deps, {
+      ...facts,
+      apkKeys: (await keyring.rsaKeys()).map(one => one.key_name),
+    })
     const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
     if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)
     if (key.generated) said.push('A signing key was made.')
     return {
       status: pending.length === 0 ? 'ok' : 'pending',
       message: said.join(' '),
-      initialized: names, pending, key_generated: key.generated, fingerprint: key.fingerprint,
+      initialized: names,
+      pending,
+      key_generated: key.generated,
+      fingerprint: key.fingerprint,
       distributions: cards.filter(card => (names as readonly string[]).includes(card.codename)),
     }
   }

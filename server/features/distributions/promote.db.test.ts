@@ -6,48 +6,93 @@ import { distributions } from './contract.ts'
 import { distributionHandlers } from './handlers.ts'
 
 let stock: Stock
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
-const unused = async (): Promise<never> => { throw new Error('not asked here') }
-const RSA = { key_name: 'gatehouse-01234567.rsa.pub', public_key: 'PEM', algorithm: 'rsa4096', created_at: '', role: 'current' } as const
+const unused = async (): Promise<never> => {
+  throw new Error('not asked here')
+}
+const RSA = {
+  key_name: 'gatehouse-01234567.rsa.pub',
+  public_key: 'PEM',
+  algorithm: 'rsa4096',
+  created_at: '',
+  role: 'current',
+} as const
 const { call } = createCaller(distributions, distributionHandlers, () => ({
-  db: stock.db, catalog: stock.catalog, audit: stock.audit, isActive: () => true, isPublishable: () => true, init: unused,
+  db: stock.db,
+  catalog: stock.catalog,
+  audit: stock.audit,
+  isActive: () => true,
+  isPublishable: () => true,
+  init: unused,
   publisher: { generations: unused, rollback: unused },
-  keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused }, clientFacts: async () => ({ url: 'http://repo.example' }),
+  keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused },
+  clientFacts: async () => ({ url: 'http://repo.example' }),
 }))
-const rows = (codename: string) => stock.db.query<{ name: string; version: string; state: string }>('select name, version, state from package where codename = $1 order by name, sort_key', [codename])
+const rows = (codename: string) =>
+  stock.db.query<{ name: string; version: string; state: string }>(
+    'select name, version, state from package where codename = $1 order by name, sort_key',
+    [codename],
+  )
 
 describe('promotion', () => {
   test.each([
     ['the first form', { package: 'hello', from_dist: 'jammy', to_dist: 'noble' }],
-    ['the second form', { name: 'hello', version: '2.0', arch: 'amd64', from_distribution: 'jammy', to_distribution: 'noble' }],
-  ])('in %s publishes the newest version with its bytes and its decision, and leaves the source alone', async (_, body) => {
-    await stock.put({ version: '1.0' })
-    await stock.put({ version: '2.0', state: 'pending_review', bytes: 'two' })
-    const ref = { format: 'deb', name: 'hello', version: '2.0', arch: 'amd64', codename: 'jammy' as never } as const
-    const decision = { decision: 'accept_risk', action: 'approve', justification: 'needed on Monday', by: 'rita', at: '2026-03-01T10:00:00.000Z' } as const
-    const approved = await stock.catalog.change({ kind: 'event', ref, event: 'approve', decision: decision as never, why: '' }, { name: 'rita' })
-    await approved.settled(10_000)
-    stock.published.length = 0
-    expect(await call('POST /distributions/promote', { body })).toEqual({
-      status: 'promoted', message: 'hello 2.0 is published in noble.', package: 'hello', version: '2.0', from: 'jammy', to: 'noble',
-      packages: [{ name: 'hello', version: '2.0', arch: 'amd64', target: null, standing: 'new' }],
-    })
-    const there = await stock.catalog.find({ ...ref, codename: 'noble' as never })
-    expect(there).toMatchObject({ state: 'published', decision: { justification: 'needed on Monday' }, by: 'ada' })
-    expect(there?.blob.sha256).toBe((await stock.catalog.find(ref))?.blob.sha256)
-    expect(stock.published).toEqual(['noble'])
-    expect(await rows('jammy')).toHaveLength(2)
-    expect((await stock.audit.search({ page: 1, perPage: 1 })).items).toMatchObject([{ action: 'PROMOTE', user: 'mae', package: 'hello', version: '2.0', distribution: 'noble' }])
-    expect(await call('POST /distributions/promote', { body })).toMatchObject({ status: 'unchanged' })
-  })
+    [
+      'the second form',
+      { name: 'hello', version: '2.0', arch: 'amd64', from_distribution: 'jammy', to_distribution: 'noble' },
+    ],
+  ])(
+    'in %s publishes the newest version with its bytes and its decision, and leaves the source alone',
+    async (_, body) => {
+      await stock.put({ version: '1.0' })
+      await stock.put({ version: '2.0', state: 'pending_review', bytes: 'two' })
+      const ref = { format: 'deb', name: 'hello', version: '2.0', arch: 'amd64', codename: 'jammy' as never } as const
+      const decision = {
+        decision: 'accept_risk',
+        action: 'approve',
+        justification: 'needed on Monday',
+        by: 'rita',
+        at: '2026-03-01T10:00:00.000Z',
+      } as const
+      const approved = await stock.catalog.change(
+        { kind: 'event', ref, event: 'approve', decision: decision as never, why: '' },
+        { name: 'rita' },
+      )
+      await approved.settled(10_000)
+      stock.published.length = 0
+      expect(await call('POST /distributions/promote', { body })).toEqual({
+        status: 'promoted',
+        message: 'hello 2.0 is published in noble.',
+        package: 'hello',
+        version: '2.0',
+        from: 'jammy',
+        to: 'noble',
+        packages: [{ name: 'hello', version: '2.0', arch: 'amd64', target: null, standing: 'new' }],
+      })
+      const there = await stock.catalog.find({ ...ref, codename: 'noble' as never })
+      expect(there).toMatchObject({ state: 'published', decision: { justification: 'needed on Monday' }, by: 'ada' })
+      expect(there?.blob.sha256).toBe((await stock.catalog.find(ref))?.blob.sha256)
+      expect(stock.published).toEqual(['noble'])
+      expect(await rows('jammy')).toHaveLength(2)
+      expect((await stock.audit.search({ page: 1, perPage: 1 })).items).toMatchObject([
+        { action: 'PROMOTE', user: 'mae', package: 'hello', version: '2.0', distribution: 'noble' },
+      ])
+      expect(await call('POST /distributions/promote', { body })).toMatchObject({ status: 'unchanged' })
+    },
+  )
 
   test('of a dry run says how it stands and changes nothing', async () => {
     await stock.put({ version: '1.10', bytes: 'a' })
     await stock.put({ version: '1.9', codename: 'noble', bytes: 'b' })
-    expect(await call('POST /distributions/promote', { body: { package: 'hello', from_dist: 'jammy', to_dist: 'noble', dry_run: true } }))
-      .toMatchObject({ status: 'dry_run', packages: [{ standing: 'newer', target: '1.9' }] })
+    expect(
+      await call('POST /distributions/promote', {
+        body: { package: 'hello', from_dist: 'jammy', to_dist: 'noble', dry_run: true },
+      }),
+    ).toMatchObject({ status: 'dry_run', packages: [{ standing: 'newer', target: '1.9' }] })
     expect(await rows('noble')).toHaveLength(1)
   })
 
@@ -76,10 +121,22 @@ describe('promotion', () => {
 
 test.each([
   ['There is no package hello in focal.', { package: 'hello', from_dist: 'focal', to_dist: 'noble' }],
-  ['There is no version 9 of hello in jammy.', { package: 'hello', version: '9', from_dist: 'jammy', to_dist: 'noble' }],
-  ['There is no version 1.0 for arm64 of hello in jammy.', { package: 'hello', version: '1.0', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' }],
-  ['There is no version for arm64 of hello in jammy.', { package: 'hello', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' }],
-  ['from_dist says jammy, from_distribution says focal. Send one of the two.', { package: 'hello', from_dist: 'jammy', from_distribution: 'focal', to_dist: 'noble' }],
+  [
+    'There is no version 9 of hello in jammy.',
+    { package: 'hello', version: '9', from_dist: 'jammy', to_dist: 'noble' },
+  ],
+  [
+    'There is no version 1.0 for arm64 of hello in jammy.',
+    { package: 'hello', version: '1.0', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' },
+  ],
+  [
+    'There is no version for arm64 of hello in jammy.',
+    { package: 'hello', arch: 'arm64', from_dist: 'jammy', to_dist: 'noble' },
+  ],
+  [
+    'from_dist says jammy, from_distribution says focal. Send one of the two.',
+    { package: 'hello', from_dist: 'jammy', from_distribution: 'focal', to_dist: 'noble' },
+  ],
 ])('what cannot be promoted is named with where it is not: %s', async (said, body) => {
   await stock.put()
   await expect(call('POST /distributions/promote', { body })).rejects.toThrow(said)
@@ -87,8 +144,19 @@ test.each([
 
 test('both forms at once are one, when they say the same', async () => {
   await stock.put()
-  const body = { package: 'hello', name: 'hello', from_dist: 'jammy', from_distribution: 'jammy', to_dist: 'noble', to_distribution: 'noble' }
-  expect(await call('POST /distributions/promote', { body })).toMatchObject({ status: 'promoted', from: 'jammy', to: 'noble' })
+  const body = {
+    package: 'hello',
+    name: 'hello',
+    from_dist: 'jammy',
+    from_distribution: 'jammy',
+    to_dist: 'noble',
+    to_distribution: 'noble',
+  }
+  expect(await call('POST /distributions/promote', { body })).toMatchObject({
+    status: 'promoted',
+    from: 'jammy',
+    to: 'noble',
+  })
 })
 
 describe('migration', () => {
@@ -97,10 +165,17 @@ describe('migration', () => {
     await stock.put({ name: 'held', state: 'pending_review' })
     await stock.put({ name: 'b', bytes: 'b', codename: 'focal' })
     await stock.put({ name: 'c', bytes: 'other', codename: 'focal' })
-    expect(await call('POST /distributions/migrate', { body: { from_dist: 'jammy', to_dist: 'focal' } })).toMatchObject({
-      status: 'partial', from: 'jammy', to: 'focal', migrated: 1, unchanged: 1, difference: { new: 1, newer: 0, same: 1, older: 0, conflict: 1 },
-      errors: [{ package: 'c 1.0 amd64', error: expect.stringContaining('exists with other bytes') }],
-    })
+    expect(await call('POST /distributions/migrate', { body: { from_dist: 'jammy', to_dist: 'focal' } })).toMatchObject(
+      {
+        status: 'partial',
+        from: 'jammy',
+        to: 'focal',
+        migrated: 1,
+        unchanged: 1,
+        difference: { new: 1, newer: 0, same: 1, older: 0, conflict: 1 },
+        errors: [{ package: 'c 1.0 amd64', error: expect.stringContaining('exists with other bytes') }],
+      },
+    )
     expect((await rows('focal')).map(row => row.name)).toEqual(['a', 'b', 'c'])
     expect(await rows('jammy')).toHaveLength(4)
   })
@@ -108,7 +183,11 @@ describe('migration', () => {
   test('of a list takes the list, and names what is not there', async () => {
     for (const name of ['a', 'b']) await stock.put({ name, bytes: name })
     const body = { from_distribution: 'jammy', to_distribution: 'noble', packages: ['a', 'zz'] }
-    expect(await call('POST /distributions/migrate', { body })).toMatchObject({ status: 'partial', migrated: 1, errors: [{ package: 'zz' }] })
+    expect(await call('POST /distributions/migrate', { body })).toMatchObject({
+      status: 'partial',
+      migrated: 1,
+      errors: [{ package: 'zz' }],
+    })
     expect((await rows('noble')).map(row => row.name)).toEqual(['a'])
   })
 
@@ -117,7 +196,10 @@ describe('migration', () => {
     await stock.outbox.drain()
     stock.published.length = 0
     const gate = Promise.withResolvers<void>()
-    stock.outbox.handle('publish', async rests => { await gate.promise; stock.published.push(...rests) })
+    stock.outbox.handle('publish', async rests => {
+      await gate.promise
+      stock.published.push(...rests)
+    })
     const migrated = call('POST /distributions/migrate', { body: { from_dist: 'jammy', to_dist: 'noble' } })
     await expect.poll(() => rows('noble'), { timeout: 30_000 }).toHaveLength(60)
     gate.resolve()
@@ -130,12 +212,21 @@ describe('migration', () => {
 test('every distribution has its lines for clients, with the key in the right place', async () => {
   for (const { codename, family } of DISTRIBUTIONS) {
     const { clients, key_url } = await call('GET /distributions/{codename}/setup', { params: { codename } })
-    expect(key_url).toBe(`http://repo.example${{ apt: '/repos/gpg.key', rpm: '/repos/gpg.key', apk: `/apk/${RSA.key_name}` }[family]}`)
-    expect(clients.map(one => one.manager).sort()).toEqual({ apt: ['apt'], rpm: ['dnf', 'zypper'], apk: ['apk'] }[family])
+    expect(key_url).toBe(
+      `http://repo.example${{ apt: '/repos/gpg.key', rpm: '/repos/gpg.key', apk: `/apk/${RSA.key_name}` }[family]}`,
+    )
+    expect(clients.map(one => one.manager).sort()).toEqual(
+      { apt: ['apt'], rpm: ['dnf', 'zypper'], apk: ['apk'] }[family],
+    )
     for (const { files, line } of clients) expect(JSON.stringify([files, line])).toContain(codename)
   }
-  expect((await call('GET /distributions/{codename}/setup', { params: { codename: 'jammy' } })).clients[0]?.files).toEqual([{
-    path: '/etc/apt/sources.list.d/gatehouse.sources',
-    content: 'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
-  }])
+  expect(
+    (await call('GET /distributions/{codename}/setup', { params: { codename: 'jammy' } })).clients[0]?.files,
+  ).toEqual([
+    {
+      path: '/etc/apt/sources.list.d/gatehouse.sources',
+      content:
+        'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
+    },
+  ])
 })

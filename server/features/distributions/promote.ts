@@ -6,16 +6,32 @@ import type { Db } from '../../db/db.ts'
 import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
 import { listHeld, type Held } from './store.ts'
 
-export interface PromoteDeps { readonly db: Db; readonly catalog: Pick<Catalog, 'change'> }
+export interface PromoteDeps {
+  readonly db: Db
+  readonly catalog: Pick<Catalog, 'change'>
+}
 
 /** Who asks, and from which distribution to which. */
-export interface Route { readonly from: string; readonly to: string; readonly by: string; readonly ip: string; readonly dryRun: boolean }
+export interface Route {
+  readonly from: string
+  readonly to: string
+  readonly by: string
+  readonly ip: string
+  readonly dryRun: boolean
+}
 
 /** What is to be copied: the newest published version of a name, or the one that is named. */
-export interface Choice { readonly name: string; readonly version?: string | undefined; readonly arch?: string | undefined }
+export interface Choice {
+  readonly name: string
+  readonly version?: string | undefined
+  readonly arch?: string | undefined
+}
 
 export interface Promoted {
-  /** `promoted`; `unchanged` when the target has the same bytes; `pending` when its tree did not follow within 30 seconds; `dry_run`. */
+  /**
+   * `promoted`; `unchanged` when the target has the same bytes; `pending` when its tree did not follow within 30
+   * seconds; `dry_run`.
+   */
   readonly status: 'promoted' | 'unchanged' | 'pending' | 'dry_run'
   readonly message: string
   readonly package: string
@@ -41,9 +57,13 @@ export interface Migrated {
 
 const SETTLE_MS = 30_000
 const AT_ONCE = 8
-const printHeld = ({ name, version, arch }: Pick<Held, 'name' | 'version' | 'arch'>): string => `${name} ${version} ${arch}`
+const printHeld = ({ name, version, arch }: Pick<Held, 'name' | 'version' | 'arch'>): string =>
+  `${name} ${version} ${arch}`
 
-interface Road { readonly source: Distribution; readonly target: Distribution }
+interface Road {
+  readonly source: Distribution
+  readonly target: Distribution
+}
 
 /** @throws unknown_distribution, same_distribution, other_format */
 function roadOf({ from, to }: Pick<Route, 'from' | 'to'>): Road {
@@ -55,44 +75,70 @@ function roadOf({ from, to }: Pick<Route, 'from' | 'to'>): Road {
 
 /** What the choice means in the source. @throws package_not_found, version_not_found, not_promotable */
 async function choose(db: Db, { codename }: Distribution, { name, version, arch }: Choice): Promise<Held[]> {
-  const all = await listHeld(db, { codename, names: [name], states: ['published', 'pending_review', 'quarantined', 'rejected'] })
+  const all = await listHeld(db, {
+    codename,
+    names: [name],
+    states: ['published', 'pending_review', 'quarantined', 'rejected'],
+  })
   // it may well be elsewhere: the sentence says where it is not
   if (all.length === 0) fail('package_not_found', { name: `${name} in ${codename}` })
-  const wanted = all.filter(one => (version === undefined || one.version === version) && (arch === undefined || one.arch === arch))
+  const wanted = all.filter(
+    one => (version === undefined || one.version === version) && (arch === undefined || one.arch === arch),
+  )
   const published = wanted.filter(one => one.state === 'published')
   const [newest] = published
   if (newest !== undefined) return published.filter(one => one.version === newest.version)
   const [held] = wanted
-  if (held === undefined) return fail('version_not_found', { name: `${name} in ${codename}`, version: [version, arch === undefined ? undefined : `for ${arch}`].filter(Boolean).join(' ') })
+  if (held === undefined)
+    return fail('version_not_found', {
+      name: `${name} in ${codename}`,
+      version: [version, arch === undefined ? undefined : `for ${arch}`].filter(Boolean).join(' '),
+    })
   return fail('not_promotable', { ref: `${printHeld(held)} in ${codename}`, state: held.state })
 }
 
-interface Copied { readonly held: Held; readonly done: Changed | AppError }
+interface Copied {
+  readonly held: Held
+  readonly done: Changed | AppError
+}
 
 /** Copies a few at a time; a refusal concerns its package alone. */
-async function copyAll({ catalog }: PromoteDeps, held: readonly Held[], { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>): Promise<Copied[]> {
+async function copyAll(
+  { catalog }: PromoteDeps,
+  held: readonly Held[],
+  { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>,
+): Promise<Copied[]> {
   const waiting = [...held]
   const copied: Copied[] = []
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      const { name, version, arch } = one
-      const ref = ({ format, codename }: Distribution): PackageRef => ({ format, codename, name, version, arch })
-      const done = await catalog.change({ kind: 'copy', from: ref(source), to: ref(target) }, { name: by, ip })
-        .catch((error: unknown) => isRefusal(error) ? error : Promise.reject(error as Error))
-      copied.push({ held: one, done })
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+        const { name, version, arch } = one
+        const ref = ({ format, codename }: Distribution): PackageRef => ({ format, codename, name, version, arch })
+        const done = await catalog
+          .change({ kind: 'copy', from: ref(source), to: ref(target) }, { name: by, ip })
+          .catch((error: unknown) => (isRefusal(error) ? error : Promise.reject(error as Error)))
+        copied.push({ held: one, done })
+      }
+    }),
+  )
   return copied
 }
 
 /** The last to be written is the last to be published: when it is there, all are. */
 async function settle(copied: readonly Copied[]): Promise<boolean> {
-  const settled = await Promise.all(copied.flatMap(({ done }) => done instanceof AppError ? [] : [done.settled(SETTLE_MS)]))
+  const settled = await Promise.all(
+    copied.flatMap(({ done }) => (done instanceof AppError ? [] : [done.settled(SETTLE_MS)])),
+  )
   return settled.every(Boolean)
 }
 
 /** Publishes one package of a distribution in another one, too. @throws what `choose` and the catalogue refuse */
-export async function promote(deps: PromoteDeps, choice: Choice, { from, to, by, ip, dryRun }: Route): Promise<Promoted> {
+export async function promote(
+  deps: PromoteDeps,
+  choice: Choice,
+  { from, to, by, ip, dryRun }: Route,
+): Promise<Promoted> {
   const road = roadOf({ from, to })
   const held = await choose(deps.db, road.source, choice)
   const packages = await compareDistributions(deps.db, { from, to, source: held })
@@ -100,34 +146,74 @@ export async function promote(deps: PromoteDeps, choice: Choice, { from, to, by,
   const about = { package: choice.name, version, from, to, packages }
   if (dryRun) {
     const standing = packages.map(one => `${one.standing} (${one.arch})`).join(', ')
-    return { ...about, status: 'dry_run', message: `${choice.name} ${version} would be ${standing} in ${to}. Nothing was changed.` }
+    return {
+      ...about,
+      status: 'dry_run',
+      message: `${choice.name} ${version} would be ${standing} in ${to}. Nothing was changed.`,
+    }
   }
   const copied = await copyAll(deps, held, { ...road, by, ip })
   const refused = copied.find(({ done }) => done instanceof AppError)?.done
   if (refused instanceof AppError) throw refused
-  if (packages.every(one => one.standing === 'same')) return { ...about, status: 'unchanged', message: `${to} has ${choice.name} ${version} already, with the same bytes.` }
+  if (packages.every(one => one.standing === 'same'))
+    return {
+      ...about,
+      status: 'unchanged',
+      message: `${to} has ${choice.name} ${version} already, with the same bytes.`,
+    }
   const settled = await settle(copied)
-  return settled ? { ...about, status: 'promoted', message: `${choice.name} ${version} is published in ${to}.` }
+  return settled
+    ? { ...about, status: 'promoted', message: `${choice.name} ${version} is published in ${to}.` }
     : { ...about, status: 'pending', message: `${choice.name} ${version} is accepted in ${to}; its tree follows.` }
 }
 
-/** Publishes what one distribution serves in another one, too; the source stays as it is. @param names undefined means all */
-export async function migrate(deps: PromoteDeps, names: readonly string[] | undefined, { from, to, by, ip, dryRun }: Route): Promise<Migrated> {
+/**
+ * Publishes what one distribution serves in another one, too; the source stays as it is. @param names undefined means
+ * all
+ */
+export async function migrate(
+  deps: PromoteDeps,
+  names: readonly string[] | undefined,
+  { from, to, by, ip, dryRun }: Route,
+): Promise<Migrated> {
   const road = roadOf({ from, to })
-  const held = await listHeld(deps.db, { codename: road.source.codename, states: ['published'], ...(names === undefined ? {} : { names }) })
+  const held = await listHeld(deps.db, {
+    codename: road.source.codename,
+    states: ['published'],
+    ...(names === undefined ? {} : { names }),
+  })
   const packages = await compareDistributions(deps.db, { from, to, source: held })
   const known = new Set(held.map(one => one.name))
-  const errors = (names ?? []).filter(name => !known.has(name)).map(name => ({ package: name, error: `${from} serves no package ${name}.` }))
+  const errors = (names ?? [])
+    .filter(name => !known.has(name))
+    .map(name => ({ package: name, error: `${from} serves no package ${name}.` }))
   const about = { from, to, packages, difference: summarise(packages) }
   if (dryRun) {
     const { new: fresh, newer, older } = about.difference
-    return { ...about, status: 'dry_run', migrated: 0, unchanged: 0, errors, message: `${fresh + newer + older} packages would go from ${from} to ${to}. Nothing was changed.` }
+    return {
+      ...about,
+      status: 'dry_run',
+      migrated: 0,
+      unchanged: 0,
+      errors,
+      message: `${fresh + newer + older} packages would go from ${from} to ${to}. Nothing was changed.`,
+    }
   }
   const copied = await copyAll(deps, held, { ...road, by, ip })
-  for (const { held: one, done } of copied) if (done instanceof AppError) errors.push({ package: printHeld(one), error: done.message })
+  for (const { held: one, done } of copied)
+    if (done instanceof AppError) errors.push({ package: printHeld(one), error: done.message })
   const settled = await settle(copied)
-  const [migrated, unchanged] = ['created', 'already'].map(outcome => copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === outcome).length) as [number, number]
-  const status = errors.length > 0 ? migrated + unchanged > 0 ? 'partial' : 'failed' : settled ? 'ok' : 'pending'
+  const [migrated, unchanged] = ['created', 'already'].map(
+    outcome => copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === outcome).length,
+  ) as [number, number]
+  const status = errors.length > 0 ? (migrated + unchanged > 0 ? 'partial' : 'failed') : settled ? 'ok' : 'pending'
   const said = errors.length === 0 ? '' : ` ${errors.length} could not go.`
-  return { ...about, status, migrated, unchanged, errors, message: `${migrated} packages went from ${from} to ${to}, ${unchanged} were there.${said}` }
+  return {
+    ...about,
+    status,
+    migrated,
+    unchanged,
+    errors,
+    message: `${migrated} packages went from ${from} to ${to}, ${unchanged} were there.${said}`,
+  }
 }

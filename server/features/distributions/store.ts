@@ -27,8 +27,11 @@ export function listDistributionRows(db: Queryable): Promise<DistributionRow[]> 
 
 /** Notes that an admin set it up, now or again; a description that is not given stays. */
 export async function saveDistribution(tx: Tx, codename: string, description: string | undefined): Promise<void> {
-  await tx.query(`insert into distribution (codename, description) values ($1, coalesce($2, ''))
-    on conflict (codename) do update set description = coalesce($2, distribution.description)`, [codename, description ?? null])
+  await tx.query(
+    `insert into distribution (codename, description) values ($1, coalesce($2, ''))
+    on conflict (codename) do update set description = coalesce($2, distribution.description)`,
+    [codename, description ?? null],
+  )
 }
 
 /** Every index entry of the distribution is to be written again. */
@@ -37,11 +40,28 @@ export async function markWhollyDirty(tx: Tx, codename: string): Promise<void> {
 }
 
 /** A published package of a distribution, as promotion and comparison see it. */
-export interface Held { readonly name: string; readonly version: string; readonly arch: string; readonly sort_key: string; readonly sha256: string; readonly state: State }
+export interface Held {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly sort_key: string
+  readonly sha256: string
+  readonly state: State
+}
 
 /** Packages of a distribution by name, newest version first. @param names undefined means all */
-export function listHeld(db: Queryable, { codename, names, states }: { readonly codename: string; readonly names?: readonly string[]; readonly states: readonly State[] }): Promise<Held[]> {
-  return db.query<Held>(`
+export function listHeld(
+  db: Queryable,
+  {
+    codename,
+    names,
+    states,
+  }: { readonly codename: string; readonly names?: readonly string[]; readonly states: readonly State[] },
+): Promise<Held[]> {
+  return db.query<Held>(
+    `
     select name, version, arch, sort_key, sha256, state from package
-    where codename = $1 and state = any($2) and ($3::text[] is null or name = any($3)) order by name, sort_key desc, arch`, [codename, states, names ?? null])
+    where codename = $1 and state = any($2) and ($3::text[] is null or name = any($3)) order by name, sort_key desc, arch`,
+    [codename, states, names ?? null],
+  )
 }

@@ -3,56 +3,119 @@ import { contract } from '../../core/contract.ts'
 
 const NullableText = Type.Union([Type.String(), Type.Null()])
 const Coverage = Type.Object({
-  distribution: Type.String(), label: Type.String(),
+  distribution: Type.String(),
+  label: Type.String(),
   coverage: Type.String({ description: '`covered`, `partial`, `not_covered`, `no_data`, `stale` or `failed`.' }),
-  said: Type.String(), data_at: NullableText,
+  said: Type.String(),
+  data_at: NullableText,
 })
 const Engine = Type.Object({
-  id: Type.String(), kind: Type.String(), ok: Type.Boolean(), version: NullableText,
-  data_version: NullableText, data_at: NullableText, age_days: Type.Union([Type.Integer(), Type.Null()]), error: Type.Optional(Type.String()),
+  id: Type.String(),
+  kind: Type.String(),
+  ok: Type.Boolean(),
+  version: NullableText,
+  data_version: NullableText,
+  data_at: NullableText,
+  age_days: Type.Union([Type.Integer(), Type.Null()]),
+  error: Type.Optional(Type.String()),
   distributions: Type.Array(Coverage),
 })
 const Counts = Type.Record(Type.String(), Type.Integer())
 const Source = Type.Object({
-  name: Type.String(), kind: Type.String(), as_of: Type.String(), imported_at: Type.String(), records: Type.Integer(), rows: Type.Integer(), skipped: Counts,
+  name: Type.String(),
+  kind: Type.String(),
+  as_of: Type.String(),
+  imported_at: Type.String(),
+  records: Type.Integer(),
+  rows: Type.Integer(),
+  skipped: Counts,
 })
-const Intel = Type.Object({ date: Type.String(), entries: Type.Integer(), imported_at: Type.String() }, { additionalProperties: true })
+const Intel = Type.Object(
+  { date: Type.String(), entries: Type.Integer(), imported_at: Type.String() },
+  { additionalProperties: true },
+)
 
-const FAILS = ['bad_request', 'missing_field', 'upload_incomplete', 'upload_too_large', 'storage_full', 'bad_database', 'older_database', 'import_running', 'unknown_distribution'] as const
+const FAILS = [
+  'bad_request',
+  'missing_field',
+  'upload_incomplete',
+  'upload_too_large',
+  'storage_full',
+  'bad_database',
+  'older_database',
+  'import_running',
+  'unknown_distribution',
+] as const
 
 /** What looks for vulnerabilities and malware, and the data that it looks with. */
 export const engines = contract({
   'GET /security/engines': {
-    summary: 'Every engine: whether it works, of when its data are, and how far it covers each distribution. For the embedded one also what is loaded.', access: 'any',
+    summary:
+      'Every engine: whether it works, of when its data are, and how far it covers each distribution. For the embedded one also what is loaded.',
+    access: 'any',
     reply: Type.Object({
-      engines: Type.Array(Engine), max_age_days: Type.Integer(),
+      engines: Type.Array(Engine),
+      max_age_days: Type.Integer(),
       database: Type.Object({
-        generation: Type.Union([Type.Integer(), Type.Null()]), created: NullableText, signature: NullableText,
-        ecosystems: Type.Array(Type.Object({ name: Type.String(), rows: Type.Integer(), sources: Counts })), sources: Type.Array(Source),
+        generation: Type.Union([Type.Integer(), Type.Null()]),
+        created: NullableText,
+        signature: NullableText,
+        ecosystems: Type.Array(Type.Object({ name: Type.String(), rows: Type.Integer(), sources: Counts })),
+        sources: Type.Array(Source),
       }),
       intel: Type.Object({ epss: Type.Union([Intel, Type.Null()]), kev: Type.Union([Intel, Type.Null()]) }),
-      feeds: Type.Array(Type.Object({ url: Type.String(), source: Type.String(), checked_at: Type.String(), error: Type.Optional(Type.String()) })),
-      import: Type.Object({ running: Type.Boolean(), since: NullableText, last: Type.Union([Type.Object({ at: Type.String(), ok: Type.Boolean(), said: Type.String() }), Type.Null()]) }),
+      feeds: Type.Array(
+        Type.Object({
+          url: Type.String(),
+          source: Type.String(),
+          checked_at: Type.String(),
+          error: Type.Optional(Type.String()),
+        }),
+      ),
+      import: Type.Object({
+        running: Type.Boolean(),
+        since: NullableText,
+        last: Type.Union([Type.Object({ at: Type.String(), ok: Type.Boolean(), said: Type.String() }), Type.Null()]),
+      }),
     }),
   },
   'POST /security/database': {
-    summary: 'Takes vulnerability data: a bundle (npm run vulndb -- make) or one file of an upstream, known by its content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, '
-      + 'updateinfo.xml, KEV JSON, EPSS CSV. As the body itself, or as `file` of multipart/form-data with `force` and `distribution` beside it.',
-    access: 'admin', upload: 'data', limit: { bucket: 'database', perMinute: 30 },
+    summary:
+      'Takes vulnerability data: a bundle (npm run vulndb -- make) or one file of an upstream, known by its content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, ' +
+      'updateinfo.xml, KEV JSON, EPSS CSV. As the body itself, or as `file` of multipart/form-data with `force` and `distribution` beside it.',
+    access: 'admin',
+    upload: 'data',
+    limit: { bucket: 'database', perMinute: 30 },
     query: Type.Object({
       force: Type.Optional(Type.Boolean({ description: 'Take older data than what is loaded.' })),
-      distribution: Type.Optional(Type.String({ maxLength: 80, description: 'For an updateinfo.xml that does not say which distribution it is for.' })),
+      distribution: Type.Optional(
+        Type.String({
+          maxLength: 80,
+          description: 'For an updateinfo.xml that does not say which distribution it is for.',
+        }),
+      ),
       filename: Type.Optional(Type.String({ maxLength: 255 })),
     }),
     reply: Type.Object({
-      status: Type.String({ description: '`imported` or `unchanged`.' }), generation: Type.Integer(), took_ms: Type.Integer(),
-      signature: Type.String({ description: '`verified`, `not_checked` (no key is pinned) or `none`.' }), records: Type.Integer(), rows: Type.Integer(),
-      sources: Type.Array(Source), notes: Type.Array(Type.String()),
+      status: Type.String({ description: '`imported` or `unchanged`.' }),
+      generation: Type.Integer(),
+      took_ms: Type.Integer(),
+      signature: Type.String({ description: '`verified`, `not_checked` (no key is pinned) or `none`.' }),
+      records: Type.Integer(),
+      rows: Type.Integer(),
+      sources: Type.Array(Source),
+      notes: Type.Array(Type.String()),
     }),
     fails: FAILS,
   },
   'POST /security/database/fetch': {
-    summary: 'Asks the feeds of security.feeds now, as the daily job does.', access: 'admin', limit: { bucket: 'database', perMinute: 30 },
-    reply: Type.Object({ asked: Type.Integer(), fetched: Type.Integer(), failed: Type.Array(Type.Object({ source: Type.String(), why: Type.String() })) }),
+    summary: 'Asks the feeds of security.feeds now, as the daily job does.',
+    access: 'admin',
+    limit: { bucket: 'database', perMinute: 30 },
+    reply: Type.Object({
+      asked: Type.Integer(),
+      fetched: Type.Integer(),
+      failed: Type.Array(Type.Object({ source: Type.String(), why: Type.String() })),
+    }),
   },
 })

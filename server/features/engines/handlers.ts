@@ -16,7 +16,10 @@ import type { engines } from './contract.ts'
 
 export interface EngineDeps {
   /** Every engine there is; what they say of themselves is asked anew at each call. */
-  readonly scanners: { readonly antivirus: readonly AntivirusScanner[]; readonly vulnerability: readonly VulnerabilityScanner[] }
+  readonly scanners: {
+    readonly antivirus: readonly AntivirusScanner[]
+    readonly vulnerability: readonly VulnerabilityScanner[]
+  }
   readonly database: Database
   readonly importer: Importer
   readonly feeds: Feeds
@@ -33,35 +36,65 @@ const DAY_MS = 86_400_000
 async function coverageOf(scanner: VulnerabilityScanner) {
   const { covers } = scanner
   if (covers === undefined) return []
-  return Promise.all(DISTRIBUTIONS.map(async distribution => {
-    const { codename, label } = distribution
-    try {
-      const { coverage, said, data_at: at } = await covers(distribution)
-      return { distribution: codename as string, label, coverage: coverage as string, said, data_at: at ?? null }
-    } catch (error) {
-      if (!(error instanceof EngineUnavailable)) throw error
-      return { distribution: codename as string, label, coverage: 'failed', said: `${scanner.id} does not answer: ${error.message}.`, data_at: null }
-    }
-  }))
+  return Promise.all(
+    DISTRIBUTIONS.map(async distribution => {
+      const { codename, label } = distribution
+      try {
+        const { coverage, said, data_at: at } = await covers(distribution)
+        return { distribution: codename as string, label, coverage: coverage as string, said, data_at: at ?? null }
+      } catch (error) {
+        if (!(error instanceof EngineUnavailable)) throw error
+        return {
+          distribution: codename as string,
+          label,
+          coverage: 'failed',
+          said: `${scanner.id} does not answer: ${error.message}.`,
+          data_at: null,
+        }
+      }
+    }),
+  )
 }
 
 async function engineOf(scanner: AntivirusScanner | VulnerabilityScanner, now: Date) {
   const { id, ok, version, error, ...status } = await scanner.status()
   const at = status.data_at ?? status.signatures_at
   return {
-    id, kind: scanner.kind, ok, version: version ?? null, data_version: status.data_version ?? status.signatures_version ?? null, data_at: at ?? null,
-    age_days: at === undefined ? null : Math.max(0, Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)), ...error === undefined ? {} : { error },
+    id,
+    kind: scanner.kind,
+    ok,
+    version: version ?? null,
+    data_version: status.data_version ?? status.signatures_version ?? null,
+    data_at: at ?? null,
+    age_days: at === undefined ? null : Math.max(0, Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)),
+    ...(error === undefined ? {} : { error }),
     distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner) : [],
   }
 }
 
-const printSource = (name: string, { kind, as_of: asOf, imported_at: importedAt, records, rows, skipped }: SourceFacts) =>
-  ({ name, kind, as_of: asOf, imported_at: importedAt, records, rows, skipped: { ...skipped } as Record<string, number> })
+const printSource = (
+  name: string,
+  { kind, as_of: asOf, imported_at: importedAt, records, rows, skipped }: SourceFacts,
+) => ({
+  name,
+  kind,
+  as_of: asOf,
+  imported_at: importedAt,
+  records,
+  rows,
+  skipped: { ...skipped } as Record<string, number>,
+})
 
 function printResult({ status, generation, took_ms: took, signature, sources, notes }: ImportResult) {
   return {
-    status, generation, took_ms: Math.round(took), signature, records: sources.reduce((sum, { records }) => sum + records, 0), rows: sources.reduce((sum, { rows }) => sum + rows, 0),
-    sources: sources.map(({ name, ...facts }) => printSource(name, facts)), notes: [...notes],
+    status,
+    generation,
+    took_ms: Math.round(took),
+    signature,
+    records: sources.reduce((sum, { records }) => sum + records, 0),
+    rows: sources.reduce((sum, { rows }) => sum + rows, 0),
+    sources: sources.map(({ name, ...facts }) => printSource(name, facts)),
+    notes: [...notes],
   }
 }
 
@@ -73,32 +106,66 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     const meta = (await database.open().catch(() => undefined))?.meta
     const { running, since, last } = importer.state()
     return {
-      engines: await Promise.all([...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, now))),
+      engines: await Promise.all(
+        [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, now)),
+      ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
       database: {
-        generation: meta?.generation ?? null, created: meta?.created ?? null, signature: meta?.bundle?.signature ?? null,
-        ecosystems: Object.entries(meta?.ecosystems ?? {})
-          .map(([name, { rows, sources }]) => ({ name, rows, sources: Object.fromEntries(Object.entries(sources).map(([source, share]) => [source, share.rows])) })),
+        generation: meta?.generation ?? null,
+        created: meta?.created ?? null,
+        signature: meta?.bundle?.signature ?? null,
+        ecosystems: Object.entries(meta?.ecosystems ?? {}).map(([name, { rows, sources }]) => ({
+          name,
+          rows,
+          sources: Object.fromEntries(Object.entries(sources).map(([source, share]) => [source, share.rows])),
+        })),
         sources: Object.entries(meta?.sources ?? {}).map(([name, facts]) => printSource(name, facts)),
       },
       intel: { epss: meta?.intel.epss ?? null, kev: meta?.intel.kev ?? null },
-      feeds: Object.entries(await loadFeedStates(security)).map(([url, { source, checked_at: at, error }]) => ({ url, source, checked_at: at, ...error === undefined ? {} : { error } })),
+      feeds: Object.entries(await loadFeedStates(security)).map(([url, { source, checked_at: at, error }]) => ({
+        url,
+        source,
+        checked_at: at,
+        ...(error === undefined ? {} : { error }),
+      })),
       import: { running, since: since ?? null, last: last ?? null },
     }
   },
   'POST /security/database': async ({ spool, importer, settings, audit }, { query, raw, who }) => {
-    const { file, fields } = await readBody(raw, { spool, limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024, filename: query.filename })
+    const { file, fields } = await readBody(raw, {
+      spool,
+      limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
+      filename: query.filename,
+    })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
       if (codename !== undefined) getDistribution(codename)
       const force = query.force === true || isYes(fields.get('force'))
-      const result = await importer.import([{ path: file.path, label: file.filename, ...codename === undefined ? {} : { distribution: codename } }], { force })
+      const result = await importer.import(
+        [{ path: file.path, label: file.filename, ...(codename === undefined ? {} : { distribution: codename }) }],
+        { force },
+      )
       const reply = printResult(result)
-      const names = reply.sources.map(({ name }) => name).slice(0, 10).join(', ')
-      await audit.record({ action: 'VULNDB_IMPORT', result: 'SUCCESS', user: who.name, ip: raw.clientIp, detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${result.status}, generation ${result.generation}${force ? ', forced' : ''}${names === '' ? '' : ` (${names})`}.` })
+      const names = reply.sources
+        .map(({ name }) => name)
+        .slice(0, 10)
+        .join(', ')
+      await audit.record({
+        action: 'VULNDB_IMPORT',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${result.status}, generation ${result.generation}${force ? ', forced' : ''}${names === '' ? '' : ` (${names})`}.`,
+      })
       return reply
     } catch (error) {
-      await audit.record({ action: 'VULNDB_IMPORT', result: 'FAILURE', user: who.name, ip: raw.clientIp, detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${error instanceof Error ? error.message.slice(0, 500) : 'it broke'}` })
+      await audit.record({
+        action: 'VULNDB_IMPORT',
+        result: 'FAILURE',
+        user: who.name,
+        ip: raw.clientIp,
+        detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${error instanceof Error ? error.message.slice(0, 500) : 'it broke'}`,
+      })
       throw error
     } finally {
       await file.discard()
@@ -106,7 +173,13 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
   },
   'POST /security/database/fetch': async ({ feeds, audit }, { who, raw }) => {
     const { asked, fetched, failed } = await feeds.run()
-    await audit.record({ action: 'VULNDB_IMPORT', result: failed.length === 0 ? 'SUCCESS' : 'FAILURE', user: who.name, ip: raw.clientIp, detail: `${asked} feeds asked, ${fetched} new, ${failed.length} failed.` })
+    await audit.record({
+      action: 'VULNDB_IMPORT',
+      result: failed.length === 0 ? 'SUCCESS' : 'FAILURE',
+      user: who.name,
+      ip: raw.clientIp,
+      detail: `${asked} feeds asked, ${fetched} new, ${failed.length} failed.`,
+    })
     return { asked, fetched, failed: [...failed] }
   },
 }

@@ -26,18 +26,25 @@ const EVERY_MS = 15_000
 const PROBE_MS = 5_000
 const SIZES_EVERY_MS = 10 * 60_000
 
-/** Asks engines, keys and schema every 15 seconds and measures folders every 10 minutes, so that a health call does neither. */
+/**
+ * Asks engines, keys and schema every 15 seconds and measures folders every 10 minutes, so that a health call does
+ * neither.
+ */
 export function createBackground(deps: HealthDeps): Background {
   const stopping = new AbortController()
   const loops: Promise<void>[] = []
   let seen: Seen = { probes: {}, stuck: [], sizes: {} }
 
   async function probeClamav(): Promise<Probe> {
-    const { enabled, ok, version, signatures_version,
-      signatures_at } = await deps.antivirus(AbortSignal.any([stopping.signal, AbortSignal.timeout(PROBE_MS)]))
+    const { enabled, ok, version, signatures_version, signatures_at } = await deps.antivirus(
+      AbortSignal.any([stopping.signal, AbortSignal.timeout(PROBE_MS)]),
+    )
     if (!enabled) return { ok: true, version: null, note: 'switched off by validation.clamav_scan' } as Probe
     return {
-      ok, version: version ?? null, signatures_version: signatures_version ?? null, signatures_at: signatures_at ?? null,
+      ok,
+      version: version ?? null,
+      signatures_version: signatures_version ?? null,
+      signatures_at: signatures_at ?? null,
       // the engine's own words may hold an address or a path; GET /security/clamav/status tells them to users
       ...(ok ? {} : { error: 'the antivirus engine does not answer' }),
     } as Probe
@@ -46,27 +53,40 @@ export function createBackground(deps: HealthDeps): Background {
   async function probeReprepro(): Promise<Probe> {
     const { version, isPublisher } = await deps.reprepro()
     if (version !== undefined) return { ok: true, version, publisher: isPublisher } as Probe
-    return isPublisher ? { ok: false, error: 'APT_PUBLISHER is reprepro, and reprepro is not installed' }
-      : { ok: true, version: null, publisher: false, note: 'not installed; trees are written by the service itself' } as Probe
+    return isPublisher
+      ? { ok: false, error: 'APT_PUBLISHER is reprepro, and reprepro is not installed' }
+      : ({
+          ok: true,
+          version: null,
+          publisher: false,
+          note: 'not installed; trees are written by the service itself',
+        } as Probe)
   }
 
   async function probeKey(): Promise<Probe> {
     const key = (await deps.keyring.keys()).find(one => one.role === 'current')
-    return key === undefined ? { ok: false, error: 'there is no signing key yet; POST /distributions/init makes one' }
-      : { ok: true, fingerprint: key.fingerprint } as Probe
+    return key === undefined
+      ? { ok: false, error: 'there is no signing key yet; POST /distributions/init makes one' }
+      : ({ ok: true, fingerprint: key.fingerprint } as Probe)
   }
 
   async function probeSchema(): Promise<Probe> {
     const version = await deps.schemaVersion()
-    return version === undefined ? { ok: false, error: 'no migration was applied' } : { ok: true, version } as Probe
+    return version === undefined ? { ok: false, error: 'no migration was applied' } : ({ ok: true, version } as Probe)
   }
 
   const rounds = {
-    audit: () => probeFolder(deps.layout.audit), clamav: probeClamav, reprepro: probeReprepro, gpg: probeKey, alembic: probeSchema,
+    audit: () => probeFolder(deps.layout.audit),
+    clamav: probeClamav,
+    reprepro: probeReprepro,
+    gpg: probeKey,
+    alembic: probeSchema,
   } satisfies Record<string, () => Promise<Probe>>
 
   async function probe(): Promise<void> {
-    const found = await Promise.all(Object.entries(rounds).map(async ([name, ask]) => [name, await within(PROBE_MS, ask)] as const))
+    const found = await Promise.all(
+      Object.entries(rounds).map(async ([name, ask]) => [name, await within(PROBE_MS, ask)] as const),
+    )
     const debts = await within(PROBE_MS, async () => ({ ok: true, rows: await deps.outbox.stuck() }))
     const stuck = 'rows' in debts ? debts.rows.map(row => `${row.key.slice(0, 60)} (${row.tries} tries)`) : seen.stuck
     const data = await within(PROBE_MS, async () => ({ ok: true, said: await deps.vulnerabilityTrouble() }))
@@ -93,8 +113,15 @@ export function createBackground(deps: HealthDeps): Background {
     start: async () => {
       await probe()
       // a key that was just made must not be reported missing for another round
-      deps.keyring.onChange(() => { loops.push(probe().catch(() => undefined)) })
-      loops.push(sleep(EVERY_MS, undefined, { signal: stopping.signal, ref: false }).then(() => repeat(probe, EVERY_MS), () => undefined))
+      deps.keyring.onChange(() => {
+        loops.push(probe().catch(() => undefined))
+      })
+      loops.push(
+        sleep(EVERY_MS, undefined, { signal: stopping.signal, ref: false }).then(
+          () => repeat(probe, EVERY_MS),
+          () => undefined,
+        ),
+      )
       loops.push(repeat(measure, SIZES_EVERY_MS))
     },
     stop: async () => {

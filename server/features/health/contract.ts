@@ -10,30 +10,52 @@ const Critical = Type.Object({ manifests: Probe, pool: Probe, auth_db: Probe, ma
 export const health = contract({
   'GET /health': {
     summary: 'The whole health report. 503 when something critical fails.',
-    access: 'public', root: true, otherwise: [503],
-    reply: Type.Unsafe<HealthReport>(Type.Object({
-      status: Type.String({ enum: ['healthy', 'degraded', 'unhealthy'] }), timestamp: Time, version: Type.String(), uptime_seconds: Type.Integer(),
-      checks: Type.Object({ critical: Critical, non_critical: Type.Record(Type.String(), Probe), info: Type.Object({}) }),
-    })),
+    access: 'public',
+    root: true,
+    otherwise: [503],
+    reply: Type.Unsafe<HealthReport>(
+      Type.Object({
+        status: Type.String({ enum: ['healthy', 'degraded', 'unhealthy'] }),
+        timestamp: Time,
+        version: Type.String(),
+        uptime_seconds: Type.Integer(),
+        checks: Type.Object({
+          critical: Critical,
+          non_critical: Type.Record(Type.String(), Probe),
+          info: Type.Object({}),
+        }),
+      }),
+    ),
   },
   'GET /health/live': {
     summary: 'The process runs. Asks nothing and nobody.',
-    access: 'public', root: true,
+    access: 'public',
+    root: true,
     reply: Type.Object({ alive: Type.Literal(true), status: Type.Literal('ok'), timestamp: Time }),
   },
   'GET /health/ready': {
     summary: 'Requests can be served: folders and database answer. 503 when not.',
-    access: 'public', root: true, otherwise: [503],
-    reply: Type.Unsafe<ReadyReport>(Type.Object({
-      ready: Type.Boolean(), status: Type.String({ enum: ['ok', 'not_ready'] }), timestamp: Time, checks: Critical,
+    access: 'public',
+    root: true,
+    otherwise: [503],
+    reply: Type.Unsafe<ReadyReport>(
+      Type.Object({
+        ready: Type.Boolean(),
+        status: Type.String({ enum: ['ok', 'not_ready'] }),
+        timestamp: Time,
+        checks: Critical,
         failing: Type.Optional(Type.Array(Type.String())),
-    })),
+      }),
+    ),
   },
   'GET /metrics': {
-    summary: 'Metrics in the Prometheus text format 0.0.4. Where METRICS_TOKEN is set, it must be sent as bearer token.',
-    access: 'public', root: true,
+    summary:
+      'Metrics in the Prometheus text format 0.0.4. Where METRICS_TOKEN is set, it must be sent as bearer token.',
+    access: 'public',
+    root: true,
     // not 'text': the format's version is part of its content type
-    reply: 'file', types: ['text/plain'],
+    reply: 'file',
+    types: ['text/plain'],
     fails: ['not_authenticated', 'bad_credential'],
   },
 })

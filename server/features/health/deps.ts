@@ -6,7 +6,11 @@ import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** One scheduled job as the report shows it; `next_run` null while it is paused. */
-export interface JobState { readonly id: string; readonly name: string; readonly next_run: string | null }
+export interface JobState {
+  readonly id: string
+  readonly name: string
+  readonly next_run: string | null
+}
 
 export interface HealthDeps {
   readonly clock: Clock
@@ -28,9 +32,19 @@ export interface HealthDeps {
   readonly scheduler: () => { readonly started: boolean; readonly leader: boolean; readonly jobs: readonly JobState[] }
   /** Whether reprepro is there, and whether it is the publisher. */
   readonly reprepro: () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }>
-  readonly license: () => { readonly edition: string; readonly active: boolean; readonly issued_to: string | null; readonly expires_at?: string | null; readonly warning?: string | null }
+  readonly license: () => {
+    readonly edition: string
+    readonly active: boolean
+    readonly issued_to: string | null
+    readonly expires_at?: string | null
+    readonly warning?: string | null
+  }
   /** `trouble`: why the shared memory does not answer. */
-  readonly instance: { readonly id: string; readonly shared: 'redis' | 'local'; readonly trouble?: () => string | undefined }
+  readonly instance: {
+    readonly id: string
+    readonly shared: 'redis' | 'local'
+    readonly trouble?: () => string | undefined
+  }
   /** More that an operator should know, in whole sentences; shown as they are. */
   readonly warnings?: () => readonly string[]
 }

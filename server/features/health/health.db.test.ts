@@ -19,28 +19,63 @@ let stock: Stock
 let started: Health[]
 let changed: () => void
 let keys: { fingerprint: string }[]
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
   started = []
   keys = [{ fingerprint: 'ABCD' }]
 })
-afterEach(async () => { for (const one of started) await one.stop() })
+afterEach(async () => {
+  for (const one of started) await one.stop()
+})
 
 async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
   const { db, layout, clock, outbox } = stock
   const made = createHealth({
-    clock, db, layout, outbox, version: 'dev', onUnavailable: () => 'warn', vulnerabilityTrouble: async () => undefined, schemaVersion: () => schemaVersion(db),
-    dirs: { pool: layout.pool, manifests: layout.manifests, audit: layout.audit, grype_db: join(layout.security, 'grype'),
-      clamav_db: '/nowhere/clamav' },
-    antivirus: async () => ({ id: 'clamd', ok: true, enabled: true, version: 'ClamAV 1.4', signatures_version: '27000' }),
-    keyring: { keys: async () => keys.map(key => ({ ...key, user_id: '', algorithm: '', created_at: '', role: 'current' as const })),
-      onChange: listener => { changed = listener } },
-    scheduler: () => ({ started: true, leader: true,
-      jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z' }, { id: 'sync', name: 'Sync', next_run: null }] }),
-    reprepro: async () => ({ version: undefined, isPublisher: false }), license: () => ({ edition: 'enterprise', active: true, issued_to: null }),
-    instance: { id: 'one', shared: 'local' }, ...over,
+    clock,
+    db,
+    layout,
+    outbox,
+    version: 'dev',
+    onUnavailable: () => 'warn',
+    vulnerabilityTrouble: async () => undefined,
+    schemaVersion: () => schemaVersion(db),
+    dirs: {
+      pool: layout.pool,
+      manifests: layout.manifests,
+      audit: layout.audit,
+      grype_db: join(layout.security, 'grype'),
+      clamav_db: '/nowhere/clamav',
+    },
+    antivirus: async () => ({
+      id: 'clamd',
+      ok: true,
+      enabled: true,
+      version: 'ClamAV 1.4',
+      signatures_version: '27000',
+    }),
+    keyring: {
+      keys: async () =>
+        keys.map(key => ({ ...key, user_id: '', algorithm: '', created_at: '', role: 'current' as const })),
+      onChange: listener => {
+        changed = listener
+      },
+    },
+    scheduler: () => ({
+      started: true,
+      leader: true,
+      jobs: [
+        { id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z' },
+        { id: 'sync', name: 'Sync', next_run: null },
+      ],
+    }),
+    reprepro: async () => ({ version: undefined, isPublisher: false }),
+    license: () => ({ edition: 'enterprise', active: true, issued_to: null }),
+    instance: { id: 'one', shared: 'local' },
+    ...over,
   })
   started.push(made)
   await made.start()
@@ -49,10 +84,16 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
 let current: Health
 const metrics = createMetrics()
 let metricsToken: string | undefined
-const { call, statusOf } = createCaller(health, healthHandlers, () => ({ health: current, metrics, clock: stock.clock, metricsToken }))
+const { call, statusOf } = createCaller(health, healthHandlers, () => ({
+  health: current,
+  metrics,
+  clock: stock.clock,
+  metricsToken,
+}))
 /** A database that is gone in the way given. */
 const brokenDb = (first: () => Promise<never>): Db => ({ ...stock.db, first })
-const refused = (): Promise<never> => Promise.reject(Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:5432'), { code: 'ECONNREFUSED' }))
+const refused = (): Promise<never> =>
+  Promise.reject(Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:5432'), { code: 'ECONNREFUSED' }))
 const silent = (): Promise<never> => new Promise(() => undefined)
 
 describe('GET /health', () => {
@@ -61,32 +102,78 @@ describe('GET /health', () => {
     current = await start()
     const report = await call('GET /health')
     expect(statusOf()).toBe(200)
-    const folder = { ok: true, path: expect.any(String), free_gb: expect.any(Number), total_gb: expect.any(Number), used_pct: expect.any(Number) }
+    const folder = {
+      ok: true,
+      path: expect.any(String),
+      free_gb: expect.any(Number),
+      total_gb: expect.any(Number),
+      used_pct: expect.any(Number),
+    }
     expect(report).toEqual({
-      status: 'healthy', timestamp: '2026-03-01T10:00:00.000Z', version: 'dev', uptime_seconds: 0,
+      status: 'healthy',
+      timestamp: '2026-03-01T10:00:00.000Z',
+      version: 'dev',
+      uptime_seconds: 0,
       checks: {
-        critical: { manifests: folder, pool: folder, auth_db: { ok: true, count: 0 }, manifest_db: { ok: true, count: 1 } },
+        critical: {
+          manifests: folder,
+          pool: folder,
+          auth_db: { ok: true, count: 0 },
+          manifest_db: { ok: true, count: 1 },
+        },
         non_critical: {
-          audit: folder, clamav: { ok: true, version: 'ClamAV 1.4', signatures_version: '27000', signatures_at: null },
-            gpg: { ok: true, fingerprint: 'ABCD' },
+          audit: folder,
+          clamav: { ok: true, version: 'ClamAV 1.4', signatures_version: '27000', signatures_at: null },
+          gpg: { ok: true, fingerprint: 'ABCD' },
           reprepro: { ok: true, version: null, publisher: false, note: expect.any(String) },
-            alembic: { ok: true, version: expect.stringMatching(/^\d{4}-/) },
-          scheduler: { ok: true, jobs: [{ id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z', paused: false },
-            { id: 'sync', name: 'Sync', next_run: null, paused: true }] },
+          alembic: { ok: true, version: expect.stringMatching(/^\d{4}-/) },
+          scheduler: {
+            ok: true,
+            jobs: [
+              { id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z', paused: false },
+              { id: 'sync', name: 'Sync', next_run: null, paused: true },
+            ],
+          },
         },
         info: {
-          packages: { ok: true, total_manifests: 1, pool_files: expect.any(Number), pool_size_mb: expect.any(Number),
-            by_format: { deb: 1, rpm: 0, apk: 0 } },
-          storage: { ok: true, free_gb: expect.any(Number), total_gb: expect.any(Number), used_pct: expect.any(Number), dirs: {
-            pool: { path: stock.layout.pool, size_mb: expect.toSatisfy(isSize) },
+          packages: {
+            ok: true,
+            total_manifests: 1,
+            pool_files: expect.any(Number),
+            pool_size_mb: expect.any(Number),
+            by_format: { deb: 1, rpm: 0, apk: 0 },
+          },
+          storage: {
+            ok: true,
+            free_gb: expect.any(Number),
+            total_gb: expect.any(Number),
+            used_pct: expect.any(Number),
+            dirs: {
+              pool: { path: stock.layout.pool, size_mb: expect.toSatisfy(isSize) },
               manifests: { path: stock.layout.manifests, size_mb: expect.toSatisfy(isSize) },
-            audit: { path: stock.layout.audit, size_mb: expect.toSatisfy(isSize) }, grype_db: { path: expect.any(String), size_mb: null },
+              audit: { path: stock.layout.audit, size_mb: expect.toSatisfy(isSize) },
+              grype_db: { path: expect.any(String), size_mb: null },
               clamav_db: { path: '/nowhere/clamav', size_mb: null },
-          } },
-          license: { ok: true, edition: 'enterprise', active: true, issued_to: null }, setup: { ok: true, setup_done: false },
-          ha: { ok: true, is_leader: true, instance_id: 'one', scheduler_active: true,
-            job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' } },
-          cache_backend: { ok: true, backend: 'memory' }, warnings: [],
+            },
+          },
+          license: { ok: true, edition: 'enterprise', active: true, issued_to: null },
+          setup: { ok: true, setup_done: false },
+          ha: {
+            ok: true,
+            is_leader: true,
+            instance_id: 'one',
+            scheduler_active: true,
+            job_state_backend: {
+              scan: 'local',
+              install: 'local',
+              mirror: 'local',
+              sync: 'local',
+              sse: 'local',
+              logs: 'local',
+            },
+          },
+          cache_backend: { ok: true, backend: 'memory' },
+          warnings: [],
         },
       },
     })
@@ -94,43 +181,74 @@ describe('GET /health', () => {
   const isSize = (value: unknown): boolean => value === null || typeof value === 'number'
 
   test.each<[string, Partial<HealthDeps>, string]>([
-    ['the antivirus engine is away', { antivirus: async () =>
-      ({ id: 'clamd', ok: false, enabled: true, error: 'connect ENOENT /run/secret.sock' }) }, 'clamav'],
+    [
+      'the antivirus engine is away',
+      { antivirus: async () => ({ id: 'clamd', ok: false, enabled: true, error: 'connect ENOENT /run/secret.sock' }) },
+      'clamav',
+    ],
     ['a probe throws', { antivirus: () => Promise.reject(new Error('secret')) }, 'clamav'],
     ['there is no key', { keyring: { keys: async () => [], onChange: () => undefined } }, 'gpg'],
-    ['reprepro is the publisher and missing', { reprepro: async () => ({ version: undefined, isPublisher: true }) }, 'reprepro'],
-    ['the leader did not start its scheduler', { scheduler: () => ({ started: false, leader: true, jobs: [] }) }, 'scheduler'],
+    [
+      'reprepro is the publisher and missing',
+      { reprepro: async () => ({ version: undefined, isPublisher: true }) },
+      'reprepro',
+    ],
+    [
+      'the leader did not start its scheduler',
+      { scheduler: () => ({ started: false, leader: true, jobs: [] }) },
+      'scheduler',
+    ],
     ['no migration is known', { schemaVersion: async () => undefined }, 'alembic'],
   ])('%s: degraded, and still 200', async (_, over, name) => {
     current = await start(over)
     const report = await call('GET /health')
     expect([statusOf(), report.status]).toEqual([200, 'degraded'])
-    expect(Object.entries(report.checks.non_critical).filter(([, probe]) => !probe.ok).map(([key]) => key)).toEqual([name])
+    expect(
+      Object.entries(report.checks.non_critical)
+        .filter(([, probe]) => !probe.ok)
+        .map(([key]) => key),
+    ).toEqual([name])
     expect(JSON.stringify(report)).not.toContain('secret')
   })
 
   test('a passive replica without jobs is well, and an engine that is switched off too', async () => {
-    current = await start({ scheduler: () => ({ started: false, leader: false, jobs: [] }), antivirus: async () =>
-      ({ id: 'clamd', ok: false, enabled: false }) })
-    expect(await call('GET /health')).toMatchObject({ status: 'healthy',
-      checks: { non_critical: { scheduler: { ok: true, jobs: [], note: expect.any(String) }, clamav: { ok: true } },
-        info: { ha: { is_leader: false } } } })
+    current = await start({
+      scheduler: () => ({ started: false, leader: false, jobs: [] }),
+      antivirus: async () => ({ id: 'clamd', ok: false, enabled: false }),
+    })
+    expect(await call('GET /health')).toMatchObject({
+      status: 'healthy',
+      checks: {
+        non_critical: { scheduler: { ok: true, jobs: [], note: expect.any(String) }, clamav: { ok: true } },
+        info: { ha: { is_leader: false } },
+      },
+    })
   })
 
   test('an engine that is away is a warning that says what happens to uploads', async () => {
     const away = { antivirus: async () => ({ id: 'clamd', ok: false, enabled: true }) }
     current = await start(away)
-    expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('published with a warning')])
+    expect((await call('GET /health')).checks.info['warnings']).toEqual([
+      expect.stringContaining('published with a warning'),
+    ])
     current = await start({ ...away, onUnavailable: () => 'hold' })
     expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('held for review')])
   })
 
   test('vulnerability data that are missing or old are a warning, too, and it follows the setting', async () => {
     let then: 'hold' | 'warn' = 'hold'
-    current = await start({ onUnavailable: () => then, vulnerabilityTrouble: async () => 'No vulnerability data are loaded.' })
-    expect(await call('GET /health')).toMatchObject({ status: 'healthy', checks: { info: { warnings: ['No vulnerability data are loaded. Uploads are held for review.'] } } })
+    current = await start({
+      onUnavailable: () => then,
+      vulnerabilityTrouble: async () => 'No vulnerability data are loaded.',
+    })
+    expect(await call('GET /health')).toMatchObject({
+      status: 'healthy',
+      checks: { info: { warnings: ['No vulnerability data are loaded. Uploads are held for review.'] } },
+    })
     then = 'warn'
-    expect((await call('GET /health')).checks.info['warnings']).toEqual(['No vulnerability data are loaded. Uploads are published with a warning.'])
+    expect((await call('GET /health')).checks.info['warnings']).toEqual([
+      'No vulnerability data are loaded. Uploads are published with a warning.',
+    ])
   })
 
   test('a key that was just made shows at once', async () => {
@@ -139,15 +257,19 @@ describe('GET /health', () => {
     expect((await current.report()).status).toBe('degraded')
     keys = [{ fingerprint: 'NEW' }]
     changed()
-    await expect.poll(async () => (await current.report()).checks.non_critical['gpg']).toEqual({ ok: true, fingerprint: 'NEW' })
+    await expect
+      .poll(async () => (await current.report()).checks.non_critical['gpg'])
+      .toEqual({ ok: true, fingerprint: 'NEW' })
   })
 
   test('a folder that is gone is critical: unhealthy and 503', async () => {
     current = await start()
     await rm(stock.layout.pool, { recursive: true })
     stock.clock.set('2026-03-01T10:00:05Z')
-    expect(await call('GET /health')).toMatchObject({ status: 'unhealthy',
-      checks: { critical: { pool: { ok: false, path: stock.layout.pool, error: 'ENOENT' }, manifests: { ok: true } } } })
+    expect(await call('GET /health')).toMatchObject({
+      status: 'unhealthy',
+      checks: { critical: { pool: { ok: false, path: stock.layout.pool, error: 'ENOENT' }, manifests: { ok: true } } },
+    })
     expect(statusOf()).toBe(503)
     stock.clock.set('2026-03-01T10:00:00Z')
   })
@@ -157,26 +279,46 @@ describe('GET /health/ready', () => {
   test('a whole service is ready and names nothing as failing', async () => {
     current = await start()
     const ready = await call('GET /health/ready')
-    expect([statusOf(), ready]).toEqual([200, {
-      ready: true, status: 'ok', timestamp: '2026-03-01T10:00:00.000Z',
-        checks: { manifests: expect.objectContaining({ ok: true }), pool: expect.objectContaining({ ok: true }), auth_db: { ok: true, count: 0 },
-          manifest_db: { ok: true, count: 0 } },
-    }])
+    expect([statusOf(), ready]).toEqual([
+      200,
+      {
+        ready: true,
+        status: 'ok',
+        timestamp: '2026-03-01T10:00:00.000Z',
+        checks: {
+          manifests: expect.objectContaining({ ok: true }),
+          pool: expect.objectContaining({ ok: true }),
+          auth_db: { ok: true, count: 0 },
+          manifest_db: { ok: true, count: 0 },
+        },
+      },
+    ])
   })
 
-  test.each([['refuses', refused], ['says nothing', silent]])('a database that %s is told within its second, without its address',
-    async (_, first) => {
+  test.each([
+    ['refuses', refused],
+    ['says nothing', silent],
+  ])('a database that %s is told within its second, without its address', async (_, first) => {
     current = await start({ db: brokenDb(first) })
     const ready = await call('GET /health/ready')
     expect(statusOf()).toBe(503)
-    expect(ready).toMatchObject({ ready: false, status: 'not_ready', failing: ['auth_db', 'manifest_db'],
-      checks: { auth_db: { ok: false, error: expect.any(String) }, pool: { ok: true } } })
+    expect(ready).toMatchObject({
+      ready: false,
+      status: 'not_ready',
+      failing: ['auth_db', 'manifest_db'],
+      checks: { auth_db: { ok: false, error: expect.any(String) }, pool: { ok: true } },
+    })
     expect(JSON.stringify(ready)).not.toContain('10.1.2.3')
   })
 
   test('a database that hangs is asked once, however often readiness is', async () => {
     let asked = 0
-    current = await start({ db: brokenDb(() => { asked++; return silent() }) })
+    current = await start({
+      db: brokenDb(() => {
+        asked++
+        return silent()
+      }),
+    })
     for (let n = 0; n < 3; n++) {
       stock.clock.set(`2026-03-01T10:00:${10 + 5 * n}Z`)
       await current.ready()
@@ -197,12 +339,22 @@ describe('GET /metrics', () => {
     await stock.put({ version: '2.0', state: 'pending_review' })
     await stock.put({ version: '3.0', state: 'quarantined' })
     await stock.put({ version: '4.0', state: 'rejected' })
-    registerGauges({ metrics, db: stock.db, clock: stock.clock, signaturesAt: async () => new Date('2026-03-01T00:00:00Z'),
-      vulnerabilityDataAt: async () => new Date('2026-03-01T09:00:00Z') })
+    registerGauges({
+      metrics,
+      db: stock.db,
+      clock: stock.clock,
+      signaturesAt: async () => new Date('2026-03-01T00:00:00Z'),
+      vulnerabilityDataAt: async () => new Date('2026-03-01T09:00:00Z'),
+    })
     const { body, type } = await call('GET /metrics')
     expect(type).toBe('text/plain; version=0.0.4; charset=utf-8')
-    for (const line of ['svc_packages_total 2', 'svc_pending_review_total 1', 'svc_quarantine_total 1', 'svc_clamav_last_update 1772323200',
-      'svc_grype_db_age_seconds 3600']) {
+    for (const line of [
+      'svc_packages_total 2',
+      'svc_pending_review_total 1',
+      'svc_quarantine_total 1',
+      'svc_clamav_last_update 1772323200',
+      'svc_grype_db_age_seconds 3600',
+    ]) {
       expect(String(body).split('\n')).toContain(line)
     }
   })
@@ -210,26 +362,42 @@ describe('GET /metrics', () => {
   test('a metrics token, where there is one, is asked for', async () => {
     metricsToken = 'swordfish'
     expect(await codeOf(call('GET /metrics'))).toBe('not_authenticated')
-    expect(await codeOf(call('GET /metrics', { raw: { headers: { authorization: 'Bearer sword' } } }))).toBe('bad_credential')
-    expect((await call('GET /metrics', { raw: { headers: { authorization: 'bearer swordfish' } } })).type).toContain('version=0.0.4')
+    expect(await codeOf(call('GET /metrics', { raw: { headers: { authorization: 'Bearer sword' } } }))).toBe(
+      'bad_credential',
+    )
+    expect((await call('GET /metrics', { raw: { headers: { authorization: 'bearer swordfish' } } })).type).toContain(
+      'version=0.0.4',
+    )
     metricsToken = undefined
   })
 })
 
 describe('probes', () => {
   let folder: string
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'gh-health-')) })
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gh-health-'))
+  })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
   test('reprepro is run once for each binary that is installed', async () => {
     let runs = 0
-    const probe = createRepreproProbe({ path: `relative:${folder}/nowhere:${folder}`, isPublisher: false,
-      run: async () => { runs++; return `reprepro: This is reprepro version 5.3.${runs}\n` } })
+    const probe = createRepreproProbe({
+      path: `relative:${folder}/nowhere:${folder}`,
+      isPublisher: false,
+      run: async () => {
+        runs++
+        return `reprepro: This is reprepro version 5.3.${runs}\n`
+      },
+    })
     expect(await probe()).toEqual({ version: undefined, isPublisher: false })
     await writeFile(join(folder, 'reprepro'), '#!')
     expect(await probe()).toEqual({ version: undefined, isPublisher: false }) // not executable
     await chmod(join(folder, 'reprepro'), 0o755)
-    expect([await probe(), await probe(), runs]).toEqual([{ version: '5.3.1', isPublisher: false }, { version: '5.3.1', isPublisher: false }, 1])
+    expect([await probe(), await probe(), runs]).toEqual([
+      { version: '5.3.1', isPublisher: false },
+      { version: '5.3.1', isPublisher: false },
+      1,
+    ])
     await writeFile(join(folder, 'reprepro'), '#! another')
     expect((await probe()).version).toBe('5.3.2')
   })

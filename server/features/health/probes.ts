@@ -2,9 +2,17 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 
 /** What every probe says at least. */
-export interface Probe { readonly ok: boolean; readonly error?: string }
+export interface Probe {
+  readonly ok: boolean
+  readonly error?: string
+}
 
-export interface DiskProbe extends Probe { readonly path: string; readonly free_gb?: number; readonly total_gb?: number; readonly used_pct?: number }
+export interface DiskProbe extends Probe {
+  readonly path: string
+  readonly free_gb?: number
+  readonly total_gb?: number
+  readonly used_pct?: number
+}
 
 /** Below this a folder counts as full: one more manifest or database page may not fit. */
 const LEAST_FREE_BYTES = 16 * 1024 * 1024
@@ -19,8 +27,13 @@ export function publicReason(error: unknown): string {
   return typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed'
 }
 
-/** Runs a probe for at most `ms`; what it throws, and its silence, become `ok: false`. The probe itself is not stopped. */
-export async function within<T extends Probe>(ms: number, probe: () => Promise<T>): Promise<T | (Probe & { readonly ok: false })> {
+/**
+ * Runs a probe for at most `ms`; what it throws, and its silence, become `ok: false`. The probe itself is not stopped.
+ */
+export async function within<T extends Probe>(
+  ms: number,
+  probe: () => Promise<T>,
+): Promise<T | (Probe & { readonly ok: false })> {
   const { promise: late, resolve } = Promise.withResolvers<Probe & { readonly ok: false }>()
   const timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${ms} ms` }), ms)
   try {
@@ -47,8 +60,11 @@ export async function space(path: string): Promise<Space> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
   const used = blocks - bfree
   return {
-    freeBytes: bavail * bsize, freeFiles: files > 0 ? ffree : undefined, free_gb: rounded(bavail * bsize / GB), total_gb: rounded(blocks * bsize / GB),
-    used_pct: used + bavail === 0 ? 0 : Math.round(used / (used + bavail) * 1000) / 10,
+    freeBytes: bavail * bsize,
+    freeFiles: files > 0 ? ffree : undefined,
+    free_gb: rounded((bavail * bsize) / GB),
+    total_gb: rounded((blocks * bsize) / GB),
+    used_pct: used + bavail === 0 ? 0 : Math.round((used / (used + bavail)) * 1000) / 10,
   }
 }
 
@@ -59,7 +75,8 @@ export async function probeFolder(path: string): Promise<DiskProbe> {
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
     const { freeBytes, freeFiles = Infinity, ...sizes } = await space(path)
     if (freeBytes < LEAST_FREE_BYTES) return { ok: false, path, ...sizes, error: 'the disk is full' }
-    if (freeFiles < LEAST_FREE_FILES) return { ok: false, path, ...sizes, error: 'the disk takes no more files: it has no inodes left' }
+    if (freeFiles < LEAST_FREE_FILES)
+      return { ok: false, path, ...sizes, error: 'the disk takes no more files: it has no inodes left' }
     return { ok: true, path, ...sizes }
   } catch (error) {
     return { ok: false, path, error: publicReason(error) }

@@ -17,7 +17,9 @@ export async function readCounts(db: Queryable): Promise<Counts> {
 }
 
 /** How many packages are in each of the states that have a gauge. */
-export async function countByState(db: Queryable): Promise<Record<'published' | 'pending_review' | 'quarantined', number>> {
+export async function countByState(
+  db: Queryable,
+): Promise<Record<'published' | 'pending_review' | 'quarantined', number>> {
   const rows = await db.query<{ state: string; n: number }>('select state, count(*) as n from package group by state')
   const of = (state: string): number => rows.find(row => row.state === state)?.n ?? 0
   return { published: of('published'), pending_review: of('pending_review'), quarantined: of('quarantined') }

@@ -3,17 +3,26 @@ import { contract } from '../../core/contract.ts'
 import type { LicenseCard } from './license.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
-const Card = Type.Unsafe<LicenseCard>(Type.Object({
-  edition: Type.String({ enum: ['enterprise', 'community'] }), active: Type.Boolean(),
-  standing: Type.String({ enum: ['unlicensed', 'valid', 'expiring', 'grace', 'expired', 'invalid'] }),
-  issued_to: TextOrNull, issued_at: TextOrNull, expires_at: TextOrNull, warning: TextOrNull,
-}))
+const Card = Type.Unsafe<LicenseCard>(
+  Type.Object({
+    edition: Type.String({ enum: ['enterprise', 'community'] }),
+    active: Type.Boolean(),
+    standing: Type.String({ enum: ['unlicensed', 'valid', 'expiring', 'grace', 'expired', 'invalid'] }),
+    issued_to: TextOrNull,
+    issued_at: TextOrNull,
+    expires_at: TextOrNull,
+    warning: TextOrNull,
+  }),
+)
 
 /** The edition, and the licence that stands behind it. */
 export const license = contract({
   'GET /license': { summary: 'The edition, to whom it is licensed and until when.', access: 'any', reply: Card },
   'PUT /license': {
-    summary: 'Sets the licence key; an empty one takes it away.', access: 'admin',
-    body: Type.Object({ key: Type.String({ maxLength: 4_000 }) }), reply: Card, fails: ['bad_license'],
+    summary: 'Sets the licence key; an empty one takes it away.',
+    access: 'admin',
+    body: Type.Object({ key: Type.String({ maxLength: 4_000 }) }),
+    reply: Card,
+    fails: ['bad_license'],
   },
 })

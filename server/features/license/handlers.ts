@@ -15,9 +15,12 @@ export const licenseHandlers: Handlers<typeof license, LicenseDeps> = {
   'GET /license': ({ licensing }) => licensing.card(),
   'PUT /license': async ({ licensing, settings, audit }, { body, who, raw }) => {
     const key = body.key.trim()
-    const read = key === '' ? undefined : licensing.read(key) ?? fail('bad_license', {})
+    const read = key === '' ? undefined : (licensing.read(key) ?? fail('bad_license', {}))
     await settings.patch({ license: { key } })
-    const detail = read === undefined ? 'The licence key was taken away.' : `Licensed to ${read.issued_to} until ${read.expires_at ?? 'further notice'}.`
+    const detail =
+      read === undefined
+        ? 'The licence key was taken away.'
+        : `Licensed to ${read.issued_to} until ${read.expires_at ?? 'further notice'}.`
     await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, ip: raw.clientIp, detail })
     return licensing.card()
   },

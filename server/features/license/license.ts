@@ -34,17 +34,23 @@ export interface LicensingDeps {
 function warn(standing: Standing, expiresAt: string | undefined): string | null {
   const day = expiresAt?.slice(0, 10) ?? ''
   switch (standing) {
-    case 'unlicensed': case 'valid': return null
-    case 'expiring': return `The licence ends on ${day}. Ask for a new key, and set it with PUT /license.`
-    case 'grace': return `The licence ended on ${day}. Enterprise functions can be read for ${GRACE_DAYS} days and change nothing.`
-    case 'expired': return `The licence ended on ${day}. Enterprise functions are locked; everything else goes on.`
-    case 'invalid': return 'The licence key was not issued for this vendor secret. Set another one with PUT /license.'
+    case 'unlicensed':
+    case 'valid':
+      return null
+    case 'expiring':
+      return `The licence ends on ${day}. Ask for a new key, and set it with PUT /license.`
+    case 'grace':
+      return `The licence ended on ${day}. Enterprise functions can be read for ${GRACE_DAYS} days and change nothing.`
+    case 'expired':
+      return `The licence ended on ${day}. Enterprise functions are locked; everything else goes on.`
+    case 'invalid':
+      return 'The licence key was not issued for this vendor secret. Set another one with PUT /license.'
   }
 }
 
 /**
- * EDITION says what is installed, a key to whom and until when. Without a key an enterprise installation does everything;
- * a key that has ended, or is none, takes that back.
+ * EDITION says what is installed, a key to whom and until when. Without a key an enterprise installation does
+ * everything; a key that has ended, or is none, takes that back.
  */
 export function createLicensing({ edition, vendorSecret, settings, clock }: LicensingDeps): Licensing {
   const read = (key: string): License | undefined => readLicense(key, vendorSecret)
@@ -53,14 +59,20 @@ export function createLicensing({ edition, vendorSecret, settings, clock }: Lice
     const license = key === '' ? undefined : read(key)
     return { license, standing: key !== '' && license === undefined ? 'invalid' : standingOf(license, clock.now()) }
   }
-  const isActive = (standing: Standing): boolean => edition === 'enterprise' && standing !== 'expired' && standing !== 'invalid'
+  const isActive = (standing: Standing): boolean =>
+    edition === 'enterprise' && standing !== 'expired' && standing !== 'invalid'
   return {
     read,
     card() {
       const { license, standing } = look()
       return {
-        edition, active: isActive(standing), standing, issued_to: license?.issued_to ?? null, issued_at: license?.issued_at ?? null,
-        expires_at: license?.expires_at ?? null, warning: warn(standing, license?.expires_at),
+        edition,
+        active: isActive(standing),
+        standing,
+        issued_to: license?.issued_to ?? null,
+        issued_at: license?.issued_at ?? null,
+        expires_at: license?.expires_at ?? null,
+        warning: warn(standing, license?.expires_at),
       }
     },
     allowed() {

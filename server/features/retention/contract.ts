@@ -4,44 +4,94 @@ import type { Cleaned, Rule } from './retention.ts'
 
 const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
 const Keep = Type.Integer({ minimum: 1, maximum: 1000, description: 'Versions of each name and architecture.' })
-const RuleReply = Type.Unsafe<Rule>(Type.Object({
-  codename: Type.String(), keep: Type.Union([Type.Integer(), Type.Null()]),
-  pins: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), reason: Type.String(), by: Type.String(), at: Type.String({ format: 'date-time' }) })),
-}))
-const Surplus = Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String(), size: Type.Integer() }))
-const CleanedReply = Type.Unsafe<Cleaned>(Type.Object({
-  codename: Type.String(), keep: Type.Integer(), dry_run: Type.Boolean(), removed: Surplus, pinned: Surplus, bytes: Type.Integer(), message: Type.String(),
-}))
+const RuleReply = Type.Unsafe<Rule>(
+  Type.Object({
+    codename: Type.String(),
+    keep: Type.Union([Type.Integer(), Type.Null()]),
+    pins: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        reason: Type.String(),
+        by: Type.String(),
+        at: Type.String({ format: 'date-time' }),
+      }),
+    ),
+  }),
+)
+const Surplus = Type.Array(
+  Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String(), size: Type.Integer() }),
+)
+const CleanedReply = Type.Unsafe<Cleaned>(
+  Type.Object({
+    codename: Type.String(),
+    keep: Type.Integer(),
+    dry_run: Type.Boolean(),
+    removed: Surplus,
+    pinned: Surplus,
+    bytes: Type.Integer(),
+    message: Type.String(),
+  }),
+)
 const limit = { bucket: 'distributions', perMinute: 5 }
 
 /** How many versions a distribution keeps. */
 export const retention = contract({
   'GET /distributions/{codename}/retention': {
     summary: 'How many versions of each name the distribution keeps, and which are pinned.',
-    access: 'any', params: Codename, reply: RuleReply, fails: ['distribution_not_found'],
+    access: 'any',
+    params: Codename,
+    reply: RuleReply,
+    fails: ['distribution_not_found'],
   },
   'PATCH /distributions/{codename}/retention': {
-    summary: 'Sets how many versions of each name are kept; null keeps all. Nothing goes before the nightly run or POST …/run.',
-    access: 'maintainer+', params: Codename, body: Type.Object({ keep: Type.Union([Keep, Type.Null()]) }), reply: RuleReply, fails: ['distribution_not_found'],
+    summary:
+      'Sets how many versions of each name are kept; null keeps all. Nothing goes before the nightly run or POST …/run.',
+    access: 'maintainer+',
+    params: Codename,
+    body: Type.Object({ keep: Type.Union([Keep, Type.Null()]) }),
+    reply: RuleReply,
+    fails: ['distribution_not_found'],
   },
   'POST /distributions/{codename}/retention/preview': {
     summary: 'What a run would remove, by the saved rule or by `keep`. Changes nothing.',
-    access: 'maintainer+', limit, params: Codename, body: Type.Object({ keep: Type.Optional(Keep) }), reply: CleanedReply, fails: ['distribution_not_found', 'no_retention_rule'],
+    access: 'maintainer+',
+    limit,
+    params: Codename,
+    body: Type.Object({ keep: Type.Optional(Keep) }),
+    reply: CleanedReply,
+    fails: ['distribution_not_found', 'no_retention_rule'],
   },
   'POST /distributions/{codename}/retention/run': {
     summary: 'Removes what the saved rule leaves behind.',
-    access: 'maintainer+', limit, params: Codename, reply: CleanedReply, fails: ['distribution_not_found', 'no_retention_rule'],
+    access: 'maintainer+',
+    limit,
+    params: Codename,
+    reply: CleanedReply,
+    fails: ['distribution_not_found', 'no_retention_rule'],
   },
   'POST /distributions/{codename}/pins': {
     summary: 'Keeps one version whatever the rule says.',
-    access: 'maintainer+', limit, params: Codename,
-    body: Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }), reason: Type.Optional(Type.String({ maxLength: 500 })) }),
-    reply: RuleReply, fails: ['distribution_not_found', 'version_not_found'],
+    access: 'maintainer+',
+    limit,
+    params: Codename,
+    body: Type.Object({
+      name: Type.String({ minLength: 1, maxLength: 300 }),
+      version: Type.String({ minLength: 1, maxLength: 300 }),
+      reason: Type.Optional(Type.String({ maxLength: 500 })),
+    }),
+    reply: RuleReply,
+    fails: ['distribution_not_found', 'version_not_found'],
   },
   'DELETE /distributions/{codename}/pins/{name}/{version}': {
     summary: 'Takes a pin away.',
     access: 'maintainer+',
-    params: Type.Object({ codename: Type.String({ maxLength: 80 }), name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) }),
-    reply: RuleReply, fails: ['distribution_not_found', 'pin_not_found'],
+    params: Type.Object({
+      codename: Type.String({ maxLength: 80 }),
+      name: Type.String({ minLength: 1, maxLength: 300 }),
+      version: Type.String({ minLength: 1, maxLength: 300 }),
+    }),
+    reply: RuleReply,
+    fails: ['distribution_not_found', 'pin_not_found'],
   },
 })

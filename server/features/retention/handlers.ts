@@ -6,7 +6,10 @@ import type { retention } from './contract.ts'
 import { clean, distributionOf, readRule, type RetentionDeps } from './retention.ts'
 import { deletePin, lockVersion, saveKeep, savePin } from './store.ts'
 
-export interface RetentionRouteDeps extends RetentionDeps { readonly audit: Pick<Audit, 'owe'>; readonly clock: Clock }
+export interface RetentionRouteDeps extends RetentionDeps {
+  readonly audit: Pick<Audit, 'owe'>
+  readonly clock: Clock
+}
 
 export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
   'GET /distributions/{codename}/retention': ({ db }, { params }) => readRule(db, params.codename),
@@ -14,26 +17,59 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
     const { codename } = distributionOf(params.codename)
     await db.tx(async tx => {
       await saveKeep(tx, codename, keep)
-      await audit.owe(tx, { action: 'RETENTION', result: 'SUCCESS', user: who.name, ip: raw.clientIp, distribution: codename, detail: keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.` })
+      await audit.owe(tx, {
+        action: 'RETENTION',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        distribution: codename,
+        detail: keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
+      })
     })
     return readRule(db, codename)
   },
-  'POST /distributions/{codename}/retention/preview': (deps, { params, body, who }) => clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name }),
-  'POST /distributions/{codename}/retention/run': (deps, { params, who, raw }) => clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp }),
-  'POST /distributions/{codename}/pins': async ({ db, audit, clock }, { params, body: { name, version, reason = '' }, who, raw }) => {
+  'POST /distributions/{codename}/retention/preview': (deps, { params, body, who }) =>
+    clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name }),
+  'POST /distributions/{codename}/retention/run': (deps, { params, who, raw }) =>
+    clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp }),
+  'POST /distributions/{codename}/pins': async (
+    { db, audit, clock },
+    { params, body: { name, version, reason = '' }, who, raw },
+  ) => {
     const { codename } = distributionOf(params.codename)
     await db.tx(async tx => {
-      if (!await lockVersion(tx, { codename, name, version })) fail('version_not_found', { name, version })
+      if (!(await lockVersion(tx, { codename, name, version }))) fail('version_not_found', { name, version })
       await savePin(tx, codename, { name, version, reason, by: who.name, at: clock.now() })
-      await audit.owe(tx, { action: 'PIN', result: 'SUCCESS', user: who.name, ip: raw.clientIp, package: name, version, distribution: codename, detail: `Pinned. ${reason}`.trim() })
+      await audit.owe(tx, {
+        action: 'PIN',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        package: name,
+        version,
+        distribution: codename,
+        detail: `Pinned. ${reason}`.trim(),
+      })
     })
     return readRule(db, codename)
   },
-  'DELETE /distributions/{codename}/pins/{name}/{version}': async ({ db, audit }, { params: { name, version, ...params }, who, raw }) => {
+  'DELETE /distributions/{codename}/pins/{name}/{version}': async (
+    { db, audit },
+    { params: { name, version, ...params }, who, raw },
+  ) => {
     const { codename } = distributionOf(params.codename)
     await db.tx(async tx => {
-      if (!await deletePin(tx, codename, { name, version })) fail('pin_not_found', { name, version, codename })
-      await audit.owe(tx, { action: 'PIN', result: 'SUCCESS', user: who.name, ip: raw.clientIp, package: name, version, distribution: codename, detail: 'The pin was taken away.' })
+      if (!(await deletePin(tx, codename, { name, version }))) fail('pin_not_found', { name, version, codename })
+      await audit.owe(tx, {
+        action: 'PIN',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        package: name,
+        version,
+        distribution: codename,
+        detail: 'The pin was taken away.',
+      })
     })
     return readRule(db, codename)
   },

@@ -7,16 +7,28 @@ import { retentionHandlers } from './handlers.ts'
 import { clean, cleanAll } from './retention.ts'
 
 let stock: Stock
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
   await stock.db.query('truncate retention, pin')
 })
-const { call } = createCaller(retention, retentionHandlers, () => ({ db: stock.db, catalog: stock.catalog, audit: stock.audit, clock: stock.clock }))
+const { call } = createCaller(retention, retentionHandlers, () => ({
+  db: stock.db,
+  catalog: stock.catalog,
+  audit: stock.audit,
+  clock: stock.clock,
+}))
 const params = { codename: 'jammy' }
 const versions = async (name = 'hello', codename = 'jammy') =>
-  (await stock.db.query<{ version: string }>('select version from package where name = $1 and codename = $2 order by sort_key', [name, codename])).map(row => row.version)
+  (
+    await stock.db.query<{ version: string }>(
+      'select version from package where name = $1 and codename = $2 order by sort_key',
+      [name, codename],
+    )
+  ).map(row => row.version)
 
 async function shelf(): Promise<void> {
   for (const version of ['1.10', '1.9', '1.2', '1:0.1', '1.9~rc1']) await stock.put({ version })
@@ -28,7 +40,10 @@ async function shelf(): Promise<void> {
 test('a preview names what would go by version order and changes nothing', async () => {
   await shelf()
   expect(await call('POST /distributions/{codename}/retention/preview', { params, body: { keep: 2 } })).toMatchObject({
-    keep: 2, dry_run: true, removed: [{ version: '1.9' }, { version: '1.9~rc1' }, { version: '1.2' }], pinned: [],
+    keep: 2,
+    dry_run: true,
+    removed: [{ version: '1.9' }, { version: '1.9~rc1' }, { version: '1.2' }],
+    pinned: [],
   })
   expect(await versions()).toHaveLength(6)
 })
@@ -36,13 +51,23 @@ test('a preview names what would go by version order and changes nothing', async
 test('a run removes them, but never what is pinned, held, the only one, or elsewhere', async () => {
   await shelf()
   await call('PATCH /distributions/{codename}/retention', { params, body: { keep: 1 } })
-  await call('POST /distributions/{codename}/pins', { params, body: { name: 'hello', version: '1.2', reason: 'the old controllers' } })
+  await call('POST /distributions/{codename}/pins', {
+    params,
+    body: { name: 'hello', version: '1.2', reason: 'the old controllers' },
+  })
   const { removed, pinned } = await call('POST /distributions/{codename}/retention/run', { params })
-  expect([removed.map(one => one.version), pinned.map(one => one.version)]).toEqual([['1.10', '1.9', '1.9~rc1'], ['1.2']])
+  expect([removed.map(one => one.version), pinned.map(one => one.version)]).toEqual([
+    ['1.10', '1.9', '1.9~rc1'],
+    ['1.2'],
+  ])
   expect(await versions()).toEqual(['0.9', '1.2', '1:0.1'])
   expect([await versions('single'), await versions('hello', 'noble')]).toEqual([['1.0'], ['1.2']])
   expect((await stock.audit.search({ page: 1, perPage: 5, action: 'DELETE' })).items).toHaveLength(3)
-  expect(await call('DELETE /distributions/{codename}/pins/{name}/{version}', { params: { ...params, name: 'hello', version: '1.2' } })).toMatchObject({ keep: 1, pins: [] })
+  expect(
+    await call('DELETE /distributions/{codename}/pins/{name}/{version}', {
+      params: { ...params, name: 'hello', version: '1.2' },
+    }),
+  ).toMatchObject({ keep: 1, pins: [] })
   await cleanAll({ db: stock.db, catalog: stock.catalog })
   expect(await versions()).toEqual(['0.9', '1:0.1'])
 })
@@ -56,19 +81,33 @@ test('what is pinned while a run is under way stays, and so does what a deletion
     if (isFirst) {
       isFirst = false
       await call('POST /distributions/{codename}/pins', { params, body: { name: 'hello', version: '2' } })
-      await stock.catalog.change({ kind: 'delete', ref: { ...ref, version: '4', codename: 'jammy' as Codename }, why: 'broken' }, { name: 'admin' })
+      await stock.catalog.change(
+        { kind: 'delete', ref: { ...ref, version: '4', codename: 'jammy' as Codename }, why: 'broken' },
+        { name: 'admin' },
+      )
     }
     return stock.catalog.change(wanted, actor)
   }
-  const { removed } = await clean({ db: stock.db, catalog: { change } }, 'jammy', { keep: 1, dryRun: false, by: 'admin' })
+  const { removed } = await clean({ db: stock.db, catalog: { change } }, 'jammy', {
+    keep: 1,
+    dryRun: false,
+    by: 'admin',
+  })
   expect(removed.map(one => one.version)).toEqual(['1'])
   expect(await versions()).toEqual(['2', '3'])
 })
 
 test('of versions that are equal, one is as new as the other, and the preview says which one goes', async () => {
   for (const version of ['1.0', '1.00']) await stock.put({ version })
-  const { removed: foretold } = await call('POST /distributions/{codename}/retention/preview', { params, body: { keep: 1 } })
-  const { removed } = await clean({ db: stock.db, catalog: stock.catalog }, 'jammy', { keep: 1, dryRun: false, by: 'admin' })
+  const { removed: foretold } = await call('POST /distributions/{codename}/retention/preview', {
+    params,
+    body: { keep: 1 },
+  })
+  const { removed } = await clean({ db: stock.db, catalog: stock.catalog }, 'jammy', {
+    keep: 1,
+    dryRun: false,
+    by: 'admin',
+  })
   expect(removed).toEqual(foretold)
   expect(await versions()).toHaveLength(1)
 })
@@ -78,7 +117,17 @@ test('without a rule nothing goes, and asking for it says what to do', async () 
   await cleanAll({ db: stock.db, catalog: stock.catalog })
   expect(await versions()).toHaveLength(6)
   expect(await codeOf(call('POST /distributions/{codename}/retention/run', { params }))).toBe('no_retention_rule')
-  expect(await codeOf(call('GET /distributions/{codename}/retention', { params: { codename: 'nowhere' } }))).toBe('distribution_not_found')
-  expect(await codeOf(call('POST /distributions/{codename}/pins', { params, body: { name: 'hello', version: '7' } }))).toBe('version_not_found')
-  expect(await codeOf(call('DELETE /distributions/{codename}/pins/{name}/{version}', { params: { ...params, name: 'hello', version: '7' } }))).toBe('pin_not_found')
+  expect(await codeOf(call('GET /distributions/{codename}/retention', { params: { codename: 'nowhere' } }))).toBe(
+    'distribution_not_found',
+  )
+  expect(
+    await codeOf(call('POST /distributions/{codename}/pins', { params, body: { name: 'hello', version: '7' } })),
+  ).toBe('version_not_found')
+  expect(
+    await codeOf(
+      call('DELETE /distributions/{codename}/pins/{name}/{version}', {
+        params: { ...params, name: 'hello', version: '7' },
+      }),
+    ),
+  ).toBe('pin_not_found')
 })

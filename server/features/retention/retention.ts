@@ -4,13 +4,22 @@ import { fail, isRefusal } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { isKept, listPins, listRules, listSurplus, readKeep, type Surplus } from './store.ts'
 
-export interface RetentionDeps { readonly db: Db; readonly catalog: Pick<Catalog, 'change'> }
+export interface RetentionDeps {
+  readonly db: Db
+  readonly catalog: Pick<Catalog, 'change'>
+}
 
 export interface Rule {
   readonly codename: string
   /** The newest versions of each name and architecture that stay; null: all. */
   readonly keep: number | null
-  readonly pins: readonly { readonly name: string; readonly version: string; readonly reason: string; readonly by: string; readonly at: string }[]
+  readonly pins: readonly {
+    readonly name: string
+    readonly version: string
+    readonly reason: string
+    readonly by: string
+    readonly at: string
+  }[]
 }
 
 export interface Cleaned {
@@ -36,15 +45,17 @@ export async function readRule(db: Db, name: string): Promise<Rule> {
 }
 
 /**
- * Removes what a rule leaves behind, or only says what it would. Clients keep fetching the files for as long as an index
- * that they may hold names them.
+ * Removes what a rule leaves behind, or only says what it would. Clients keep fetching the files for as long as an
+ * index that they may hold names them.
  * @throws distribution_not_found, no_retention_rule
  */
 export async function clean(
-  { db, catalog }: RetentionDeps, name: string, wish: { readonly keep?: number | undefined; readonly dryRun: boolean; readonly by: string; readonly ip?: string },
+  { db, catalog }: RetentionDeps,
+  name: string,
+  wish: { readonly keep?: number | undefined; readonly dryRun: boolean; readonly by: string; readonly ip?: string },
 ): Promise<Cleaned> {
   const { codename, format } = distributionOf(name)
-  const keep = wish.keep ?? await readKeep(db, codename) ?? fail('no_retention_rule', { codename })
+  const keep = wish.keep ?? (await readKeep(db, codename)) ?? fail('no_retention_rule', { codename })
   const surplus = (await listSurplus(db, codename, keep)).map(({ pinned, ...one }) => ({ pinned, one }))
   const actor = { name: wish.by, ...(wish.ip === undefined ? {} : { ip: wish.ip }) }
   const removed: Omit<Surplus, 'pinned'>[] = []
@@ -54,7 +65,10 @@ export async function clean(
     try {
       // pinned since, or among the newest because a newer one went
       const unless = (tx: Tx): Promise<boolean> => isKept(tx, { ...ref, keep })
-      const done = wish.dryRun || (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor)).outcome === 'deleted'
+      const done =
+        wish.dryRun ||
+        (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor))
+          .outcome === 'deleted'
       if (done) removed.push(one)
     } catch (error) {
       if (!isRefusal(error, 'version_not_found')) throw error // deleted by somebody meanwhile
@@ -62,8 +76,13 @@ export async function clean(
   }
   const said = wish.dryRun ? 'would go' : 'were removed'
   return {
-    codename, keep, dry_run: wish.dryRun, removed, pinned: surplus.filter(({ pinned }) => pinned).map(({ one }) => one),
-    bytes: removed.reduce((sum, { size }) => sum + size, 0), message: `${removed.length} packages ${said}; each name keeps its newest ${keep}.`,
+    codename,
+    keep,
+    dry_run: wish.dryRun,
+    removed,
+    pinned: surplus.filter(({ pinned }) => pinned).map(({ one }) => one),
+    bytes: removed.reduce((sum, { size }) => sum + size, 0),
+    message: `${removed.length} packages ${said}; each name keeps its newest ${keep}.`,
   }
 }
 

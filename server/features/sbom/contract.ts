@@ -3,26 +3,58 @@ import { contract } from '../../core/contract.ts'
 import type { PrintName } from '../../sbom/bills.ts'
 
 const NAMES = ['cyclonedx', 'spdx', 'openvex'] as const satisfies readonly PrintName[]
-const Written = Type.Optional(Type.Unsafe<PrintName>(Type.Union(NAMES.map(name => Type.Literal(name)), { enum: [...NAMES], description: 'cyclonedx (1.5) unless said' })))
+const Written = Type.Optional(
+  Type.Unsafe<PrintName>(
+    Type.Union(
+      NAMES.map(name => Type.Literal(name)),
+      { enum: [...NAMES], description: 'cyclonedx (1.5) unless said' },
+    ),
+  ),
+)
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Arch = Type.Optional(Type.String({ maxLength: 80 }))
-const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }), version: Type.String({ minLength: 1, maxLength: 300 }) })
+const NameVersion = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }),
+})
 
-/** Bills of materials, for whoever may read the packages: where the two tables of the specification differ, its permission summary holds. */
+/**
+ * Bills of materials, for whoever may read the packages: where the two tables of the specification differ, its
+ * permission summary holds.
+ */
 export const sbom = contract({
   'GET /sbom/export': {
-    summary: 'Everything that is published, or one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX. Streamed.',
-    access: 'any', edition: 'sbom', query: Type.Object({ format: Written, distribution: Codename }),
-    reply: 'file', types: ['application/json'], fails: ['unknown_distribution'],
+    summary:
+      'Everything that is published, or one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX. Streamed.',
+    access: 'any',
+    edition: 'sbom',
+    query: Type.Object({ format: Written, distribution: Codename }),
+    reply: 'file',
+    types: ['application/json'],
+    fails: ['unknown_distribution'],
   },
   'GET /sbom/preview': {
     summary: 'The same, of the first `limit` packages.',
-    access: 'any', edition: 'sbom', reply: 'file', types: ['application/json'], fails: ['unknown_distribution'],
-    query: Type.Object({ format: Written, distribution: Codename, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })) }),
+    access: 'any',
+    edition: 'sbom',
+    reply: 'file',
+    types: ['application/json'],
+    fails: ['unknown_distribution'],
+    query: Type.Object({
+      format: Written,
+      distribution: Codename,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+    }),
   },
   'GET /sbom/{name}/{version}': {
-    summary: 'One package and what it carries. Where the version exists more than once: the published one, unless `distribution` and `arch` name another.',
-    access: 'any', edition: 'sbom', params: NameVersion, query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
-    reply: 'file', types: ['application/json'], fails: ['package_not_found', 'version_not_found'],
+    summary:
+      'One package and what it carries. Where the version exists more than once: the published one, unless `distribution` and `arch` name another.',
+    access: 'any',
+    edition: 'sbom',
+    params: NameVersion,
+    query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
+    reply: 'file',
+    types: ['application/json'],
+    fails: ['package_not_found', 'version_not_found'],
   },
 })

@@ -17,12 +17,18 @@ export interface SbomDeps {
 
 const PREVIEWED = 20
 
-/** As a stream. What fails after the first byte cuts the connection, so half a document is never taken for a whole one. */
+/**
+ * As a stream. What fails after the first byte cuts the connection, so half a document is never taken for a whole one.
+ */
 function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = true): FileReply {
   const { print, ending } = PRINTS[format]
   const { name, version } = bill.heading
   const fileName = `${name}${version === undefined ? '' : `-${version}`}.${ending}`.replace(/[^\w.+~-]/g, '_')
-  return { body: Readable.from(print(bill), { objectMode: false }), type: 'application/json; charset=utf-8', ...isDownload ? { name: fileName } : {} }
+  return {
+    body: Readable.from(print(bill), { objectMode: false }),
+    type: 'application/json; charset=utf-8',
+    ...(isDownload ? { name: fileName } : {}),
+  }
 }
 
 /** @throws unknown_distribution, distribution_not_found for one that is hidden from the caller */
@@ -42,6 +48,6 @@ export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
   'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
     const bill = await bills.ofPackage({ ...params, arch, distribution })
     if (bill !== undefined) return documentOf(bill, format)
-    return await isKnown(db, params.name) ? fail('version_not_found', params) : fail('package_not_found', params)
+    return (await isKnown(db, params.name)) ? fail('version_not_found', params) : fail('package_not_found', params)
   },
 }

@@ -5,8 +5,20 @@ import { NameVersion, REVIEW_QUERY, WhereQuery } from './contract-review.ts'
 import type { VersionCves } from './cves.ts'
 import type { Posture } from './posture.ts'
 import type { ReviewPage } from './queue.ts'
-import { AcceptedFindingSchema, counts, DecisionSchema, NAMED, OrNull, PAGE, PostureSchema, ReviewPageSchema, SeverityName, StateName, Text,
-  VULNERABILITY } from './schemas.ts'
+import {
+  AcceptedFindingSchema,
+  counts,
+  DecisionSchema,
+  NAMED,
+  OrNull,
+  PAGE,
+  PostureSchema,
+  ReviewPageSchema,
+  SeverityName,
+  StateName,
+  Text,
+  VULNERABILITY,
+} from './schemas.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from './vulnerabilities.ts'
 
@@ -18,44 +30,91 @@ export const findingRows = contract({
     summary: 'Vulnerabilities over all packages, each once with the packages that have it.',
     access: 'any',
     query: Type.Object({
-      q: Type.Optional(Term), severity: REVIEW_QUERY.severity, kev: Flag, fixable: Flag, accepted: Flag,
-        min_epss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })), status: Type.Optional(StateQuery),
-      distribution: REVIEW_QUERY.distribution, format: REVIEW_QUERY.format, package: Type.Optional(Type.String({ maxLength: 300 })),
-      sort: Type.Optional(Type.Unsafe<string>(Type.Union(VULNERABILITY_ORDERS.map(word => Type.Literal(word)), { enum: [...VULNERABILITY_ORDERS] }))),
-        ...pagingQuery(200),
+      q: Type.Optional(Term),
+      severity: REVIEW_QUERY.severity,
+      kev: Flag,
+      fixable: Flag,
+      accepted: Flag,
+      min_epss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+      status: Type.Optional(StateQuery),
+      distribution: REVIEW_QUERY.distribution,
+      format: REVIEW_QUERY.format,
+      package: Type.Optional(Type.String({ maxLength: 300 })),
+      sort: Type.Optional(
+        Type.Unsafe<string>(
+          Type.Union(
+            VULNERABILITY_ORDERS.map(word => Type.Literal(word)),
+            { enum: [...VULNERABILITY_ORDERS] },
+          ),
+        ),
+      ),
+      ...pagingQuery(200),
     }),
-    reply: Type.Unsafe<VulnerabilityPage>(Type.Object({ vulnerabilities: Type.Array(Type.Object(VULNERABILITY)), ...PAGE })),
+    reply: Type.Unsafe<VulnerabilityPage>(
+      Type.Object({ vulnerabilities: Type.Array(Type.Object(VULNERABILITY)), ...PAGE }),
+    ),
   },
   'GET /security/vulnerabilities/{cve}': {
     summary: 'One vulnerability with a page of the packages that have it.',
-    access: 'any', params: Type.Object({ cve: Type.String({ minLength: 1, maxLength: 100 }) }), query: Type.Object(pagingQuery(200)),
-      fails: ['cve_not_found'],
+    access: 'any',
+    params: Type.Object({ cve: Type.String({ minLength: 1, maxLength: 100 }) }),
+    query: Type.Object(pagingQuery(200)),
+    fails: ['cve_not_found'],
     reply: Type.Unsafe<VulnerabilityDetail>(Type.Object({ ...VULNERABILITY, ...PAGE })),
   },
   'GET /security/packages-posture': {
     summary: 'Where the repository stands: packages by state and worst finding, deadlines, exceptions, distributions.',
-    access: 'any', reply: Type.Unsafe<Posture>(PostureSchema),
+    access: 'any',
+    reply: Type.Unsafe<Posture>(PostureSchema),
   },
   'GET /security/packages': {
     summary: 'Packages with findings, the worst first.',
-    access: 'maintainer+', query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
+    access: 'maintainer+',
+    query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
     reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
   },
   'GET /security/packages/{name}/{version}/cve': {
-    summary: 'Vulnerabilities of one version. Where it lies in more than one place, those of the published one, with the others under `variants`.',
-    access: 'any', params: NameVersion, query: WhereQuery, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Unsafe<VersionCves>(Type.Object({
-      ...NAMED, status: StateName, cve_status: Text, severity: OrNull(SeverityName), total: Type.Integer(), counts: counts(SEVERITIES),
-      cves: Type.Array(Type.Composite([AcceptedFindingSchema, Type.Object({ acceptance: OrNull(DecisionSchema) })])),
-      scan: OrNull(Type.Object({ name: Text, passed: Type.Boolean(), verdict: Text, message: Text, detail: Text, warning: Type.Boolean() })),
-      variants: Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName })),
-    })),
+    summary:
+      'Vulnerabilities of one version. Where it lies in more than one place, those of the published one, with the others under `variants`.',
+    access: 'any',
+    params: NameVersion,
+    query: WhereQuery,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<VersionCves>(
+      Type.Object({
+        ...NAMED,
+        status: StateName,
+        cve_status: Text,
+        severity: OrNull(SeverityName),
+        total: Type.Integer(),
+        counts: counts(SEVERITIES),
+        cves: Type.Array(Type.Composite([AcceptedFindingSchema, Type.Object({ acceptance: OrNull(DecisionSchema) })])),
+        scan: OrNull(
+          Type.Object({
+            name: Text,
+            passed: Type.Boolean(),
+            verdict: Text,
+            message: Text,
+            detail: Text,
+            warning: Type.Boolean(),
+          }),
+        ),
+        variants: Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName })),
+      }),
+    ),
   },
   'GET /security/report': {
     summary: 'The security report as JSON, or with `format=html` as a page for printing.',
     access: 'any',
-    query: Type.Object({ format: Type.Optional(Type.Unsafe<'json' | 'html'>(Type.Union([Type.Literal('json'), Type.Literal('html')],
-      { enum: ['json', 'html'] }))), days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) }),
-    reply: 'file', types: ['application/json', 'text/html'],
+    query: Type.Object({
+      format: Type.Optional(
+        Type.Unsafe<'json' | 'html'>(
+          Type.Union([Type.Literal('json'), Type.Literal('html')], { enum: ['json', 'html'] }),
+        ),
+      ),
+      days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
+    }),
+    reply: 'file',
+    types: ['application/json', 'text/html'],
   },
 })

@@ -5,39 +5,86 @@ import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import type { VersionDecision } from './cves.ts'
 import type { DecisionRow, DecisionView } from './history.ts'
 import { REVIEW_ORDERS, type ReviewPage } from './queue.ts'
-import { DECISION, DecisionRowSchema, DecisionSchema, NAMED, OrNull, ReviewPageSchema, SeverityName, Sla, StateName, Text, Time } from './schemas.ts'
+import {
+  DECISION,
+  DecisionRowSchema,
+  DecisionSchema,
+  NAMED,
+  OrNull,
+  ReviewPageSchema,
+  SeverityName,
+  Sla,
+  StateName,
+  Text,
+  Time,
+} from './schemas.ts'
 import type { SlaCheck } from './sla.ts'
 
-const words = (list: readonly string[]) => Type.Union(list.map(word => Type.Literal(word)), { enum: [...list] })
+const words = (list: readonly string[]) =>
+  Type.Union(
+    list.map(word => Type.Literal(word)),
+    { enum: [...list] },
+  )
 const Word = Type.Optional(Type.String({ maxLength: 100 }))
 const Flag = Type.Optional(Type.Boolean())
 
-export const NameVersion = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }),
-  version: Type.String({ minLength: 1, maxLength: 300 }) })
+export const NameVersion = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }),
+})
 const CodenameQuery = Type.Optional(Type.Unsafe<string>(words(DISTRIBUTIONS.map(({ codename }) => codename))))
 /** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
 export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
 export const WhereQuery = Type.Object(Where)
 
-const SeverityQuery = Type.Optional(Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])))
+const SeverityQuery = Type.Optional(
+  Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])),
+)
 const FormatQuery = Type.Optional(Type.Unsafe<string>(words([...new Set(DISTRIBUTIONS.map(({ format }) => format))])))
 /** What review lists can be narrowed to. */
 export const REVIEW_QUERY = {
-  q: Type.Optional(Term), distribution: Where.distribution, format: FormatQuery, severity: SeverityQuery, kev: Flag,
-    fixable: Flag,
-  sort: Type.Optional(Type.Unsafe<string>(words(REVIEW_ORDERS))), ...pagingQuery(200),
+  q: Type.Optional(Term),
+  distribution: Where.distribution,
+  format: FormatQuery,
+  severity: SeverityQuery,
+  kev: Flag,
+  fixable: Flag,
+  sort: Type.Optional(Type.Unsafe<string>(words(REVIEW_ORDERS))),
+  ...pagingQuery(200),
 }
 
-const WRITE_FAILS = ['package_not_found', 'version_not_found', 'ambiguous_version', 'not_possible', 'outside_distribution'] as const
+const WRITE_FAILS = [
+  'package_not_found',
+  'version_not_found',
+  'ambiguous_version',
+  'not_possible',
+  'outside_distribution',
+] as const
 const VARIANTS = Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName }))
 
 /** A decision with what became of the package. */
 export interface DecideReply extends DecisionView {
-  readonly name: string; readonly package: string; readonly version: string; readonly arch: string; readonly distribution: string; readonly format: string
-  readonly status: string; readonly cve_status: string; readonly published: boolean; readonly cves: readonly string[]; readonly updated_at: string
+  readonly name: string
+  readonly package: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+  readonly status: string
+  readonly cve_status: string
+  readonly published: boolean
+  readonly cves: readonly string[]
+  readonly updated_at: string
 }
 
-const MOVED = { ...NAMED, status: StateName, cve_status: Text, previous_status: StateName, published: Type.Boolean(), updated_at: Time }
+const MOVED = {
+  ...NAMED,
+  status: StateName,
+  cve_status: Text,
+  previous_status: StateName,
+  published: Type.Boolean(),
+  updated_at: Time,
+}
 
 /** The review: what waits, and what people do with it. */
 export const reviewRows = contract({
@@ -49,67 +96,151 @@ export const reviewRows = contract({
   },
   'GET /security/packages/{name}/{version}/decision': {
     summary: 'The decision on a version, its deadline, its exceptions and everything decided before.',
-    access: 'any', params: NameVersion, query: WhereQuery, fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Unsafe<VersionDecision>(Type.Object({
-      ...NAMED, status: StateName, cve_status: Text, decision: OrNull(DecisionSchema), sla: Sla, held_at: OrNull(Time), held_for: OrNull(Text),
+    access: 'any',
+    params: NameVersion,
+    query: WhereQuery,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<VersionDecision>(
+      Type.Object({
+        ...NAMED,
+        status: StateName,
+        cve_status: Text,
+        decision: OrNull(DecisionSchema),
+        sla: Sla,
+        held_at: OrNull(Time),
+        held_for: OrNull(Text),
         assigned_to: OrNull(Text),
-      exceptions: Type.Array(DecisionSchema), history: Type.Array(DecisionSchema), variants: VARIANTS,
-    })),
+        exceptions: Type.Array(DecisionSchema),
+        history: Type.Array(DecisionSchema),
+        variants: VARIANTS,
+      }),
+    ),
   },
   'POST /security/packages/{name}/{version}/decide': {
-    summary: 'Decides on one version in one distribution, or with `cve` on vulnerabilities of it. `approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
-    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
+    summary:
+      'Decides on one version in one distribution, or with `cve` on vulnerabilities of it. `approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: NameVersion,
+    query: WhereQuery,
     body: Type.Object({
-      ...Where, decision: Word, action: Word, justification: Type.Optional(Type.String({ maxLength: 4_000 })),
-        comment: Type.Optional(Type.String({ maxLength: 4_000 })),
+      ...Where,
+      decision: Word,
+      action: Word,
+      justification: Type.Optional(Type.String({ maxLength: 4_000 })),
+      comment: Type.Optional(Type.String({ maxLength: 4_000 })),
       cve: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-        cves: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 })),
+      cves: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 500 })),
       expires_at: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
-        expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
+      expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
       seen_at: Type.Optional(Type.String({ format: 'date-time' })),
     }),
-    fails: [...WRITE_FAILS, 'already_decided', 'four_eyes', 'finding_not_found', 'missing_decision', 'bad_decision', 'missing_justification', 'bad_expiry'],
-    reply: Type.Unsafe<DecideReply>(Type.Object({
-      ...NAMED, package: Text, ...DECISION, status: StateName, cve_status: Text, published: Type.Boolean(), cves: Type.Array(Text), updated_at: Time,
-    })),
+    fails: [
+      ...WRITE_FAILS,
+      'already_decided',
+      'four_eyes',
+      'finding_not_found',
+      'missing_decision',
+      'bad_decision',
+      'missing_justification',
+      'bad_expiry',
+    ],
+    reply: Type.Unsafe<DecideReply>(
+      Type.Object({
+        ...NAMED,
+        package: Text,
+        ...DECISION,
+        status: StateName,
+        cve_status: Text,
+        published: Type.Boolean(),
+        cves: Type.Array(Text),
+        updated_at: Time,
+      }),
+    ),
   },
   'POST /security/packages/{name}/{version}/assign': {
     summary: 'Gives a waiting version to a maintainer or admin; without a name to nobody.',
-    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
-    body: Type.Object({ ...Where, assignee: Type.Optional(OrNull(Type.String({ maxLength: 200 }))),
-      assigned_to: Type.Optional(OrNull(Type.String({ maxLength: 200 }))) }),
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: NameVersion,
+    query: WhereQuery,
+    body: Type.Object({
+      ...Where,
+      assignee: Type.Optional(OrNull(Type.String({ maxLength: 200 }))),
+      assigned_to: Type.Optional(OrNull(Type.String({ maxLength: 200 }))),
+    }),
     fails: [...WRITE_FAILS, 'bad_assignee'],
     reply: Type.Object({ ...NAMED, status: StateName, cve_status: Text, assigned_to: OrNull(Text), updated_at: Time }),
   },
   'POST /security/packages/{name}/{version}/quarantine': {
     summary: 'Takes one version out of one distribution at once.',
-    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery,
-    body: Type.Object({ ...Where, reason: Type.Optional(Type.String({ maxLength: 4_000 })),
-      justification: Type.Optional(Type.String({ maxLength: 4_000 })), comment: Type.Optional(Type.String({ maxLength: 4_000 })) }),
-    fails: WRITE_FAILS, reply: Type.Object(MOVED),
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: NameVersion,
+    query: WhereQuery,
+    body: Type.Object({
+      ...Where,
+      reason: Type.Optional(Type.String({ maxLength: 4_000 })),
+      justification: Type.Optional(Type.String({ maxLength: 4_000 })),
+      comment: Type.Optional(Type.String({ maxLength: 4_000 })),
+    }),
+    fails: WRITE_FAILS,
+    reply: Type.Object(MOVED),
   },
   'POST /security/packages/{name}/{version}/rescan': {
     summary: 'Looks one version up again with the vulnerability data of now, and lets the policy decide anew.',
-    access: 'maintainer+', scoped: 'distribution', params: NameVersion, query: WhereQuery, body: Type.Object(Where),
+    access: 'maintainer+',
+    scoped: 'distribution',
+    params: NameVersion,
+    query: WhereQuery,
+    body: Type.Object(Where),
     fails: WRITE_FAILS,
     reply: Type.Object({
-      ...MOVED, cve_scan: Text, said: Text, findings: Type.Integer(), severity: OrNull(SeverityName), new: Type.Array(Text), gone: Type.Array(Text),
+      ...MOVED,
+      cve_scan: Text,
+      said: Text,
+      findings: Type.Integer(),
+      severity: OrNull(SeverityName),
+      new: Type.Array(Text),
+      gone: Type.Array(Text),
     }),
   },
   'POST /security/check-sla': {
     summary: 'Tells of every deadline that was missed and not told of yet.',
     access: 'admin',
-    reply: Type.Unsafe<SlaCheck & { readonly status: 'ok' }>(Type.Object({
-      status: Type.Literal('ok'), checked: Type.Integer(), breached: Type.Integer(), told: Type.Integer(),
-      breaches: Type.Array(Type.Object({ name: Text, version: Text, arch: Text, distribution: Text, severity: SeverityName, held_at: Time,
-        due_at: Time, assigned_to: OrNull(Text) })),
-    })),
+    reply: Type.Unsafe<SlaCheck & { readonly status: 'ok' }>(
+      Type.Object({
+        status: Type.Literal('ok'),
+        checked: Type.Integer(),
+        breached: Type.Integer(),
+        told: Type.Integer(),
+        breaches: Type.Array(
+          Type.Object({
+            name: Text,
+            version: Text,
+            arch: Text,
+            distribution: Text,
+            severity: SeverityName,
+            held_at: Time,
+            due_at: Time,
+            assigned_to: OrNull(Text),
+          }),
+        ),
+      }),
+    ),
   },
   'GET /security/decisions': {
     summary: 'Everything that was ever decided, newest first, also about packages that are gone.',
     access: 'any',
-    query: Type.Object({ q: Type.Optional(Term), cve: Word, package: Type.Optional(Type.String({ maxLength: 300 })), decided_by: Word,
-      action: Type.Optional(Type.Unsafe<string>(words(['approve', 'reject']))), standing: Flag, ...pagingQuery(200) }),
+    query: Type.Object({
+      q: Type.Optional(Term),
+      cve: Word,
+      package: Type.Optional(Type.String({ maxLength: 300 })),
+      decided_by: Word,
+      action: Type.Optional(Type.Unsafe<string>(words(['approve', 'reject']))),
+      standing: Flag,
+      ...pagingQuery(200),
+    }),
     reply: pageSchema<DecisionRow>(DecisionRowSchema),
   },
 })

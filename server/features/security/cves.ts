@@ -7,15 +7,33 @@ import { slaView, type Sla } from './queue.ts'
 import type { Found } from './which.ts'
 
 /** The same version elsewhere: name it with `distribution` and `arch`. */
-export interface Variant { readonly distribution: string; readonly arch: string; readonly status: State }
+export interface Variant {
+  readonly distribution: string
+  readonly arch: string
+  readonly status: State
+}
 const variantsOf = (others: readonly Found[]): Variant[] =>
   others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state }))
 
-interface Named { readonly name: string; readonly version: string; readonly arch: string; readonly distribution: string; readonly format: string;
-  readonly status: State; readonly cve_status: string }
+interface Named {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+  readonly status: State
+  readonly cve_status: string
+}
 export function named({ ref, state }: Pick<Manifest, 'ref' | 'state'>): Named {
-  return { name: ref.name, version: ref.version, arch: ref.arch, distribution: ref.codename, format: ref.format, status: state,
-    cve_status: cveStatus(state) }
+  return {
+    name: ref.name,
+    version: ref.version,
+    arch: ref.arch,
+    distribution: ref.codename,
+    format: ref.format,
+    status: state,
+    cve_status: cveStatus(state),
+  }
 }
 
 /** What is known to be wrong with one version. */
@@ -23,7 +41,10 @@ export interface VersionCves extends Named {
   readonly severity: Severity | null
   readonly total: number
   readonly counts: Readonly<Record<Severity, number>>
-  readonly cves: readonly (ReturnType<typeof findingView> & { readonly accepted: boolean; readonly acceptance: DecisionView | null })[]
+  readonly cves: readonly (ReturnType<typeof findingView> & {
+    readonly accepted: boolean
+    readonly acceptance: DecisionView | null
+  })[]
   readonly scan: StepView | null
   readonly variants: readonly Variant[]
 }
@@ -32,15 +53,22 @@ export interface VersionCves extends Named {
 export function versionCves(manifest: Manifest, others: readonly Found[], now: string): VersionCves {
   const scan = manifest.reports.find(({ step }) => step === 'vulnerabilities')
   return {
-    ...named(manifest), severity: manifest.worst ?? null, total: manifest.findings.length,
-    counts: Object.fromEntries(SEVERITIES.map(severity =>
-      [severity, manifest.findings.filter(one => one.severity === severity).length])) as Record<Severity, number>,
+    ...named(manifest),
+    severity: manifest.worst ?? null,
+    total: manifest.findings.length,
+    counts: Object.fromEntries(
+      SEVERITIES.map(severity => [severity, manifest.findings.filter(one => one.severity === severity).length]),
+    ) as Record<Severity, number>,
     cves: manifest.findings.map(finding => {
       const acceptance = acceptanceOf(manifest, finding, now)
-      return { ...findingView(finding), accepted: acceptance !== undefined, acceptance: acceptance === undefined ? null
-        : decisionView(acceptance, now) }
+      return {
+        ...findingView(finding),
+        accepted: acceptance !== undefined,
+        acceptance: acceptance === undefined ? null : decisionView(acceptance, now),
+      }
     }),
-    scan: scan === undefined ? null : stepView(scan), variants: variantsOf(others),
+    scan: scan === undefined ? null : stepView(scan),
+    variants: variantsOf(others),
   }
 }
 
@@ -57,15 +85,23 @@ export interface VersionDecision extends Named {
   readonly variants: readonly Variant[]
 }
 
-export function versionDecision(manifest: Manifest, others: readonly Found[],
-  { days, now }: { readonly days: SlaDays; readonly now: Date }): VersionDecision {
+export function versionDecision(
+  manifest: Manifest,
+  others: readonly Found[],
+  { days, now }: { readonly days: SlaDays; readonly now: Date },
+): VersionDecision {
   const at = now.toISOString()
   const history = historyOf(manifest, at)
   const { review, decision } = manifest
   return {
-    ...named(manifest), decision: decision === undefined ? null : decisionView(decision, at), sla: slaView(dueAt(manifest, days, at), now),
-    held_at: manifest.state === 'pending_review' ? review?.held_at ?? manifest.changed_at : null, held_for: review?.held_for ?? null,
-      assigned_to: review?.assigned_to ?? null,
-    exceptions: history.filter(({ cve }) => cve !== null), history, variants: variantsOf(others),
+    ...named(manifest),
+    decision: decision === undefined ? null : decisionView(decision, at),
+    sla: slaView(dueAt(manifest, days, at), now),
+    held_at: manifest.state === 'pending_review' ? (review?.held_at ?? manifest.changed_at) : null,
+    held_for: review?.held_for ?? null,
+    assigned_to: review?.assigned_to ?? null,
+    exceptions: history.filter(({ cve }) => cve !== null),
+    history,
+    variants: variantsOf(others),
   }
 }

@@ -9,7 +9,10 @@ import type { Settings } from '../../settings/store.ts'
 import { DECISIONS, type Said } from './said.ts'
 import type { Found } from './which.ts'
 
-export interface Decided { readonly decisions: readonly Decision[]; readonly changed: Changed }
+export interface Decided {
+  readonly decisions: readonly Decision[]
+  readonly changed: Changed
+}
 
 export interface Decisions {
   /** @throws four_eyes, already_decided, not_possible, finding_not_found, version_not_found */
@@ -32,20 +35,41 @@ const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.
 /** Refuses what was decided by somebody else since the reviewer looked. */
 function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said): void {
   const last = lastWord(before)
-  const isStale = before.state !== found.state || (last !== undefined && last.at > arrivedAt) || (seenAt !== undefined && before.changed_at > seenAt)
-  if (isStale) fail('already_decided', { name: before.ref.name, version: before.ref.version, state: before.state, by: last?.by ?? 'somebody' })
+  const isStale =
+    before.state !== found.state ||
+    (last !== undefined && last.at > arrivedAt) ||
+    (seenAt !== undefined && before.changed_at > seenAt)
+  if (isStale)
+    fail('already_decided', {
+      name: before.ref.name,
+      version: before.ref.version,
+      state: before.state,
+      by: last?.by ?? 'somebody',
+    })
 }
 
 /** The decisions that were said, each about one vulnerability by the name its finding has, or one about the package. */
-function decisionsOf(before: Manifest, said: Said,
-  { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined }): Decision[] {
+function decisionsOf(
+  before: Manifest,
+  said: Said,
+  { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined },
+): Decision[] {
   const base: Decision = {
-    decision: said.decision, action: DECISIONS[said.decision] ?? 'reject', justification: said.justification, by, at,
-    ...said.expiresAt === undefined ? {} : { expires_at: said.expiresAt }, ...due === undefined ? {} : { due_at: due },
+    decision: said.decision,
+    action: DECISIONS[said.decision] ?? 'reject',
+    justification: said.justification,
+    by,
+    at,
+    ...(said.expiresAt === undefined ? {} : { expires_at: said.expiresAt }),
+    ...(due === undefined ? {} : { due_at: due }),
   }
-  if (said.cves.length === 0) return [base.action === 'approve' ? { ...base, covers: before.findings.map(({ id }) => id) } : base]
-  const named = said.cves.map(cve => before.findings.find(finding => isNamed(finding, cve))?.id
-    ?? fail('finding_not_found', { cve, name: before.ref.name, version: before.ref.version }))
+  if (said.cves.length === 0)
+    return [base.action === 'approve' ? { ...base, covers: before.findings.map(({ id }) => id) } : base]
+  const named = said.cves.map(
+    cve =>
+      before.findings.find(finding => isNamed(finding, cve))?.id ??
+      fail('finding_not_found', { cve, name: before.ref.name, version: before.ref.version }),
+  )
   return [...new Set(named)].map(cve => ({ ...base, cve }))
 }
 
@@ -71,36 +95,61 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
   function judge(before: Manifest, now: Iso, made: readonly Decision[]): Judgement {
     const [first] = made
     if (first === undefined) throw new Error('a decision about nothing')
-    const history = [...before.review?.history ?? [], ...made]
+    const history = [...(before.review?.history ?? []), ...made]
     const noted: Manifest = { ...before, changed_at: now, review: { ...before.review, history } }
-    const state = first.cve === undefined ? transition(before.state, first.action)
-      : follow(before, reconsider(noted, policyOf(settings.now()), now).state)
-    const after = { ...noted, state, ...first.cve === undefined ? { decision: first } : {} }
+    const state =
+      first.cve === undefined
+        ? transition(before.state, first.action)
+        : follow(before, reconsider(noted, policyOf(settings.now()), now).state)
+    const after = { ...noted, state, ...(first.cve === undefined ? { decision: first } : {}) }
     const detail = andMoved(made.map(describe).join(' '), before.state, state)
     return { after, fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail } }
   }
 
   async function checkAssignee(username: string): Promise<void> {
-    const row = await db.first<{ role: string; active: boolean }>('select role, active from account where username = $1', [username])
-    const why = row === undefined ? 'there is no such user' : !row.active ? 'the account is deactivated'
-      : row.role !== 'maintainer' && row.role !== 'admin' ? `a review needs a maintainer or an admin, and ${username} is ${row.role}` : undefined
+    const row = await db.first<{ role: string; active: boolean }>(
+      'select role, active from account where username = $1',
+      [username],
+    )
+    const why =
+      row === undefined
+        ? 'there is no such user'
+        : !row.active
+          ? 'the account is deactivated'
+          : row.role !== 'maintainer' && row.role !== 'admin'
+            ? `a review needs a maintainer or an admin, and ${username} is ${row.role}`
+            : undefined
     if (why !== undefined) fail('bad_assignee', { username: username.slice(0, 100), why, field: 'assignee' })
   }
 
   /** Whether one person stands behind both names: a user, or an API token and who made it. */
   async function isOnePerson(one: string, other: string): Promise<boolean> {
-    const behind = (place: string): string => `(select ${place}::text as person union select created_by from api_token where name = ${place})`
-    return await db.first(`select 1 from ${behind('$1')} as a join ${behind('$2')} as b using (person) limit 1`, [one, other]) !== undefined
+    const behind = (place: string): string =>
+      `(select ${place}::text as person union select created_by from api_token where name = ${place})`
+    return (
+      (await db.first(`select 1 from ${behind('$1')} as a join ${behind('$2')} as b using (person) limit 1`, [
+        one,
+        other,
+      ])) !== undefined
+    )
   }
 
-  async function review(ref: PackageRef, actor: Actor, work: (before: Manifest, now: Iso) => Judgement): Promise<Changed> {
+  async function review(
+    ref: PackageRef,
+    actor: Actor,
+    work: (before: Manifest, now: Iso) => Judgement,
+  ): Promise<Changed> {
     return catalog.change({ kind: 'review', ref, judge: work }, actor)
   }
 
   return {
     async decide(found, said, actor) {
       const { cve_policy, review: rules } = settings.now()
-      if (rules.four_eyes && DECISIONS[said.decision] === 'approve' && await isOnePerson(found.uploadedBy, actor.name)) {
+      if (
+        rules.four_eyes &&
+        DECISIONS[said.decision] === 'approve' &&
+        (await isOnePerson(found.uploadedBy, actor.name))
+      ) {
         fail('four_eyes', { name: found.ref.name, version: found.ref.version })
       }
       let made: readonly Decision[] = []
@@ -114,13 +163,24 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     async assign({ ref }, username, actor) {
       if (username !== undefined) await checkAssignee(username)
       return review(ref, actor, (before, now) => {
-        if (before.state !== 'pending_review') fail('not_possible', { event: 'assign', state: before.state, possible: 'quarantine, rescan' })
+        if (before.state !== 'pending_review')
+          fail('not_possible', { event: 'assign', state: before.state, possible: 'quarantine, rescan' })
         const { assigned_to: _, ...rest } = before.review ?? {}
         return {
-          after: { ...before, changed_at: now, review: { ...rest, held_at: rest.held_at ?? before.changed_at, ...username === undefined ? {}
-            : { assigned_to: username } } },
-          fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail: username === undefined ? 'Assigned to nobody.'
-            : `Assigned to ${username}.` },
+          after: {
+            ...before,
+            changed_at: now,
+            review: {
+              ...rest,
+              held_at: rest.held_at ?? before.changed_at,
+              ...(username === undefined ? {} : { assigned_to: username }),
+            },
+          },
+          fact: {
+            action: 'SECURITY_DECISION',
+            result: 'SUCCESS',
+            detail: username === undefined ? 'Assigned to nobody.' : `Assigned to ${username}.`,
+          },
         }
       })
     },
@@ -129,8 +189,17 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
         const state = transition(before.state, 'quarantine')
         // an approval does not outlive the quarantine: leaving it takes another
         return {
-          after: { ...withoutStanding(before), state, changed_at: now, ...why === '' ? {} : { review: { ...before.review, held_for: why } } },
-          fact: { action: 'QUARANTINE', result: 'SUCCESS', detail: andMoved(why === '' ? 'No reason given.' : why, before.state, state) },
+          after: {
+            ...withoutStanding(before),
+            state,
+            changed_at: now,
+            ...(why === '' ? {} : { review: { ...before.review, held_for: why } }),
+          },
+          fact: {
+            action: 'QUARANTINE',
+            result: 'SUCCESS',
+            detail: andMoved(why === '' ? 'No reason given.' : why, before.state, state),
+          },
         }
       })
     },

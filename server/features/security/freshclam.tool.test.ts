@@ -18,12 +18,25 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-const settingsOf = (more: Partial<SettingsValue['clamav']> = {}): SettingsValue['clamav'] =>
-  ({ mirror_url: '', bundle_folder: join(root, 'bundle'), database_folder: join(root, 'db'), update_timeout_minutes: 1, ...more })
-const updater = (program: string | undefined) => createFreshclam({ exec: runTool, folder: join(root, 'work'), owner: userInfo().username,
-  program: async () => program })
+const settingsOf = (more: Partial<SettingsValue['clamav']> = {}): SettingsValue['clamav'] => ({
+  mirror_url: '',
+  bundle_folder: join(root, 'bundle'),
+  database_folder: join(root, 'db'),
+  update_timeout_minutes: 1,
+  ...more,
+})
+const updater = (program: string | undefined) =>
+  createFreshclam({
+    exec: runTool,
+    folder: join(root, 'work'),
+    owner: userInfo().username,
+    program: async () => program,
+  })
 const whyOf = async (promise: Promise<Updated>): Promise<string> =>
-  promise.then(() => 'no refusal', (error: unknown) => isRefusal(error) ? `${error.code}: ${error.message}` : String(error))
+  promise.then(
+    () => 'no refusal',
+    (error: unknown) => (isRefusal(error) ? `${error.code}: ${error.message}` : String(error)),
+  )
 /** A program in freshclam's place: declared as such, for what the real one does not do on demand. */
 async function standIn(script: string): Promise<string> {
   const path = join(root, 'stand-in')
@@ -38,7 +51,11 @@ describe.skipIf(lacking('clamav-freshclam').length > 0)('the real freshclam', ()
     await writeFile(join(root, 'bundle', 'README.txt'), 'not a signature file')
     const update = updater(FRESHCLAM)
     const done = await update(settingsOf())
-    expect(done).toMatchObject({ status: 'updated', source: 'bundle folder', files: [{ file: 'own.ndb', version: null }] })
+    expect(done).toMatchObject({
+      status: 'updated',
+      source: 'bundle folder',
+      files: [{ file: 'own.ndb', version: null }],
+    })
     expect(await readFile(join(root, 'db', 'own.ndb'), 'utf8')).toContain('Test.Pattern')
     expect((await stat(join(root, 'db', 'own.ndb'))).mode & 0o044).toBe(0o044)
     const yesterday = new Date(Date.now() - 86_400_000)
@@ -50,8 +67,9 @@ describe.skipIf(lacking('clamav-freshclam').length > 0)('the real freshclam', ()
   test('refuses a damaged bundle and leaves what is there', async () => {
     await writeFile(join(root, 'db', 'old.ndb'), 'Old.Pattern:0:*:4142434445464748494a\n')
     await writeFile(join(root, 'bundle', 'main.cvd'), 'this is no container')
-    expect(await whyOf(updater(FRESHCLAM)(settingsOf())))
-      .toMatch(/^signatures_not_updated: .*freshclam ended with \d+: .*Not a CVD|freshclam ended with \d+: .*Broken/)
+    expect(await whyOf(updater(FRESHCLAM)(settingsOf()))).toMatch(
+      /^signatures_not_updated: .*freshclam ended with \d+: .*Not a CVD|freshclam ended with \d+: .*Broken/,
+    )
     expect((await readdir(join(root, 'db'))).filter(name => !name.startsWith('freshclam.'))).toEqual(['old.ndb'])
     expect(await readdir(join(root, 'work'))).toEqual([])
   })
@@ -74,15 +92,27 @@ test.each<[string, () => Partial<SettingsValue['clamav']>, RegExp]>([
 })
 
 test('a machine without freshclam says what to install', async () => {
-  expect(await whyOf(updater(undefined)(settingsOf()))).toMatch(/^engine_unavailable: freshclam does not answer: it is not installed/)
+  expect(await whyOf(updater(undefined)(settingsOf()))).toMatch(
+    /^engine_unavailable: freshclam does not answer: it is not installed/,
+  )
 })
 
 test('a stand-in is given a configuration that names the mirror, and two callers share one run', async () => {
-  const update = updater(await standIn(`echo run >> ${root}/runs; cp "$(echo "$1" | cut -d= -f2)" ${root}/seen.conf; sleep 0.2`))
+  const update = updater(
+    await standIn(`echo run >> ${root}/runs; cp "$(echo "$1" | cut -d= -f2)" ${root}/seen.conf; sleep 0.2`),
+  )
   const settings = settingsOf({ bundle_folder: '', mirror_url: 'https://mirror.example/clamav' })
-  expect((await Promise.all([update(settings), update(settings)])).map(({ source }) => source)).toEqual(['private mirror', 'private mirror'])
+  expect((await Promise.all([update(settings), update(settings)])).map(({ source }) => source)).toEqual([
+    'private mirror',
+    'private mirror',
+  ])
   expect(await readFile(join(root, 'runs'), 'utf8')).toBe('run\n')
   const lines = (await readFile(join(root, 'seen.conf'), 'utf8')).split('\n')
-  expect(lines).toEqual(expect.arrayContaining([`DatabaseDirectory ${join(root, 'db')}`, 'PrivateMirror https://mirror.example/clamav',
-    'TestDatabases yes']))
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `DatabaseDirectory ${join(root, 'db')}`,
+      'PrivateMirror https://mirror.example/clamav',
+      'TestDatabases yes',
+    ]),
+  )
 })

@@ -26,26 +26,52 @@ export interface FreshclamDeps {
 }
 
 // the container formats and plain lists that a bundle may bring; what else lies there is not touched
-const TAKEN = new Set(['.cvd', '.cld', '.cud', '.hdb', '.hsb', '.ndb', '.ldb', '.mdb', '.msb', '.cdb', '.yar', '.ign2', '.fp', '.sfp', '.cbc'])
+const TAKEN = new Set([
+  '.cvd',
+  '.cld',
+  '.cud',
+  '.hdb',
+  '.hsb',
+  '.ndb',
+  '.ldb',
+  '.mdb',
+  '.msb',
+  '.cdb',
+  '.yar',
+  '.ign2',
+  '.fp',
+  '.sfp',
+  '.cbc',
+])
 const OUTPUT_BYTES = 4_000_000
 const SAID_LINES = 40
-// `main.cvd updated (version: 62, …)`, `own.ndb updated (version: custom database, sigs: 1)`; otherwise `… is up-to-date (version: …)`
+// `main.cvd updated (version: 62, …)`, `own.ndb updated (version: custom database, sigs: 1)`; otherwise `… is
+// up-to-date (version: …)`
 const IS_NEWER = / updated \(version:/
 
 type Source = { readonly kind: Updated['source']; readonly lines: readonly string[]; readonly args: readonly string[] }
 
 async function bundleOf(folder: string): Promise<Source> {
-  const names = await readdir(folder).catch((error: unknown) => fail('signatures_not_updated', { why: `the folder ${folder} cannot be read` }, error))
+  const names = await readdir(folder).catch((error: unknown) =>
+    fail('signatures_not_updated', { why: `the folder ${folder} cannot be read` }, error),
+  )
   const files = names.filter(name => TAKEN.has(extname(name)) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)).sort()
   if (files.length === 0) fail('signatures_not_updated', { why: `there is no signature file in ${folder}` })
   // freshclam insists on a mirror that it is then not asked for
-  return { kind: 'bundle folder', lines: ['PrivateMirror http://127.0.0.1:9',
-    ...files.map(file => `DatabaseCustomURL file://${encodeURI(join(folder, file))}`)], args: ['--update-db=custom'] }
+  return {
+    kind: 'bundle folder',
+    lines: [
+      'PrivateMirror http://127.0.0.1:9',
+      ...files.map(file => `DatabaseCustomURL file://${encodeURI(join(folder, file))}`),
+    ],
+    args: ['--update-db=custom'],
+  }
 }
 
 async function sourceOf({ bundle_folder: folder, mirror_url: mirror }: SettingsValue['clamav']): Promise<Source> {
   if (folder !== '') return bundleOf(folder)
-  if (mirror !== '') return { kind: 'private mirror', lines: [`PrivateMirror ${mirror}`, 'ScriptedUpdates no'], args: ['--no-dns'] }
+  if (mirror !== '')
+    return { kind: 'private mirror', lines: [`PrivateMirror ${mirror}`, 'ScriptedUpdates no'], args: ['--no-dns'] }
   return { kind: 'mirror', lines: ['DatabaseMirror database.clamav.net'], args: [] }
 }
 
@@ -55,50 +81,95 @@ async function openUp(folder: string): Promise<void> {
     const path = join(folder, name)
     const found = await stat(path).catch(() => undefined)
     // another user's files are that user's business
-    if (found?.isFile() === true && (found.mode & 0o044) !== 0o044) await chmod(path, found.mode | 0o044).catch(() => undefined)
+    if (found?.isFile() === true && (found.mode & 0o044) !== 0o044)
+      await chmod(path, found.mode | 0o044).catch(() => undefined)
   }
 }
 
 /**
- * Brings the signatures up to date with freshclam, which verifies and tests them before it puts them in place. One run at a
- * time; a second caller shares it.
+ * Brings the signatures up to date with freshclam, which verifies and tests them before it puts them in place. One run
+ * at a time; a second caller shares it.
  * @throws signatures_not_updated, engine_unavailable
  */
-export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps): (settings: SettingsValue['clamav']) => Promise<Updated> {
+export function createFreshclam({
+  exec,
+  folder,
+  owner,
+  program,
+}: FreshclamDeps): (settings: SettingsValue['clamav']) => Promise<Updated> {
   let running: Promise<Updated> | undefined
 
   async function update(settings: SettingsValue['clamav']): Promise<Updated> {
-    const file = await program() ?? fail('engine_unavailable',
-      { engine: 'freshclam', why: 'it is not installed. On Debian: apt-get install clamav-freshclam' })
+    const file =
+      (await program()) ??
+      fail('engine_unavailable', {
+        engine: 'freshclam',
+        why: 'it is not installed. On Debian: apt-get install clamav-freshclam',
+      })
     const database = settings.database_folder
-    if (/\s/.test(`${database}${settings.bundle_folder}`)) fail('signatures_not_updated',
-      { why: 'freshclam takes no folder with a space in its name' })
+    if (/\s/.test(`${database}${settings.bundle_folder}`))
+      fail('signatures_not_updated', { why: 'freshclam takes no folder with a space in its name' })
     const source = await sourceOf(settings)
     await mkdir(folder, { recursive: true })
     const work = await mkdtemp(join(folder, 'freshclam-'))
     try {
       const config = join(work, 'freshclam.conf')
-      await writeFile(config, [`DatabaseDirectory ${database}`, `DatabaseOwner ${owner}`, 'MaxAttempts 2', 'ConnectTimeout 20', 'ReceiveTimeout 300',
-        'TestDatabases yes', ...source.lines, ''].join('\n'), { mode: 0o600 })
-      const { code, out, err } = await exec(file, [`--config-file=${config}`, '--stdout', '--foreground', ...source.args], {
-        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, deadlineMs: settings.update_timeout_minutes * 60_000,
+      await writeFile(
+        config,
+        [
+          `DatabaseDirectory ${database}`,
+          `DatabaseOwner ${owner}`,
+          'MaxAttempts 2',
+          'ConnectTimeout 20',
+          'ReceiveTimeout 300',
+          'TestDatabases yes',
+          ...source.lines,
+          '',
+        ].join('\n'),
+        { mode: 0o600 },
+      )
+      const { code, out, err } = await exec(
+        file,
+        [`--config-file=${config}`, '--stdout', '--foreground', ...source.args],
+        {
+          env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+          deadlineMs: settings.update_timeout_minutes * 60_000,
           maxOutputBytes: OUTPUT_BYTES,
-      })
-      const said = `${out.toString('utf8')}\n${err}`.split(/[\r\n]+/).map(line => line.trim()).filter(line => line !== '')
+        },
+      )
+      const said = `${out.toString('utf8')}\n${err}`
+        .split(/[\r\n]+/)
+        .map(line => line.trim())
+        .filter(line => line !== '')
       if (code !== 0) {
-        const errors = [...new Set(said.filter(line => line.startsWith('ERROR:')).map(line => line.replace(/^ERROR: */, '')))]
-        fail('signatures_not_updated', { why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors).join(' ').slice(0, 600).replace(/[.\s]+$/, '')}` })
+        const errors = [
+          ...new Set(said.filter(line => line.startsWith('ERROR:')).map(line => line.replace(/^ERROR: */, ''))),
+        ]
+        fail('signatures_not_updated', {
+          why: `freshclam ended with ${code}: ${(errors.length === 0 ? said.slice(-3) : errors)
+            .join(' ')
+            .slice(0, 600)
+            .replace(/[.\s]+$/, '')}`,
+        })
       }
       await openUp(database)
-      return { status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current', source: source.kind, files: await listSignatures(database),
-        said: said.slice(-SAID_LINES) }
+      return {
+        status: said.some(line => IS_NEWER.test(line)) ? 'updated' : 'current',
+        source: source.kind,
+        files: await listSignatures(database),
+        said: said.slice(-SAID_LINES),
+      }
     } catch (error) {
-      if (error instanceof ToolFailed) return fail('signatures_not_updated', { why: `freshclam did not end well: ${error.message}` }, error)
+      if (error instanceof ToolFailed)
+        return fail('signatures_not_updated', { why: `freshclam did not end well: ${error.message}` }, error)
       throw error
     } finally {
       await rm(work, { recursive: true, force: true })
     }
   }
 
-  return settings => running ??= update(settings).finally(() => { running = undefined })
+  return settings =>
+    (running ??= update(settings).finally(() => {
+      running = undefined
+    }))
 }

@@ -23,12 +23,17 @@ const PER_PAGE = 50
 const FOLLOW_MS = 30_000
 const REPORT_DAYS = 90
 
-interface Paged { readonly page?: number; readonly per_page?: number }
+interface Paged {
+  readonly page?: number
+  readonly per_page?: number
+}
 const pagingOf = (query: Paged) => ({ page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE })
 type Place = { readonly distribution?: string; readonly arch?: string }
-const whichOf = (params: { readonly name: string; readonly version: string }, ...places: readonly Place[]): Which =>
-  ({ ...params, distribution: places.find(place => place.distribution !== undefined)?.distribution,
-    arch: places.find(place => place.arch !== undefined)?.arch })
+const whichOf = (params: { readonly name: string; readonly version: string }, ...places: readonly Place[]): Which => ({
+  ...params,
+  distribution: places.find(place => place.distribution !== undefined)?.distribution,
+  arch: places.find(place => place.arch !== undefined)?.arch,
+})
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
 /** The package that a change is about, if the caller may change it there. */
@@ -41,13 +46,18 @@ async function target({ db }: SecurityDeps, which: Which, who: Principal): Promi
 /** Waits until clients see it; it is decided in any case. */
 async function movedView(changed: Changed, before: string) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
-  return { ...named(changed.manifest), previous_status: before, published: published && changed.manifest.state === 'published',
-    updated_at: changed.manifest.changed_at }
+  return {
+    ...named(changed.manifest),
+    previous_status: before,
+    published: published && changed.manifest.state === 'published',
+    updated_at: changed.manifest.changed_at,
+  }
 }
 
 async function getKnown({ db, catalog }: SecurityDeps, which: Which) {
   const { found, others } = await findAny(db, which)
-  const manifest = await catalog.find(found.ref) ?? fail('version_not_found', { name: which.name, version: which.version })
+  const manifest =
+    (await catalog.find(found.ref)) ?? fail('version_not_found', { name: which.name, version: which.version })
   return { manifest, others }
 }
 
@@ -55,15 +65,22 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   ...ruleHandlers,
   'GET /security/review-queue': ({ db, settings, clock }, { query }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = query
-    return listReviews(db, { ...filter, assignedTo, states: ['pending_review'] },
-      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
+    return listReviews(
+      db,
+      { ...filter, assignedTo, states: ['pending_review'] },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
+    )
   },
   'GET /security/packages': ({ db, settings, clock }, { query }) => {
     const { status, sort = 'severity', ...filter } = query
-    const states = status === undefined ? ['published', 'pending_review', 'quarantined', 'rejected'] as const : [status]
+    const states =
+      status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
-    return listReviews(db, { ...filter, states, withFindings: status === undefined || status === 'published' },
-      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() })
+    return listReviews(
+      db,
+      { ...filter, states, withFindings: status === undefined || status === 'published' },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
+    )
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query }) => {
     const { manifest, others } = await getKnown(deps, whichOf(params, query))
@@ -81,7 +98,12 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
     const [first] = decisions
     if (first === undefined) throw new Error('a decision about nothing')
     const { previous_status: _, ...moved } = await movedView(changed, found.state)
-    return { ...moved, package: found.ref.name, ...decisionView(first, now.toISOString()), cves: decisions.flatMap(({ cve }) => cve ?? []) }
+    return {
+      ...moved,
+      package: found.ref.name,
+      ...decisionView(first, now.toISOString()),
+      cves: decisions.flatMap(({ cve }) => cve ?? []),
+    }
   },
   'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, raw }) => {
     const found = await target(deps, whichOf(params, query, body), who)
@@ -91,18 +113,24 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   },
   'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, raw }) => {
     const found = await target(deps, whichOf(params, query, body), who)
-    const why = [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
+    const why =
+      [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
     return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
   },
   'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, raw }) => {
     const found = await target(deps, whichOf(params, query, body), who)
     const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
     return {
-      ...await movedView(changed, before), cve_scan: report.verdict, said: report.said, findings: changed.manifest.findings.length,
-        severity: changed.manifest.worst ?? null, new: [...fresh], gone: [...gone],
+      ...(await movedView(changed, before)),
+      cve_scan: report.verdict,
+      said: report.said,
+      findings: changed.manifest.findings.length,
+      severity: changed.manifest.worst ?? null,
+      new: [...fresh],
+      gone: [...gone],
     }
   },
-  'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...await sla.check() }),
+  'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...(await sla.check()) }),
   'GET /security/decisions': ({ db, clock }, { query }) => {
     const { decided_by: decidedBy, ...filter } = query
     return listDecisions(db, { ...filter, decidedBy }, pagingOf(query), clock.now())
@@ -111,13 +139,22 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
     const { min_epss: minEpss, sort = 'severity', ...filter } = query
     return listVulnerabilities(db, { ...filter, minEpss }, { paging: pagingOf(query), sort })
   },
-  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) => getVulnerability(db, params.cve, pagingOf(query)),
-  'GET /security/packages-posture': ({ db, settings, clock }) => readPosture(db, settings.now().cve_policy, clock.now()),
+  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) =>
+    getVulnerability(db, params.cve, pagingOf(query)),
+  'GET /security/packages-posture': ({ db, settings, clock }) =>
+    readPosture(db, settings.now().cve_policy, clock.now()),
   'GET /security/report': async ({ db, settings, clock, engines }, { query, who }) => {
     const now = settings.now()
-    const report = await makeReport(db, { by: who.name, days: query.days ?? REPORT_DAYS, now: clock.now(), settings: now, policy: policyView(now),
-      engines: await engines() })
-    if (query.format === 'html') return { body: Buffer.from(renderReport(report)), type: 'text/html; charset=utf-8', csp: REPORT_CSP }
+    const report = await makeReport(db, {
+      by: who.name,
+      days: query.days ?? REPORT_DAYS,
+      now: clock.now(),
+      settings: now,
+      policy: policyView(now),
+      engines: await engines(),
+    })
+    if (query.format === 'html')
+      return { body: Buffer.from(renderReport(report)), type: 'text/html; charset=utf-8', csp: REPORT_CSP }
     return { body: Buffer.from(JSON.stringify(report)), type: 'application/json' }
   },
 }

@@ -18,16 +18,32 @@ export interface DecisionView {
   readonly due_at: string | null
 }
 
-export function decisionView({ decision, action, justification, cve, by, at, expires_at, due_at }: Decision, now: string): DecisionView {
+export function decisionView(
+  { decision, action, justification, cve, by, at, expires_at, due_at }: Decision,
+  now: string,
+): DecisionView {
   return {
-    decision, action, justification, comment: justification, cve: cve ?? null, decided_by: by, decided_at: at, expires_at: expires_at ?? null,
-    expired: expires_at !== undefined && expires_at <= now, due_at: due_at ?? null,
+    decision,
+    action,
+    justification,
+    comment: justification,
+    cve: cve ?? null,
+    decided_by: by,
+    decided_at: at,
+    expires_at: expires_at ?? null,
+    expired: expires_at !== undefined && expires_at <= now,
+    due_at: due_at ?? null,
   }
 }
 
 /** Every decision on a package, newest first. */
-export function historyOf({ review, decision }: Pick<Manifest, 'review' | 'decision'>, now: string): readonly DecisionView[] {
-  return [...review?.history ?? (decision === undefined ? [] : [decision])].reverse().map(one => decisionView(one, now))
+export function historyOf(
+  { review, decision }: Pick<Manifest, 'review' | 'decision'>,
+  now: string,
+): readonly DecisionView[] {
+  return [...(review?.history ?? (decision === undefined ? [] : [decision]))]
+    .reverse()
+    .map(one => decisionView(one, now))
 }
 
 /** A decision with what it was about; the package may be gone since. */
@@ -51,15 +67,28 @@ export interface DecisionFilter {
 }
 
 interface Row {
-  readonly format: string; readonly distribution: string; readonly name: string; readonly version: string; readonly arch: string; readonly cve: string; readonly decision: string
-  readonly action: 'approve' | 'reject'; readonly justification: string; readonly by: string; readonly decided_at: Date; readonly expires_at: Date | null; readonly due_at: Date | null
+  readonly format: string
+  readonly distribution: string
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly cve: string
+  readonly decision: string
+  readonly action: 'approve' | 'reject'
+  readonly justification: string
+  readonly by: string
+  readonly decided_at: Date
+  readonly expires_at: Date | null
+  readonly due_at: Date | null
 }
 
-const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch'].map(column => `other.${column} = d.${column}`).join(' and ')
+const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch']
+  .map(column => `other.${column} = d.${column}`)
+  .join(' and ')
 
 /**
- * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package has to know the decision: one of
- * the same name that was uploaded after a deletion does not.
+ * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package has to know the decision:
+ * one of the same name that was uploaded after a deletion does not.
  */
 const standingSql = (now: string): string => `d.action = 'approve' and (d.expires_at is null or d.expires_at > ${now})
   and exists (select 1 from package other where ${SAME_PACKAGE} and case when d.cve = ''
@@ -72,10 +101,17 @@ const standingSql = (now: string): string => `d.action = 'approve' and (d.expire
     or (other.action = 'approve' and other.cve = d.cve and (other.expires_at is null or other.expires_at > ${now})))))`
 
 /** A page of everything that was ever decided, newest first. */
-export async function listDecisions(db: Queryable, filter: DecisionFilter, paging: Paging, now: Date): Promise<Page<DecisionRow>> {
+export async function listDecisions(
+  db: Queryable,
+  filter: DecisionFilter,
+  paging: Paging,
+  now: Date,
+): Promise<Page<DecisionRow>> {
   const is = conditions()
-  is.when(filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()),
-    place => `lower(d.name || ' ' || d.cve || ' ' || d.decided_by || ' ' || d.justification) like ${place}`)
+  is.when(
+    filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()),
+    place => `lower(d.name || ' ' || d.cve || ' ' || d.decided_by || ' ' || d.justification) like ${place}`,
+  )
   is.when(filter.cve?.toUpperCase(), place => `upper(d.cve) = ${place}`)
   is.when(filter.package, place => `d.name = ${place}`)
   is.when(filter.decidedBy, place => `d.decided_by = ${place}`)
@@ -84,15 +120,33 @@ export async function listDecisions(db: Queryable, filter: DecisionFilter, pagin
   is.when(filter.standing === true ? now : undefined, standingSql)
   const from = `from decision d ${is.where()}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...is.values])
-  const rows = db.query<Row>(`select d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
-    d.decided_at, d.expires_at, d.due_at ${from} order by d.decided_at desc, d.id desc ${pageClause(paging, is.add)}`, is.values)
+  const rows = db.query<Row>(
+    `select d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
+    d.decided_at, d.expires_at, d.due_at ${from} order by d.decided_at desc, d.id desc ${pageClause(paging, is.add)}`,
+    is.values,
+  )
   const [total, items] = await Promise.all([counted, rows])
   const at = now.toISOString()
-  return pageOf(items.map(({ format, distribution, name, version, arch, cve, by, decided_at, expires_at, due_at, ...said }) => ({
-    name, version, arch, distribution, format,
-    ...decisionView({
-      ...said, by, at: decided_at.toISOString(), ...cve === '' ? {} : { cve },
-      ...expires_at === null ? {} : { expires_at: expires_at.toISOString() }, ...due_at === null ? {} : { due_at: due_at.toISOString() },
-    }, at),
-  })), total?.total ?? 0, paging)
+  return pageOf(
+    items.map(({ format, distribution, name, version, arch, cve, by, decided_at, expires_at, due_at, ...said }) => ({
+      name,
+      version,
+      arch,
+      distribution,
+      format,
+      ...decisionView(
+        {
+          ...said,
+          by,
+          at: decided_at.toISOString(),
+          ...(cve === '' ? {} : { cve }),
+          ...(expires_at === null ? {} : { expires_at: expires_at.toISOString() }),
+          ...(due_at === null ? {} : { due_at: due_at.toISOString() }),
+        },
+        at,
+      ),
+    })),
+    total?.total ?? 0,
+    paging,
+  )
 }

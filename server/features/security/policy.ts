@@ -1,7 +1,10 @@
 import type { SettingsValue } from '../../settings/schema.ts'
 
 /** The settings that decide what becomes of a package with findings. */
-export type Policy = Omit<SettingsValue['cve_policy'], 'sla_critical_days' | 'sla_high_days' | 'sla_medium_days' | 'auto_enrich'>
+export type Policy = Omit<
+  SettingsValue['cve_policy'],
+  'sla_critical_days' | 'sla_high_days' | 'sla_medium_days' | 'auto_enrich'
+>
 
 /** The policy as the settings have it. */
 export function policyView({ cve_policy }: Pick<SettingsValue, 'cve_policy'>): Policy {

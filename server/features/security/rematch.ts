@@ -30,7 +30,11 @@ export interface Rematch {
   stop(): Promise<void>
 }
 
-interface Row { readonly id: number; readonly manifest: IndexedManifest; readonly facts: unknown }
+interface Row {
+  readonly id: number
+  readonly manifest: IndexedManifest
+  readonly facts: unknown
+}
 
 const BATCH = 100
 // an engine that does not answer for so many in a row will not for the next either
@@ -47,7 +51,10 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       return await rescans.rematch({ ...manifest, facts }, stopping.signal)
     } catch (error) {
       if (stopping.signal.aborted || isRefusal(error, 'version_not_found')) return 'same' // deleted meanwhile
-      log.error({ err: error, package: manifest.ref.name, version: manifest.ref.version }, 'a package could not be looked up again')
+      log.error(
+        { err: error, package: manifest.ref.name, version: manifest.ref.version },
+        'a package could not be looked up again',
+      )
       return 'failed'
     }
   }
@@ -58,13 +65,20 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
     let silent = 0
     let last = 0
     while (!stopping.signal.aborted && silent < GIVE_UP) {
-      const rows = await db.query<Row>(`select id, manifest, facts from package
-        where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2 order by id limit ${BATCH}`, [start, last])
+      const rows = await db.query<Row>(
+        `select id, manifest, facts from package
+        where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2 order by id limit ${BATCH}`,
+        [start, last],
+      )
       if (rows.length === 0) break
       const waiting = [...rows]
       const looked: number[] = []
       const worker = async (): Promise<void> => {
-        for (let row = waiting.shift(); row !== undefined && !stopping.signal.aborted && silent < GIVE_UP; row = waiting.shift()) {
+        for (
+          let row = waiting.shift();
+          row !== undefined && !stopping.signal.aborted && silent < GIVE_UP;
+          row = waiting.shift()
+        ) {
           const matched = await matchOne(row)
           counts[matched]++
           if (matched !== 'unavailable' && matched !== 'failed') looked.push(row.id)
@@ -99,7 +113,8 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
   }
 
   return {
-    run, soon,
+    run,
+    soon,
     stop: async () => {
       stopping.abort(new Error('the service stops'))
       await running?.catch(() => undefined)

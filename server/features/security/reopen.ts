@@ -14,24 +14,44 @@ export interface ReopenDeps {
   readonly clock: Clock
 }
 
-/** What the end of an acceptance does: an approval that ended takes the package back to review, a vulnerability counts again. */
+/**
+ * What the end of an acceptance does: an approval that ended takes the package back to review, a vulnerability counts
+ * again.
+ */
 function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>): Judgement | undefined {
   const due = reopensAt(before)
   if (due === undefined || due > now) return undefined
   const approvalEnded = before.decision?.action === 'approve' && !isApproved(before, now)
   const wanted = approvalEnded ? 'pending_review' : reconsider(before, policyOf(settings), now).state
-  const state = before.state === 'published' && wanted === 'pending_review' ? transition(before.state, 'hold') : before.state
-  const ended = (before.review?.history ?? []).filter(({ action, expires_at }) =>
-    action === 'approve' && expires_at !== undefined && expires_at <= now && expires_at > (before.review?.lapsed_at ?? ''))
-  const said = ended.map(({ cve, by, expires_at }) => `The acceptance${cve === undefined ? '' : ` of ${cve}`} by ${by} ended at ${expires_at ?? ''}.`)
+  const state =
+    before.state === 'published' && wanted === 'pending_review' ? transition(before.state, 'hold') : before.state
+  const ended = (before.review?.history ?? []).filter(
+    ({ action, expires_at }) =>
+      action === 'approve' &&
+      expires_at !== undefined &&
+      expires_at <= now &&
+      expires_at > (before.review?.lapsed_at ?? ''),
+  )
+  const said = ended
+    .map(
+      ({ cve, by, expires_at }) =>
+        `The acceptance${cve === undefined ? '' : ` of ${cve}`} by ${by} ended at ${expires_at ?? ''}.`,
+    )
     .join(' ')
   const { decision, ...rest } = before
   return {
     after: {
-      ...rest, ...decision === undefined || approvalEnded ? {} : { decision }, state, changed_at: now,
-      review: { ...before.review, lapsed_at: now, ...state === before.state ? {} : { held_for: said } },
+      ...rest,
+      ...(decision === undefined || approvalEnded ? {} : { decision }),
+      state,
+      changed_at: now,
+      review: { ...before.review, lapsed_at: now, ...(state === before.state ? {} : { held_for: said }) },
     },
-    fact: { action: 'SECURITY_DECISION', result: 'WARNING', detail: state === before.state ? said : `${said} ${before.state} → ${state}.` },
+    fact: {
+      action: 'SECURITY_DECISION',
+      result: 'WARNING',
+      detail: state === before.state ? said : `${said} ${before.state} → ${state}.`,
+    },
   }
 }
 
@@ -39,11 +59,16 @@ const MOST = 500
 
 /** Reopens what was accepted until a time that is over. @returns how many packages had such a decision */
 export async function reopenExpired({ db, catalog, settings, clock }: ReopenDeps): Promise<number> {
-  const refs = await db.query<PackageRef>(`select format, codename, name, version, arch from package
-    where reopens_at <= $1 order by reopens_at limit ${MOST}`, [clock.now()])
+  const refs = await db.query<PackageRef>(
+    `select format, codename, name, version, arch from package
+    where reopens_at <= $1 order by reopens_at limit ${MOST}`,
+    [clock.now()],
+  )
   for (const ref of refs) {
-    await catalog.change({ kind: 'review', ref, judge: (before, now) => judge(before, now, settings.now()) }, { name: 'review deadline' })
+    await catalog.change(
+      { kind: 'review', ref, judge: (before, now) => judge(before, now, settings.now()) },
+      { name: 'review deadline' },
+    )
   }
   return refs.length
 }
-

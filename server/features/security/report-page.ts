@@ -18,11 +18,14 @@ tr { break-inside: avoid } thead { display: table-header-group } h2 { break-afte
 export const REPORT_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const escape = (text: string | number): string => String(text).replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
-const day = (iso: string | null): string => iso === null ? '–' : iso.slice(0, 10)
+const day = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 10))
 const minute = (iso: string): string => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 
 type Cell = string | number
-interface Column { readonly head: string; readonly kind: 'l' | 'n' | 's' }
+interface Column {
+  readonly head: string
+  readonly kind: 'l' | 'n' | 's'
+}
 
 /** A table, or a sentence where it would be empty. Cells are text, never markup. */
 function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], empty: string): string {
@@ -36,14 +39,23 @@ function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], e
 const SHORT = new Set(['Severity', 'Worst', 'Decision', 'Held since', 'Due', 'Until', 'Data of'])
 const text = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: SHORT.has(head) ? 's' : 'l' }))
 const numbers = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: 'n' }))
-const more = (shown: number, total: number): string => total > shown ? `<p class="sub">${shown} of ${total} are shown.</p>` : ''
+const more = (shown: number, total: number): string =>
+  total > shown ? `<p class="sub">${shown} of ${total} are shown.</p>` : ''
 
 function decisionTable(rows: readonly DecisionRow[], empty: string): string {
-  return table(text('Decided', 'By', 'Package', 'About', 'Decision', 'Justification', 'Until'), rows.map(row => [
-    minute(row.decided_at), row.decided_by, `${row.name} ${row.version} (${row.arch}, ${row.distribution})`, row.cve ?? 'the package', row.decision,
+  return table(
+    text('Decided', 'By', 'Package', 'About', 'Decision', 'Justification', 'Until'),
+    rows.map(row => [
+      minute(row.decided_at),
+      row.decided_by,
+      `${row.name} ${row.version} (${row.arch}, ${row.distribution})`,
+      row.cve ?? 'the package',
+      row.decision,
       row.justification,
-    row.expires_at === null ? 'no end' : `${day(row.expires_at)}${row.expired ? ' (ended)' : ''}`,
-  ]), empty)
+      row.expires_at === null ? 'no end' : `${day(row.expires_at)}${row.expired ? ' (ended)' : ''}`,
+    ]),
+    empty,
+  )
 }
 
 function standing({ posture, engines, policy, four_eyes, days }: SecurityReport): string {
@@ -53,16 +65,39 @@ ${table(numbers('Served', 'Waiting', 'In quarantine', 'Rejected', 'Overdue', 'Ex
 <h2>Findings in served and waiting packages</h2>
 ${table(numbers(...SEVERITIES, 'accepted', 'known exploited', 'with a fix'), [[...SEVERITIES.map(severity => findings[severity]), findings.accepted, findings.kev, findings.fixable]], '')}
 <h2>By distribution</h2>
-${table([...text('Distribution', 'Worst'), ...numbers('Packages', 'With findings', 'Waiting', 'Known exploited')], posture.by_distribution.map(row =>
-  [row.distribution, row.worst ?? '–', row.packages, row.with_findings, row.waiting, row.kev]), 'There are no packages.')}
+${table(
+  [...text('Distribution', 'Worst'), ...numbers('Packages', 'With findings', 'Waiting', 'Known exploited')],
+  posture.by_distribution.map(row => [
+    row.distribution,
+    row.worst ?? '–',
+    row.packages,
+    row.with_findings,
+    row.waiting,
+    row.kev,
+  ]),
+  'There are no packages.',
+)}
 <h2>Rules</h2>
-${table(text('Rule', 'Value'), [
-  ...Object.entries(policy).map(([key, value]): Cell[] => [key, String(value)]),
-  ...Object.entries(posture.sla_days).map(([severity, n]): Cell[] => [`days to decide, ${severity}`, n ?? '–']), ['four eyes', four_eyes ? 'on' : 'off'],
-], '')}
+${table(
+  text('Rule', 'Value'),
+  [
+    ...Object.entries(policy).map(([key, value]): Cell[] => [key, String(value)]),
+    ...Object.entries(posture.sla_days).map(([severity, n]): Cell[] => [`days to decide, ${severity}`, n ?? '–']),
+    ['four eyes', four_eyes ? 'on' : 'off'],
+  ],
+  '',
+)}
 <h2>Engines</h2>
-${table(text('Engine', 'State', 'Version', 'Data of'), engines.map(engine =>
-  [engine.id, engine.ok ? 'answers' : engine.error ?? 'does not answer', engine.version ?? '–', day(engine.data_at ?? engine.signatures_at ?? null)]), 'No engine is configured.')}
+${table(
+  text('Engine', 'State', 'Version', 'Data of'),
+  engines.map(engine => [
+    engine.id,
+    engine.ok ? 'answers' : (engine.error ?? 'does not answer'),
+    engine.version ?? '–',
+    day(engine.data_at ?? engine.signatures_at ?? null),
+  ]),
+  'No engine is configured.',
+)}
 <p class="sub">Decisions below are of ${days} days.</p>`
 }
 
@@ -74,14 +109,33 @@ export function renderReport(report: SecurityReport): string {
 <body><header><h1>Security report</h1><p class="sub">Gatehouse, ${escape(minute(report.generated_at))}, made for ${escape(report.generated_by)}</p></header>
 <main>${standing(report)}
 <h2>Waiting for a decision</h2>
-${table(text('Package', 'Severity', 'Vulnerabilities', 'Held since', 'Due', 'Assigned to'), waiting.packages.map(one => [
-  `${one.name} ${one.version} (${one.arch}, ${one.distribution})`, one.severity ?? 'none', one.cves.map(({ id }) => id).join(', ') || one.reasons.join(' '),
-  day(one.held_at), `${day(one.sla.due_at)}${one.sla.breached ? ' (overdue)' : ''}`, one.assigned_to ?? 'nobody',
-]), 'Nothing waits.')}${more(waiting.packages.length, waiting.total)}
+${table(
+  text('Package', 'Severity', 'Vulnerabilities', 'Held since', 'Due', 'Assigned to'),
+  waiting.packages.map(one => [
+    `${one.name} ${one.version} (${one.arch}, ${one.distribution})`,
+    one.severity ?? 'none',
+    one.cves.map(({ id }) => id).join(', ') || one.reasons.join(' '),
+    day(one.held_at),
+    `${day(one.sla.due_at)}${one.sla.breached ? ' (overdue)' : ''}`,
+    one.assigned_to ?? 'nobody',
+  ]),
+  'Nothing waits.',
+)}${more(waiting.packages.length, waiting.total)}
 <h2>Vulnerabilities</h2>
-${table([...text('Id', 'Severity', 'EPSS', 'Known exploited', 'Fixed in'), ...numbers('Packages', 'Served', 'Not accepted')], vulnerabilities.worst.map(one => [
-  one.id, one.severity, one.epss === null ? '–' : one.epss.toFixed(3), one.kev ? 'yes' : 'no', one.fixed_versions.join(', ') || '–', one.package_count, one.published_count, one.open_count,
-]), 'None is known.')}${more(vulnerabilities.worst.length, vulnerabilities.total)}
+${table(
+  [...text('Id', 'Severity', 'EPSS', 'Known exploited', 'Fixed in'), ...numbers('Packages', 'Served', 'Not accepted')],
+  vulnerabilities.worst.map(one => [
+    one.id,
+    one.severity,
+    one.epss === null ? '–' : one.epss.toFixed(3),
+    one.kev ? 'yes' : 'no',
+    one.fixed_versions.join(', ') || '–',
+    one.package_count,
+    one.published_count,
+    one.open_count,
+  ]),
+  'None is known.',
+)}${more(vulnerabilities.worst.length, vulnerabilities.total)}
 <h2>Exceptions that stand</h2>
 ${decisionTable(exceptions.newest, 'There are none.')}${more(exceptions.newest.length, exceptions.total)}
 <h2>Decisions</h2>

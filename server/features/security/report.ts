@@ -39,7 +39,10 @@ export interface ReportAsk {
 }
 
 /** The state of things at `now`, with the decisions of the last `days`. */
-export async function makeReport(db: Queryable, { by, days, now, settings, policy, engines }: ReportAsk): Promise<SecurityReport> {
+export async function makeReport(
+  db: Queryable,
+  { by, days, now, settings, policy, engines }: ReportAsk,
+): Promise<SecurityReport> {
   const paging = { page: 1, perPage: SHOWN }
   const from = new Date(now.getTime() - days * DAY_MS)
   const [posture, waiting, found, decisions, exceptions] = await Promise.all([
@@ -50,7 +53,13 @@ export async function makeReport(db: Queryable, { by, days, now, settings, polic
     listDecisions(db, { standing: true }, paging, now),
   ])
   return {
-    generated_at: now.toISOString(), generated_by: by, days, policy, four_eyes: settings.review.four_eyes, posture, engines,
+    generated_at: now.toISOString(),
+    generated_by: by,
+    days,
+    policy,
+    four_eyes: settings.review.four_eyes,
+    posture,
+    engines,
     waiting: { total: waiting.total, packages: waiting.packages },
     vulnerabilities: { total: found.total, worst: found.vulnerabilities },
     decisions: { total: decisions.total, newest: decisions.items },

@@ -26,13 +26,18 @@ export interface Rescanned {
   readonly gone: readonly string[]
 }
 
-/** `same`: nothing was written. `unavailable`: no engine could answer, so nothing is known that was not known before. */
+/**
+ * `same`: nothing was written. `unavailable`: no engine could answer, so nothing is known that was not known before.
+ */
 export type Matched = 'same' | 'changed' | 'held' | 'unavailable'
 
 export interface Rescans {
   /** Looks one package up again, whatever its state, and lets the policy decide anew. @throws version_not_found */
   rescan(ref: PackageRef, actor: Actor, signal: AbortSignal): Promise<Rescanned>
-  /** A mechanism's look at a served or waiting package: new ids whose action is block or review send it to review, nothing else moves it. */
+  /**
+   * A mechanism's look at a served or waiting package: new ids whose action is block or review send it to review,
+   * nothing else moves it.
+   */
   rematch(known: Known, signal: AbortSignal, by?: string): Promise<Matched>
   /**
    * Findings of a mechanism of its own: a second engine, the dependencies inside. They are added to what is known.
@@ -55,28 +60,56 @@ export interface RescanDeps {
 }
 
 const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
-/** What would have to be written if it were different. Every score moves a little every day; a hundredth is what people notice. */
-const printFindings = (findings: readonly Finding[]): string => JSON.stringify([...findings].sort((a, b) => a.id < b.id ? -1 : 1)
-  .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [id, name, severity, detected_by, fixed_in, Math.round((epss ?? -1) * 100), kev]))
+/**
+ * What would have to be written if it were different. Every score moves a little every day; a hundredth is what people
+ * notice.
+ */
+const printFindings = (findings: readonly Finding[]): string =>
+  JSON.stringify(
+    [...findings]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [
+        id,
+        name,
+        severity,
+        detected_by,
+        fixed_in,
+        Math.round((epss ?? -1) * 100),
+        kev,
+      ]),
+  )
 
 /** The manifest with new reports in the place of those of the same step, and with what they found. */
-function withScan(before: Manifest, reports: readonly Report[], now: Iso): { readonly after: Manifest; readonly fresh: readonly Finding[];
-  readonly lost: readonly string[] } {
+function withScan(
+  before: Manifest,
+  reports: readonly Report[],
+  now: Iso,
+): { readonly after: Manifest; readonly fresh: readonly Finding[]; readonly lost: readonly string[] } {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
   const found = mergeFindings([scan?.findings ?? []])
   // an engine that could not answer says nothing about what was known before
-  const findings = scan === undefined || scan.outcome === 'unavailable' ? mergeFindings([found, before.findings]) : scan.outcome === 'skipped'
-    ? before.findings : found
+  const findings =
+    scan === undefined || scan.outcome === 'unavailable'
+      ? mergeFindings([found, before.findings])
+      : scan.outcome === 'skipped'
+        ? before.findings
+        : found
   const fresh = newFindings(before, findings)
   const lost = idsOf(before.findings.filter(known => !findings.some(({ id }) => id === known.id)))
-  const gone = [...new Set([...before.review?.gone ?? [], ...lost])].filter(id => !findings.some(finding => finding.id === id))
+  const gone = [...new Set([...(before.review?.gone ?? []), ...lost])].filter(
+    id => !findings.some(finding => finding.id === id),
+  )
   const { worst: _, ...rest } = before
   const severity = worst(findings)
   const replaced = before.reports.map(report => reports.find(({ step }) => step === report.step) ?? report)
   const added = reports.filter(({ step }) => !before.reports.some(report => report.step === step))
   const after: Manifest = {
-    ...rest, changed_at: now, reports: [...replaced, ...added], findings, ...severity === undefined ? {} : { worst: severity },
-    ...gone.length === 0 && before.review === undefined ? {} : { review: { ...before.review, gone } },
+    ...rest,
+    changed_at: now,
+    reports: [...replaced, ...added],
+    findings,
+    ...(severity === undefined ? {} : { worst: severity }),
+    ...(gone.length === 0 && before.review === undefined ? {} : { review: { ...before.review, gone } }),
   }
   return { after, fresh, lost }
 }
@@ -84,24 +117,44 @@ function withScan(before: Manifest, reports: readonly Report[], now: Iso): { rea
 /** Where the policy sends a known package. What is in quarantine or rejected is left by a person's decision alone. */
 function stateAfter(before: Manifest, wanted: State): State {
   if (before.state === 'published' && wanted !== 'published') return transition(before.state, 'hold')
-  return before.state === 'pending_review' && wanted === 'published' ? transition(before.state, 'approve') : before.state
+  return before.state === 'pending_review' && wanted === 'published'
+    ? transition(before.state, 'approve')
+    : before.state
 }
 
-const moved = (from: State, to: State): string => from === to ? '' : ` ${from} → ${to}.`
-const list = (ids: readonly string[]): string => ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
+const moved = (from: State, to: State): string => (from === to ? '' : ` ${from} → ${to}.`)
+const list = (ids: readonly string[]): string =>
+  ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
 /** Looks again at packages that are here already, by what engines know today. */
-export function createRescans({ catalog, pool, formats, steps, settings, metrics, clock, carried }: RescanDeps): Rescans {
+export function createRescans({
+  catalog,
+  pool,
+  formats,
+  steps,
+  settings,
+  metrics,
+  clock,
+  carried,
+}: RescanDeps): Rescans {
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, blob, filename, about, facts, files } = known
     const { codename, ...identity } = ref
     const { validation, cve_policy } = settings.now()
     const now = isoNow(clock)
     return {
-      file: { path: await pool.locate(blob.sha256), filename, blob, head: new Uint8Array(), discard: () => Promise.resolve() },
-      format: formats(ref.format), distribution: getDistribution(codename), settings: { validation, cve_policy },
+      file: {
+        path: await pool.locate(blob.sha256),
+        filename,
+        blob,
+        head: new Uint8Array(),
+        discard: () => Promise.resolve(),
+      },
+      format: formats(ref.format),
+      distribution: getDistribution(codename),
+      settings: { validation, cve_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
-      ...carried === undefined ? {} : { embedded: () => carried(known) },
+      ...(carried === undefined ? {} : { embedded: () => carried(known) }),
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, files: files ?? [] }),
     }
   }
@@ -111,69 +164,127 @@ export function createRescans({ catalog, pool, formats, steps, settings, metrics
   }
 
   /** Holds a served package for what is new in it; everything else about it is only brought up to date. */
-  async function judgeNew(ref: PackageRef, work: (before: Manifest, now: Iso) => ReturnType<typeof withScan>, by: string): Promise<Matched> {
+  async function judgeNew(
+    ref: PackageRef,
+    work: (before: Manifest, now: Iso) => ReturnType<typeof withScan>,
+    by: string,
+  ): Promise<Matched> {
     let matched: Matched = 'same'
     let fresh: readonly Finding[] = []
-    await catalog.change({ kind: 'review', ref, judge: (before, now): Judgement | undefined => {
-      matched = 'same'
-      fresh = []
-      if (before.state !== 'published' && before.state !== 'pending_review') return undefined
-      const scan = work(before, now)
-      if (printFindings(scan.after.findings) === printFindings(before.findings)) return undefined
-      fresh = scan.fresh
-      const counts = fresh.filter(finding => openFindings({ ...scan.after, findings: [finding] }, now).length > 0)
-      const state = before.state === 'published' && asksForReview(counts, policyOf(settings.now())) ? transition(before.state, 'hold') : before.state
-      matched = state === before.state ? 'changed' : 'held'
-      const isQuiet = fresh.length === 0 && scan.lost.length === 0
-      const why = `New: ${list(idsOf(fresh))}.`
-      const after = { ...scan.after, state, changed_at: isQuiet ? before.changed_at : now, ...state === before.state ? {}
-        : { review: { ...scan.after.review, held_for: `${by}: ${why}` } } }
-      if (isQuiet) return { after }
-      const detail = `${fresh.length === 0 ? '' : why}${scan.lost.length === 0 ? '' : ` No longer found: ${list(scan.lost)}.`}${moved(before.state, state)}`.trim()
-      return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', detail } }
-    } }, { name: by })
+    await catalog.change(
+      {
+        kind: 'review',
+        ref,
+        judge: (before, now): Judgement | undefined => {
+          matched = 'same'
+          fresh = []
+          if (before.state !== 'published' && before.state !== 'pending_review') return undefined
+          const scan = work(before, now)
+          if (printFindings(scan.after.findings) === printFindings(before.findings)) return undefined
+          fresh = scan.fresh
+          const counts = fresh.filter(finding => openFindings({ ...scan.after, findings: [finding] }, now).length > 0)
+          const state =
+            before.state === 'published' && asksForReview(counts, policyOf(settings.now()))
+              ? transition(before.state, 'hold')
+              : before.state
+          matched = state === before.state ? 'changed' : 'held'
+          const isQuiet = fresh.length === 0 && scan.lost.length === 0
+          const why = `New: ${list(idsOf(fresh))}.`
+          const after = {
+            ...scan.after,
+            state,
+            changed_at: isQuiet ? before.changed_at : now,
+            ...(state === before.state ? {} : { review: { ...scan.after.review, held_for: `${by}: ${why}` } }),
+          }
+          if (isQuiet) return { after }
+          const detail =
+            `${fresh.length === 0 ? '' : why}${scan.lost.length === 0 ? '' : ` No longer found: ${list(scan.lost)}.`}${moved(before.state, state)}`.trim()
+          return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', detail } }
+        },
+      },
+      { name: by },
+    )
     tellFound(fresh)
     return matched
   }
 
   return {
     async rescan(ref, actor, signal) {
-      const known = await catalog.find(ref) ?? fail('version_not_found', { name: ref.name, version: ref.version })
+      const known = (await catalog.find(ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
       const subject = await subjectOf(known)
       // an antivirus engine that did not answer then may answer now: otherwise the package would wait for ever
       const isBlind = known.reports.some(({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable')
-      const reports = await Promise.all([steps.vulnerabilities, ...isBlind ? [steps.antivirus] : []].map(step => step.run(subject, signal)))
+      const reports = await Promise.all(
+        [steps.vulnerabilities, ...(isBlind ? [steps.antivirus] : [])].map(step => step.run(subject, signal)),
+      )
       const [report] = reports
       if (report === undefined) throw new Error('the scan said nothing')
       let fresh: readonly Finding[] = []
       let lost: readonly string[] = []
       let before: State = known.state
-      const changed = await catalog.change({ kind: 'review', ref, judge: (manifest, now) => {
-        const scan = withScan(manifest, reports, now)
-        ;({ fresh, lost } = scan)
-        before = manifest.state
-        const isInfected = reports.some(({ outcome }) => outcome === 'failed')
-        const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
-        const state = stateAfter(manifest, isInfected && wanted === 'published' ? 'pending_review' : wanted)
-        const after = { ...scan.after, state, ...state === 'pending_review' && manifest.state === 'published'
-          ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } } : {} }
-        const detail = `${report.said}${fresh.length === 0 ? '' : ` New: ${list(idsOf(fresh))}.`}${lost.length === 0 ? '' : ` No longer found: ${list(lost)}.`}${moved(manifest.state, state)}`
-        return { after, fact: { action: 'RESCAN', result: report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING'
-          : 'SUCCESS', detail } }
-      } }, actor)
+      const changed = await catalog.change(
+        {
+          kind: 'review',
+          ref,
+          judge: (manifest, now) => {
+            const scan = withScan(manifest, reports, now)
+            ;({ fresh, lost } = scan)
+            before = manifest.state
+            const isInfected = reports.some(({ outcome }) => outcome === 'failed')
+            const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
+            const state = stateAfter(manifest, isInfected && wanted === 'published' ? 'pending_review' : wanted)
+            const after = {
+              ...scan.after,
+              state,
+              ...(state === 'pending_review' && manifest.state === 'published'
+                ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } }
+                : {}),
+            }
+            const detail = `${report.said}${fresh.length === 0 ? '' : ` New: ${list(idsOf(fresh))}.`}${lost.length === 0 ? '' : ` No longer found: ${list(lost)}.`}${moved(manifest.state, state)}`
+            return {
+              after,
+              fact: {
+                action: 'RESCAN',
+                result:
+                  report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING' : 'SUCCESS',
+                detail,
+              },
+            }
+          },
+        },
+        actor,
+      )
       tellFound(fresh)
       return { changed, before, report, fresh: idsOf(fresh), gone: lost }
     },
     async rematch(known, signal, by = 'new vulnerability data') {
       const report = await steps.vulnerabilities.run(await subjectOf(known), signal)
-      if (report.outcome === 'skipped' || (report.outcome === 'unavailable' && (report.findings ?? []).length === 0)) return 'unavailable'
+      if (report.outcome === 'skipped' || (report.outcome === 'unavailable' && (report.findings ?? []).length === 0))
+        return 'unavailable'
       return judgeNew(known.ref, (before, now) => withScan(before, [report], now), by)
     },
-    report: (ref, findings, by) => judgeNew(ref, (before, now) => {
-      const merged = mergeFindings([before.findings, findings])
-      const base = before.reports.find(({ step }) => step === 'vulnerabilities')
-      return withScan(before, [{ step: 'vulnerabilities', verdict: 'findings', said: `${merged.length} known vulnerabilities.`, ...base,
-        outcome: 'warned', findings: merged }], now)
-    }, by),
+    report: (ref, findings, by) =>
+      judgeNew(
+        ref,
+        (before, now) => {
+          const merged = mergeFindings([before.findings, findings])
+          const base = before.reports.find(({ step }) => step === 'vulnerabilities')
+          return withScan(
+            before,
+            [
+              {
+                step: 'vulnerabilities',
+                verdict: 'findings',
+                said: `${merged.length} known vulnerabilities.`,
+                ...base,
+                outcome: 'warned',
+                findings: merged,
+              },
+            ],
+            now,
+          )
+        },
+        by,
+      ),
   }
 }

@@ -28,7 +28,9 @@ import { findOne } from './which.ts'
 let stock: Stock
 let now: SettingsValue
 const settings = { now: () => now }
-beforeAll(async () => { stock = await createStock() })
+beforeAll(async () => {
+  stock = await createStock()
+})
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
@@ -37,17 +39,38 @@ beforeEach(async () => {
   stock.clock.set('2026-03-01T10:00:00.000Z')
 })
 
-const finding = (id: string, severity: Severity, more: Partial<Finding> = {}): Finding => ({ id, package: 'hello', severity, detected_by: ['osv'],
-  ...more })
-const held = (name: string, findings: readonly Finding[], by = 'ada'): Promise<unknown> => stock.put({ name, findings, state: 'pending_review', by })
+const finding = (id: string, severity: Severity, more: Partial<Finding> = {}): Finding => ({
+  id,
+  package: 'hello',
+  severity,
+  detected_by: ['osv'],
+  ...more,
+})
+const held = (name: string, findings: readonly Finding[], by = 'ada'): Promise<unknown> =>
+  stock.put({ name, findings, state: 'pending_review', by })
 const find = (name: string) => findOne(stock.db, { name, version: '1.0' })
-const ref = (name: string): PackageRef => ({ format: 'deb', name, version: '1.0', arch: 'amd64', codename: 'jammy' as Codename })
+const ref = (name: string): PackageRef => ({
+  format: 'deb',
+  name,
+  version: '1.0',
+  arch: 'amd64',
+  codename: 'jammy' as Codename,
+})
 const stateOf = async (name: string): Promise<unknown> => (await stock.catalog.find(ref(name)))?.state
-const decide = async (name: string, more: Partial<Said> = {}) => createDecisions({ db: stock.db, catalog: stock.catalog, settings })
-  .decide(await find(name),
-  { decision: 'approve', justification: 'Seen.', cves: [], arrivedAt: stock.clock.now().toISOString(), ...more }, { name: 'mae' })
-const queue = async (sort: string, more = {}) => (await listReviews(stock.db, { states: ['pending_review'], ...more },
-  { paging: { page: 1, perPage: 50 }, sort, days: slaDays(now.cve_policy), now: stock.clock.now() })).packages.map(({ name }) => name)
+const decide = async (name: string, more: Partial<Said> = {}) =>
+  createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(
+    await find(name),
+    { decision: 'approve', justification: 'Seen.', cves: [], arrivedAt: stock.clock.now().toISOString(), ...more },
+    { name: 'mae' },
+  )
+const queue = async (sort: string, more = {}) =>
+  (
+    await listReviews(
+      stock.db,
+      { states: ['pending_review'], ...more },
+      { paging: { page: 1, perPage: 50 }, sort, days: slaDays(now.cve_policy), now: stock.clock.now() },
+    )
+  ).packages.map(({ name }) => name)
 
 describe('the review queue', () => {
   beforeEach(async () => {
@@ -71,31 +94,58 @@ describe('the review queue', () => {
     expect(await queue(sort)).toEqual(names)
   })
   test.each<[object, string[]]>([
-    [{ severity: 'high' }, ['high']], [{ kev: true }, ['medium']], [{ fixable: true }, ['critical']], [{ overdue: true }, ['critical']],
-      [{ overdue: false }, ['high', 'medium', 'low', 'empty']],
-    [{ q: 'cve-4' }, ['medium']], [{ q: 'HIG' }, ['high']], [{ q: '%' }, []], [{ distribution: 'noble' }, []],
-      [{ format: 'deb', withFindings: true }, ['critical', 'high', 'medium', 'low']], [{ assignedTo: 'none', q: 'low' }, ['low']],
+    [{ severity: 'high' }, ['high']],
+    [{ kev: true }, ['medium']],
+    [{ fixable: true }, ['critical']],
+    [{ overdue: true }, ['critical']],
+    [{ overdue: false }, ['high', 'medium', 'low', 'empty']],
+    [{ q: 'cve-4' }, ['medium']],
+    [{ q: 'HIG' }, ['high']],
+    [{ q: '%' }, []],
+    [{ distribution: 'noble' }, []],
+    [{ format: 'deb', withFindings: true }, ['critical', 'high', 'medium', 'low']],
+    [{ assignedTo: 'none', q: 'low' }, ['low']],
   ])('narrowed to %j', async (filter, names) => {
     expect(await queue('sla', filter)).toEqual(names)
   })
   test('is cut by the database, and a deadline of the settings moves every deadline', async () => {
     now = { ...now, cve_policy: { ...now.cve_policy, sla_medium_days: 1 } }
-    const page = await listReviews(stock.db, { states: ['pending_review'] },
-      { paging: { page: 2, perPage: 2 }, sort: 'sla', days: slaDays(now.cve_policy), now: stock.clock.now() })
-    expect(page).toMatchObject({ total: 5, page: 2, per_page: 2, pages: 3,
-      packages: [{ name: 'high', sla: { due_at: '2026-03-31T10:00:00.000Z', days_remaining: 21 } }, { name: 'low', sla: { due_at: null } }] })
+    const page = await listReviews(
+      stock.db,
+      { states: ['pending_review'] },
+      { paging: { page: 2, perPage: 2 }, sort: 'sla', days: slaDays(now.cve_policy), now: stock.clock.now() },
+    )
+    expect(page).toMatchObject({
+      total: 5,
+      page: 2,
+      per_page: 2,
+      pages: 3,
+      packages: [
+        { name: 'high', sla: { due_at: '2026-03-31T10:00:00.000Z', days_remaining: 21 } },
+        { name: 'low', sla: { due_at: null } },
+      ],
+    })
     expect(await queue('sla')).toEqual(['critical', 'medium', 'high', 'low', 'empty'])
   })
   test('the posture counts what counts, and the preview moves only what would move', async () => {
     expect(await readPosture(stock.db, now.cve_policy, stock.clock.now())).toMatchObject({
-      total_packages: 6, by_status: { published: 1, pending_review: 5 }, by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 1 },
+      total_packages: 6,
+      by_status: { published: 1, pending_review: 5 },
+      by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 1 },
       findings: { total: 5, open: 5, kev: 1, fixable: 1 },
-        review: { waiting: 5, overdue: 1, unassigned: 5, oldest_held_at: '2026-03-01T10:00:00.000Z' },
+      review: { waiting: 5, overdue: 1, unassigned: 5, oldest_held_at: '2026-03-01T10:00:00.000Z' },
     })
-    const preview = await previewPolicy(stock.db, { ...now.cve_policy, high: 'allow', kev_action: 'review', on_scanner_unavailable: 'hold' },
-      { page: 1, perPage: 50 }, new AbortController().signal)
-    expect(preview.items.map(({ name, from, to }) => `${name} ${from} ${to}`))
-      .toEqual(['low pending_review published', 'high pending_review published', 'empty pending_review published'])
+    const preview = await previewPolicy(
+      stock.db,
+      { ...now.cve_policy, high: 'allow', kev_action: 'review', on_scanner_unavailable: 'hold' },
+      { page: 1, perPage: 50 },
+      new AbortController().signal,
+    )
+    expect(preview.items.map(({ name, from, to }) => `${name} ${from} ${to}`)).toEqual([
+      'low pending_review published',
+      'high pending_review published',
+      'empty pending_review published',
+    ])
   })
 })
 
@@ -108,21 +158,35 @@ describe('an acceptance with an end', () => {
     expect(await stateOf('hello')).toBe('published')
     stock.clock.set('2026-03-05T00:00:00.000Z')
     expect(await reopen()).toBe(1)
-    expect(await stock.catalog.find(ref('hello')))
-      .toMatchObject({ state: 'pending_review', review: { held_at: '2026-03-05T00:00:00.000Z',
-      held_for: 'The acceptance by mae ended at 2026-03-05T00:00:00.000Z.' } })
+    expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+      state: 'pending_review',
+      review: {
+        held_at: '2026-03-05T00:00:00.000Z',
+        held_for: 'The acceptance by mae ended at 2026-03-05T00:00:00.000Z.',
+      },
+    })
     expect(await queue('sla')).toEqual(['hello'])
     expect(await reopen()).toBe(0)
-    expect((await stock.audit.search({ page: 1, perPage: 9, action: 'SECURITY_DECISION' })).items.map(({ user, result }) => `${user} ${result}`))
-      .toEqual(['review deadline WARNING', 'mae SUCCESS'])
+    expect(
+      (await stock.audit.search({ page: 1, perPage: 9, action: 'SECURITY_DECISION' })).items.map(
+        ({ user, result }) => `${user} ${result}`,
+      ),
+    ).toEqual(['review deadline WARNING', 'mae SUCCESS'])
   })
 
   test('of a vulnerability: it counts again, and holds the package only if the policy says so', async () => {
-    await stock.put({ name: 'hello', findings: [finding('CVE-1', 'medium'), finding('CVE-2', 'high')], state: 'pending_review' })
+    await stock.put({
+      name: 'hello',
+      findings: [finding('CVE-1', 'medium'), finding('CVE-2', 'high')],
+      state: 'pending_review',
+    })
     await decide('hello', { cves: ['CVE-1'], expiresAt: '2026-03-03T00:00:00.000Z' })
     await decide('hello', { cves: ['CVE-2'], expiresAt: '2026-03-04T00:00:00.000Z' })
     expect(await stateOf('hello')).toBe('published')
-    for (const [at, state, open] of [['2026-03-03T01:00:00.000Z', 'published', 1], ['2026-03-04T01:00:00.000Z', 'pending_review', 2]] as const) {
+    for (const [at, state, open] of [
+      ['2026-03-03T01:00:00.000Z', 'published', 1],
+      ['2026-03-04T01:00:00.000Z', 'pending_review', 2],
+    ] as const) {
       stock.clock.set(at)
       expect(await reopenExpired({ db: stock.db, catalog: stock.catalog, settings, clock: stock.clock })).toBe(1)
       expect(await stateOf('hello')).toBe(state)
@@ -133,58 +197,117 @@ describe('an acceptance with an end', () => {
 
 test('a missed deadline is told once, also by two checks at the same moment; a package that is held again has a new one', async () => {
   const told: Notice[] = []
-  const watch = createSlaWatch({ db: stock.db, outbox: stock.outbox, settings, clock: stock.clock,
-    notices: { owe: async (_, notice) => { told.push(notice) } } })
+  const watch = createSlaWatch({
+    db: stock.db,
+    outbox: stock.outbox,
+    settings,
+    clock: stock.clock,
+    notices: {
+      owe: async (_, notice) => {
+        told.push(notice)
+      },
+    },
+  })
   for (const name of ['a', 'b', 'c']) await held(name, [finding('CVE-1', 'high')])
   expect(await watch.check()).toMatchObject({ checked: 3, breached: 0, told: 0 })
   stock.clock.set('2026-04-01T10:00:00.000Z')
   const both = await Promise.all([watch.check(), watch.check()])
   expect(both.map(check => check.told).reduce((a, b) => a + b)).toBe(3)
-  expect(told.flatMap(notice => notice.event === 'sla.breached' ? notice.packages.map(({ name }) => name) : []).sort()).toEqual(['a', 'b', 'c'])
-  expect(told[0]).toMatchObject({ event: 'sla.breached',
-    packages: [{ version: '1.0', distribution: 'jammy', worst: 'high', due_at: '2026-03-31T10:00:00.000Z' }, {}, {}] })
+  expect(
+    told.flatMap(notice => (notice.event === 'sla.breached' ? notice.packages.map(({ name }) => name) : [])).sort(),
+  ).toEqual(['a', 'b', 'c'])
+  expect(told[0]).toMatchObject({
+    event: 'sla.breached',
+    packages: [{ version: '1.0', distribution: 'jammy', worst: 'high', due_at: '2026-03-31T10:00:00.000Z' }, {}, {}],
+  })
   await decide('a')
   await stock.catalog.change({ kind: 'event', ref: ref('a'), event: 'hold', why: 'Again.' }, { name: 'mae' })
   expect(await watch.check()).toMatchObject({ breached: 2, told: 0 })
   stock.clock.set('2026-06-01T10:00:00.000Z')
   await decide('b')
-  expect(await watch.check()).toMatchObject({ checked: 2, breached: 1, told: 0 }) // c; what was accepted in a does not count
+  // c; what was accepted in a does not count
+  expect(await watch.check()).toMatchObject({ checked: 2, breached: 1, told: 0 })
 })
 
 describe('looking everything up again', () => {
   let data: Record<string, readonly Finding[] | 'unavailable'>
-  const scan: Step = { name: 'vulnerabilities', run: async (subject): Promise<Report> => {
-    const { identity } = await subject.inspected(new AbortController().signal)
-    const found = data[identity.name] ?? []
-    return found === 'unavailable' ? { step: 'vulnerabilities', outcome: 'unavailable', verdict: 'unavailable', said: 'It does not answer.' }
-      : { step: 'vulnerabilities', outcome: 'ok', verdict: 'findings', said: `${found.length} found.`, findings: found }
-  } }
+  const scan: Step = {
+    name: 'vulnerabilities',
+    run: async (subject): Promise<Report> => {
+      const { identity } = await subject.inspected(new AbortController().signal)
+      const found = data[identity.name] ?? []
+      return found === 'unavailable'
+        ? { step: 'vulnerabilities', outcome: 'unavailable', verdict: 'unavailable', said: 'It does not answer.' }
+        : {
+            step: 'vulnerabilities',
+            outcome: 'ok',
+            verdict: 'findings',
+            said: `${found.length} found.`,
+            findings: found,
+          }
+    },
+  }
   const counted: string[] = []
-  const rescans = () => createRescans({
-    catalog: stock.catalog, pool: createPool({ layout: stock.layout, clock: stock.clock }), formats: getFormat, settings, clock: stock.clock,
-    steps: { vulnerabilities: scan, antivirus: scan }, metrics: { found: severity => { counted.push(severity) } },
-  })
-  const quiet = { info: () => undefined, warn: () => undefined,
-    error: (what: unknown) => { throw new Error('nothing may fail here', { cause: what }) } } as unknown as Parameters<typeof createRematch>[0]['log']
-  const rematch = () => createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet, isOn: () => true })
+  const rescans = () =>
+    createRescans({
+      catalog: stock.catalog,
+      pool: createPool({ layout: stock.layout, clock: stock.clock }),
+      formats: getFormat,
+      settings,
+      clock: stock.clock,
+      steps: { vulnerabilities: scan, antivirus: scan },
+      metrics: {
+        found: severity => {
+          counted.push(severity)
+        },
+      },
+    })
+  const quiet = {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (what: unknown) => {
+      throw new Error('nothing may fail here', { cause: what })
+    },
+  } as unknown as Parameters<typeof createRematch>[0]['log']
+  const rematch = () =>
+    createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet, isOn: () => true })
 
-  test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new',
-    async () => {
-    data = { new: [finding('CVE-9', 'critical')], warned: [finding('CVE-8', 'medium')], same: [finding('CVE-1', 'high')], lost: [],
-      silent: 'unavailable', gone: [finding('CVE-1', 'high')] }
+  test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new', async () => {
+    data = {
+      new: [finding('CVE-9', 'critical')],
+      warned: [finding('CVE-8', 'medium')],
+      same: [finding('CVE-1', 'high')],
+      lost: [],
+      silent: 'unavailable',
+      gone: [finding('CVE-1', 'high')],
+    }
     for (const name of ['new', 'warned', 'clean']) await stock.put({ name })
-    for (const name of ['same', 'lost', 'silent', 'gone']) await stock.put({ name, findings: [finding('CVE-1', 'high')] })
+    for (const name of ['same', 'lost', 'silent', 'gone'])
+      await stock.put({ name, findings: [finding('CVE-1', 'high')] })
     await stock.put({ name: 'out', state: 'quarantined' })
     stock.clock.set('2026-03-02T03:30:00.000Z')
     counted.length = 0
     expect(await rematch().run()).toEqual({ same: 3, changed: 2, held: 1, unavailable: 1, failed: 0 })
     expect(counted.sort()).toEqual(['critical', 'medium'])
-    const states = Object.fromEntries((await stock.db.query<{ name: string; state: string }>('select name, state from package'))
-      .map(({ name, state }) => [name, state]))
-    expect(states).toEqual({ new: 'pending_review', warned: 'published', same: 'published', lost: 'published', silent: 'published', gone: 'published',
-      clean: 'published', out: 'quarantined' })
-    expect((await stock.catalog.find(ref('new')))?.review)
-      .toMatchObject({ held_for: 'new vulnerability data: New: CVE-9.', held_at: '2026-03-02T03:30:00.000Z' })
+    const states = Object.fromEntries(
+      (await stock.db.query<{ name: string; state: string }>('select name, state from package')).map(
+        ({ name, state }) => [name, state],
+      ),
+    )
+    expect(states).toEqual({
+      new: 'pending_review',
+      warned: 'published',
+      same: 'published',
+      lost: 'published',
+      silent: 'published',
+      gone: 'published',
+      clean: 'published',
+      out: 'quarantined',
+    })
+    expect((await stock.catalog.find(ref('new')))?.review).toMatchObject({
+      held_for: 'new vulnerability data: New: CVE-9.',
+      held_at: '2026-03-02T03:30:00.000Z',
+    })
     expect((await stock.catalog.find(ref('silent')))?.findings).toHaveLength(1)
     expect((await stock.catalog.find(ref('same')))?.changed_at).toBe('2026-03-01T10:00:00.000Z')
     // what went away and comes back is not new
@@ -192,8 +315,11 @@ describe('looking everything up again', () => {
     stock.clock.set('2026-03-03T03:30:00.000Z')
     expect(await rematch().run()).toMatchObject({ held: 0, changed: 1 })
     expect(await stateOf('lost')).toBe('published')
-    expect((await stock.audit.search({ page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(({ detail }) => detail))
-      .toEqual(['No longer found: CVE-1.'])
+    expect(
+      (await stock.audit.search({ page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(
+        ({ detail }) => detail,
+      ),
+    ).toEqual(['No longer found: CVE-1.'])
   })
 
   test('gives up when no engine answers, and ends between two packages when the service stops', async () => {
@@ -208,12 +334,22 @@ describe('looking everything up again', () => {
 
   test('findings of a mechanism of its own are added, and may only hold', async () => {
     await stock.put({ name: 'hello', findings: [finding('CVE-1', 'high')] })
-    expect(await rescans().report(ref('hello'), [finding('GHSA-1', 'critical', { package: 'lodash', detected_by: ['osv'] })], 'dependency scan'))
-      .toBe('held')
-    expect(await stock.catalog.find(ref('hello')))
-      .toMatchObject({ state: 'pending_review', worst: 'critical', findings: [{ id: 'GHSA-1', package: 'lodash' }, { id: 'CVE-1' }],
-      review: { held_for: 'dependency scan: New: GHSA-1.' } })
-    expect(await rescans().report(ref('hello'), [finding('GHSA-1', 'critical', { package: 'lodash' })], 'dependency scan')).toBe('same')
+    expect(
+      await rescans().report(
+        ref('hello'),
+        [finding('GHSA-1', 'critical', { package: 'lodash', detected_by: ['osv'] })],
+        'dependency scan',
+      ),
+    ).toBe('held')
+    expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+      state: 'pending_review',
+      worst: 'critical',
+      findings: [{ id: 'GHSA-1', package: 'lodash' }, { id: 'CVE-1' }],
+      review: { held_for: 'dependency scan: New: GHSA-1.' },
+    })
+    expect(
+      await rescans().report(ref('hello'), [finding('GHSA-1', 'critical', { package: 'lodash' })], 'dependency scan'),
+    ).toBe('same')
   })
 })
 
@@ -223,12 +359,23 @@ test('what everybody asks for is the same after the database was lost: decisions
   await stock.outbox.drain()
   const read = async () => ({
     found: await listVulnerabilities(stock.db, {}, { paging: { page: 1, perPage: 9 }, sort: 'id' }),
-      decisions: (await listDecisions(stock.db, {}, { page: 1, perPage: 9 }, stock.clock.now())).items,
-    rows: await stock.db.query('select held_at, open_worst, open_rank, open_count, open_epss, open_kev, reopens_at from package'),
+    decisions: (await listDecisions(stock.db, {}, { page: 1, perPage: 9 }, stock.clock.now())).items,
+    rows: await stock.db.query(
+      'select held_at, open_worst, open_rank, open_count, open_epss, open_kev, reopens_at from package',
+    ),
   })
   const before = await read()
-  expect(before.rows).toEqual([{ held_at: new Date('2026-03-01T10:00:00Z'), open_worst: 'high', open_rank: 5, open_count: 1, open_epss: null,
-    open_kev: false, reopens_at: new Date('2026-04-01T00:00:00Z') }])
+  expect(before.rows).toEqual([
+    {
+      held_at: new Date('2026-03-01T10:00:00Z'),
+      open_worst: 'high',
+      open_rank: 5,
+      open_count: 1,
+      open_epss: null,
+      open_kev: false,
+      reopens_at: new Date('2026-04-01T00:00:00Z'),
+    },
+  ])
   await stock.db.query('truncate package, decision, finding, sla_breach, artifact, package_offer')
   await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests })()
   expect(await read()).toEqual(before)
@@ -236,13 +383,20 @@ test('what everybody asks for is the same after the database was lost: decisions
 
 test('a probability is told as it came, not as the column rounds it, and found by that number', async () => {
   await held('hello', [finding('CVE-1', 'high', { epss: 0.99999 })])
-  const [listed] = (await listVulnerabilities(stock.db, { minEpss: 0.99999 }, { paging: { page: 1, perPage: 9 }, sort: 'epss' })).vulnerabilities
+  const [listed] = (
+    await listVulnerabilities(stock.db, { minEpss: 0.99999 }, { paging: { page: 1, perPage: 9 }, sort: 'epss' })
+  ).vulnerabilities
   expect(listed?.epss).toBe(0.99999)
 })
 
 test('the posture says when somebody last looked: an upload that an engine answered for counts, one without an answer does not', async () => {
   const lastScan = async () => (await readPosture(stock.db, now.cve_policy, stock.clock.now())).last_scanned_at
-  const report = (outcome: Report['outcome']): Report => ({ step: 'vulnerabilities', outcome, verdict: 'no_findings', said: '' })
+  const report = (outcome: Report['outcome']): Report => ({
+    step: 'vulnerabilities',
+    outcome,
+    verdict: 'no_findings',
+    said: '',
+  })
   expect(await lastScan()).toBeNull()
   await stock.put({ name: 'blind', reports: [report('unavailable')] })
   await stock.put({ name: 'unasked', reports: [report('skipped')] })
@@ -255,8 +409,10 @@ test('the posture says when somebody last looked: an upload that an engine answe
 })
 
 describe('acceptances that hold now', () => {
-  const standing = async () => (await listDecisions(stock.db, { standing: true }, { page: 1, perPage: 9 }, stock.clock.now())).items
-    .map(({ name, cve, justification }) => `${name} ${cve ?? 'whole'} ${justification}`)
+  const standing = async () =>
+    (await listDecisions(stock.db, { standing: true }, { page: 1, perPage: 9 }, stock.clock.now())).items.map(
+      ({ name, cve, justification }) => `${name} ${cve ?? 'whole'} ${justification}`,
+    )
   const later = (day: number) => stock.clock.set(`2026-03-0${day}T10:00:00.000Z`)
   const BOTH = [finding('CVE-1', 'high'), finding('CVE-2', 'high')]
 
@@ -281,14 +437,17 @@ describe('acceptances that hold now', () => {
     await decide('other', { cves: ['CVE-1'], justification: 'one' })
     expect(await standing()).toEqual(['other CVE-1 one', 'hello whole served'])
     later(2)
-    await createDecisions({ db: stock.db, catalog: stock.catalog, settings }).quarantine(await find('hello'), '', { name: 'mae' })
+    await createDecisions({ db: stock.db, catalog: stock.catalog, settings }).quarantine(await find('hello'), '', {
+      name: 'mae',
+    })
     await decide('other', { decision: 'reject', justification: 'all of it' })
     expect(await standing()).toEqual([])
     later(3)
     await decide('hello', { justification: 'back' })
     expect(await standing()).toEqual(['hello whole back'])
     await decide('hello', { decision: 'reject', cves: ['CVE-1'], justification: 'not this' })
-    expect([await stateOf('hello'), await standing()]).toEqual(['pending_review', ['hello whole back']]) // CVE-2 is accepted by it all the same
+    // CVE-2 is accepted by it all the same
+    expect([await stateOf('hello'), await standing()]).toEqual(['pending_review', ['hello whole back']])
     later(4)
     await decide('hello', { decision: 'reject', cves: ['CVE-2'], justification: 'nor this' })
     expect(await standing()).toEqual([])
@@ -306,8 +465,9 @@ test('decisions stay on record when their package is deleted', async () => {
   await held('hello', [finding('CVE-1', 'high')])
   await decide('hello', { decision: 'reject', justification: 'Not here.' })
   await stock.catalog.change({ kind: 'delete', ref: ref('hello'), why: '' }, { name: 'mae' })
-  expect((await listDecisions(stock.db, { q: 'not HERE' }, { page: 1, perPage: 9 }, stock.clock.now())).items)
-    .toMatchObject([{ name: 'hello', decision: 'reject', decided_by: 'mae' }])
+  expect(
+    (await listDecisions(stock.db, { q: 'not HERE' }, { page: 1, perPage: 9 }, stock.clock.now())).items,
+  ).toMatchObject([{ name: 'hello', decision: 'reject', decided_by: 'mae' }])
   expect(await stock.db.query('select 1 from finding')).toEqual([])
 })
 
@@ -315,8 +475,14 @@ test('a reviewer who looked before somebody else decided is refused, and nothing
   await held('hello', [finding('CVE-1', 'high')])
   const stale = await find('hello')
   await decide('hello', { decision: 'reject', justification: 'No.' })
-  const late = createDecisions({ db: stock.db, catalog: stock.catalog, settings })
-    .decide(stale, { decision: 'approve', justification: 'Yes.', cves: [], arrivedAt: stock.clock.now().toISOString() }, { name: 'max' })
+  const late = createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(
+    stale,
+    { decision: 'approve', justification: 'Yes.', cves: [], arrivedAt: stock.clock.now().toISOString() },
+    { name: 'max' },
+  )
   expect(await codeOf(late)).toBe('already_decided')
-  expect(await stock.catalog.find(ref('hello'))).toMatchObject({ state: 'rejected', review: { history: [{ by: 'mae' }] } })
+  expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+    state: 'rejected',
+    review: { history: [{ by: 'mae' }] },
+  })
 })

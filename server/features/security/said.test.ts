@@ -29,12 +29,23 @@ test.each<[SentDecision, string]>([
   // names that every object has are no decisions
   [{ decision: 'toString', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],
   [{ action: '__proto__', justification: 'c' }, `bad_decision: action: It is one of ${KNOWN}.`],
-  [{ decision: 'approve', action: 'reject', justification: 'c' }, 'bad_decision: action: It says the opposite of decision. Send one of the two.'],
-  [{ decision: 'approve', justification: ' \n' }, 'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.'],
+  [
+    { decision: 'approve', action: 'reject', justification: 'c' },
+    'bad_decision: action: It says the opposite of decision. Send one of the two.',
+  ],
+  [
+    { decision: 'approve', justification: ' \n' },
+    'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.',
+  ],
   // what nobody sees says nothing
-  [{ decision: 'approve', justification: '\u00a0\u200b\u2003', comment: '\u3164\u2800\u202e' },
-    'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.'],
-  [{ decision: 'reject', justification: 'c', expires_days: 3 }, 'bad_expiry: expires_at: a refusal does not end; leave it out.'],
+  [
+    { decision: 'approve', justification: '\u00a0\u200b\u2003', comment: '\u3164\u2800\u202e' },
+    'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.',
+  ],
+  [
+    { decision: 'reject', justification: 'c', expires_days: 3 },
+    'bad_expiry: expires_at: a refusal does not end; leave it out.',
+  ],
 ])('what is no decision is refused with the field and the way out: %j', (body, said) => {
   expect(refusal(body)).toBe(said)
 })

@@ -5,7 +5,12 @@ import { readExpiry } from './expiry.ts'
 
 /** The words of both forms of the specification, and what each does. */
 export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
-  approve: 'approve', accepted: 'approve', accept_risk: 'approve', exception: 'approve', reject: 'reject', upgrade_required: 'reject',
+  approve: 'approve',
+  accepted: 'approve',
+  accept_risk: 'approve',
+  exception: 'approve',
+  reject: 'reject',
+  upgrade_required: 'reject',
 }
 
 /** What a reviewer says. */
@@ -35,16 +40,19 @@ export interface SentDecision {
 }
 
 const KNOWN = Object.keys(DECISIONS).join(', ')
-// something that is seen: no blank, no control or format character, nor one that is drawn as nothing (a zero-width space, a filler)
+// something that is seen: no blank, no control or format character, nor one that is drawn as nothing (a zero-width
+// space, a filler)
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** The word of either form. A record sent back as it was answered has both; they may not contradict each other. */
 function readDecision({ decision, action }: SentDecision): string {
   for (const [field, word] of Object.entries({ decision, action })) {
-    if (word !== undefined && !Object.hasOwn(DECISIONS, word)) fail('bad_decision', { field, why: `It is one of ${KNOWN}` })
+    if (word !== undefined && !Object.hasOwn(DECISIONS, word))
+      fail('bad_decision', { field, why: `It is one of ${KNOWN}` })
   }
   const word = decision ?? action ?? fail('missing_decision', { decisions: KNOWN, field: 'decision' })
-  if (action !== undefined && DECISIONS[action] !== DECISIONS[word]) fail('bad_decision', { field: 'action', why: 'It says the opposite of decision. Send one of the two' })
+  if (action !== undefined && DECISIONS[action] !== DECISIONS[word])
+    fail('bad_decision', { field: 'action', why: 'It says the opposite of decision. Send one of the two' })
   return word
 }
 
@@ -54,13 +62,18 @@ function readDecision({ decision, action }: SentDecision): string {
  */
 export function readSaid(body: SentDecision, now: Date): Said {
   const decision = readDecision(body)
-  const justification = [body.justification, body.comment].map(text => text?.trim() ?? '')
-    .find(text => VISIBLE.test(text)) ?? fail('missing_justification', { field: 'justification' })
+  const justification =
+    [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => VISIBLE.test(text)) ??
+    fail('missing_justification', { field: 'justification' })
   const expiresAt = readExpiry(body, now)
-  if (expiresAt !== undefined && DECISIONS[decision] === 'reject') fail('bad_expiry',
-    { field: 'expires_at', why: 'a refusal does not end; leave it out' })
+  if (expiresAt !== undefined && DECISIONS[decision] === 'reject')
+    fail('bad_expiry', { field: 'expires_at', why: 'a refusal does not end; leave it out' })
   return {
-    decision, justification, cves: [...body.cve === undefined ? [] : [body.cve], ...body.cves ?? []], arrivedAt: now.toISOString(),
-    ...expiresAt === undefined ? {} : { expiresAt }, ...body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() },
+    decision,
+    justification,
+    cves: [...(body.cve === undefined ? [] : [body.cve]), ...(body.cves ?? [])],
+    arrivedAt: now.toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() }),
   }
 }

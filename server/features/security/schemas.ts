@@ -8,7 +8,8 @@ export const Time = Type.String({ format: 'date-time' })
 export const OrNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
 const Severity = Type.String({ enum: [...SEVERITIES] })
 const State = Type.String({ enum: [...STATES] })
-export const counts = (names: readonly string[]): TSchema => Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
+export const counts = (names: readonly string[]): TSchema =>
+  Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
 
 /** `page`, `per_page`, `pages`, `total`: beside the list, under the name that the contract gives it. */
 export const PAGE = { total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer() }
@@ -16,50 +17,112 @@ export const PAGE = { total: Type.Integer(), page: Type.Integer(), per_page: Typ
 /** A package as every answer of this topic names it. */
 export const NAMED = { name: Text, version: Text, arch: Text, distribution: Text, format: Text }
 
-export const Sla = Type.Object({ due_at: OrNull(Time), days_remaining: OrNull(Type.Integer()), breached: Type.Boolean() })
+export const Sla = Type.Object({
+  due_at: OrNull(Time),
+  days_remaining: OrNull(Type.Integer()),
+  breached: Type.Boolean(),
+})
 
 const AcceptedFinding = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
 
 const ReviewItemSchema = Type.Object({
-  ...NAMED, package: Text, status: State, cve_status: Text, severity: OrNull(Severity), findings: Type.Integer(), open_findings: Type.Integer(),
-    counts: counts(SEVERITIES),
-  epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Integer(), cves: Type.Array(AcceptedFinding), reasons: Type.Array(Text),
-    held_at: OrNull(Time), sla: Sla,
-  assigned_to: OrNull(Text), uploaded_by: Text, source: Text, summary: Text, sha256: Text, size: Type.Integer(), created_at: Time, updated_at: Time,
+  ...NAMED,
+  package: Text,
+  status: State,
+  cve_status: Text,
+  severity: OrNull(Severity),
+  findings: Type.Integer(),
+  open_findings: Type.Integer(),
+  counts: counts(SEVERITIES),
+  epss: OrNull(Type.Number()),
+  kev: Type.Boolean(),
+  fixable: Type.Integer(),
+  cves: Type.Array(AcceptedFinding),
+  reasons: Type.Array(Text),
+  held_at: OrNull(Time),
+  sla: Sla,
+  assigned_to: OrNull(Text),
+  uploaded_by: Text,
+  source: Text,
+  summary: Text,
+  sha256: Text,
+  size: Type.Integer(),
+  created_at: Time,
+  updated_at: Time,
 })
 
 export const ReviewPageSchema = Type.Object({ packages: Type.Array(ReviewItemSchema), ...PAGE })
 
 const AffectedSchema = Type.Object({
-  ...NAMED, status: State, component: Text, severity: Severity, fixed_version: OrNull(Text), accepted: Type.Boolean(), accepted_until: OrNull(Time),
-    first_seen: Time,
+  ...NAMED,
+  status: State,
+  component: Text,
+  severity: Severity,
+  fixed_version: OrNull(Text),
+  accepted: Type.Boolean(),
+  accepted_until: OrNull(Time),
+  first_seen: Time,
 })
 
 export const VULNERABILITY = {
-  id: Text, cve_id: Text, severity: Severity, epss: OrNull(Type.Number()), kev: Type.Boolean(), fixable: Type.Boolean(), summary: OrNull(Text),
-    aliases: Type.Array(Text),
-  detected_by: Type.Array(Text), fixed_versions: Type.Array(Text), package_count: Type.Integer(), published_count: Type.Integer(),
-    open_count: Type.Integer(), first_seen: Time,
+  id: Text,
+  cve_id: Text,
+  severity: Severity,
+  epss: OrNull(Type.Number()),
+  kev: Type.Boolean(),
+  fixable: Type.Boolean(),
+  summary: OrNull(Text),
+  aliases: Type.Array(Text),
+  detected_by: Type.Array(Text),
+  fixed_versions: Type.Array(Text),
+  package_count: Type.Integer(),
+  published_count: Type.Integer(),
+  open_count: Type.Integer(),
+  first_seen: Time,
   packages: Type.Array(AffectedSchema),
 }
 
 export const DECISION = {
-  decision: Text, action: Type.String({ enum: ['approve', 'reject'] }), justification: Text, comment: Text, cve: OrNull(Text), decided_by: Text,
-    decided_at: Time,
-  expires_at: OrNull(Time), expired: Type.Boolean(), due_at: OrNull(Time),
+  decision: Text,
+  action: Type.String({ enum: ['approve', 'reject'] }),
+  justification: Text,
+  comment: Text,
+  cve: OrNull(Text),
+  decided_by: Text,
+  decided_at: Time,
+  expires_at: OrNull(Time),
+  expired: Type.Boolean(),
+  due_at: OrNull(Time),
 }
 export const DecisionSchema = Type.Object(DECISION)
 export const DecisionRowSchema = Type.Object({ ...NAMED, ...DECISION })
 
 export const PostureSchema = Type.Object({
-  generated_at: Time, total_packages: Type.Integer(), by_status: counts(STATES), by_severity: counts([...SEVERITIES, 'none']),
+  generated_at: Time,
+  total_packages: Type.Integer(),
+  by_status: counts(STATES),
+  by_severity: counts([...SEVERITIES, 'none']),
   findings: counts([...SEVERITIES, 'total', 'open', 'accepted', 'kev', 'fixable']),
-  review: Type.Object({ waiting: Type.Integer(), overdue: Type.Integer(), due_within_7_days: Type.Integer(), unassigned: Type.Integer(),
-    oldest_held_at: OrNull(Time) }),
+  review: Type.Object({
+    waiting: Type.Integer(),
+    overdue: Type.Integer(),
+    due_within_7_days: Type.Integer(),
+    unassigned: Type.Integer(),
+    oldest_held_at: OrNull(Time),
+  }),
   exceptions: Type.Object({ standing: Type.Integer(), ending_within_30_days: Type.Integer() }),
-  by_distribution: Type.Array(Type.Object({ distribution: Text, packages: Type.Integer(), with_findings: Type.Integer(), waiting: Type.Integer(),
-    worst: OrNull(Severity), kev: Type.Integer() })),
-  sla_days: Type.Record(Text, Type.Integer()), last_scanned_at: OrNull(Time),
+  by_distribution: Type.Array(
+    Type.Object({
+      distribution: Text,
+      packages: Type.Integer(),
+      with_findings: Type.Integer(),
+      waiting: Type.Integer(),
+      worst: OrNull(Severity),
+      kev: Type.Integer(),
+    }),
+  ),
+  sla_days: Type.Record(Text, Type.Integer()),
+  last_scanned_at: OrNull(Time),
 })
 
 export const AcceptedFindingSchema = AcceptedFinding

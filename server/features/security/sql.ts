@@ -18,13 +18,17 @@ export function conditions(...fixed: readonly string[]): Conditions {
   const all = [...fixed]
   const add = (value: unknown): string => `$${values.push(value)}`
   return {
-    values, add,
-    when: (value, sql) => { if (value !== undefined) all.push(sql(add(value))) },
-    where: () => all.length === 0 ? '' : `where ${all.join(' and ')}`,
+    values,
+    add,
+    when: (value, sql) => {
+      if (value !== undefined) all.push(sql(add(value)))
+    },
+    where: () => (all.length === 0 ? '' : `where ${all.join(' and ')}`),
   }
 }
 
-export const pageClause = ({ page, perPage }: Paging, add: Conditions['add']): string => `limit ${add(perPage)} offset ${add((page - 1) * perPage)}`
+export const pageClause = ({ page, perPage }: Paging, add: Conditions['add']): string =>
+  `limit ${add(perPage)} offset ${add((page - 1) * perPage)}`
 
 /** When a waiting package `p` must be decided: null where the worst of its findings has no deadline. */
 export function dueSql(days: SlaDays, add: Conditions['add']): string {
@@ -41,7 +45,8 @@ export type Orders = Readonly<Record<string, readonly (readonly [column: string,
 /** The order `name`, or with `-name` the other way round; what has no value comes last either way. */
 export function orderOf(orders: Orders, sort: string): string {
   const isReversed = sort.startsWith('-')
-  return (orders[sort.replace(/^-/, '')] ?? []).map(([column, way]) => `${column} ${(way === 'asc') === isReversed ? 'desc' : 'asc'} nulls last`)
+  return (orders[sort.replace(/^-/, '')] ?? [])
+    .map(([column, way]) => `${column} ${(way === 'asc') === isReversed ? 'desc' : 'asc'} nulls last`)
     .join(', ')
 }
 

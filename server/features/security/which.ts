@@ -12,25 +12,45 @@ export interface Which {
 }
 
 /** A package as it was when a request looked at it. */
-export interface Found { readonly id: number; readonly ref: PackageRef; readonly state: State; readonly uploadedBy: string }
+export interface Found {
+  readonly id: number
+  readonly ref: PackageRef
+  readonly state: State
+  readonly uploadedBy: string
+}
 
-interface Row { readonly id: number; readonly format: FormatId; readonly codename: PackageRef['codename']; readonly name: string;
-  readonly version: string; readonly arch: string; readonly state: State; readonly uploaded_by: string }
+interface Row {
+  readonly id: number
+  readonly format: FormatId
+  readonly codename: PackageRef['codename']
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly state: State
+  readonly uploaded_by: string
+}
 
 // more of one version than this are one too many to be told apart anyway
 const MOST = 50
 
 async function candidates(db: Queryable, { name, version, distribution, arch }: Which): Promise<readonly Found[]> {
-  const rows = await db.query<Row>(`
+  const rows = await db.query<Row>(
+    `
     select id, format, codename, name, version, arch, state, uploaded_by from package
     where name = $1 and version = $2 and ($3::text is null or codename = $3) and ($4::text is null or arch = $4)
-    order by (state = 'published') desc, codename, arch limit ${MOST}`, [name, version, distribution ?? null, arch ?? null])
+    order by (state = 'published') desc, codename, arch limit ${MOST}`,
+    [name, version, distribution ?? null, arch ?? null],
+  )
   if (rows.length === 0) {
     const known = await db.first('select 1 from package where name = $1 limit 1', [name])
     return known === undefined ? fail('package_not_found', { name }) : fail('version_not_found', { name, version })
   }
-  return rows.map(({ id, state, uploaded_by: uploadedBy, format, codename, name: own, version: its, arch: built }) =>
-    ({ id, state, uploadedBy, ref: { format, codename, name: own, version: its, arch: built } }))
+  return rows.map(({ id, state, uploaded_by: uploadedBy, format, codename, name: own, version: its, arch: built }) => ({
+    id,
+    state,
+    uploadedBy,
+    ref: { format, codename, name: own, version: its, arch: built },
+  }))
 }
 
 /**
@@ -42,13 +62,20 @@ export async function findOne(db: Queryable, which: Which): Promise<Found> {
   const [first] = found
   if (first !== undefined && found.length === 1) return first
   return fail('ambiguous_version', {
-    name: which.name, version: which.version, where: found.map(({ ref }) => `${ref.codename}/${ref.arch}`).join(', '),
+    name: which.name,
+    version: which.version,
+    where: found.map(({ ref }) => `${ref.codename}/${ref.arch}`).join(', '),
     variants: found.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),
   })
 }
 
 /** For reading: the published one first, with the others beside it. @throws package_not_found, version_not_found */
-export async function findAny(db: Queryable, which: Which): Promise<{ readonly found: Found; readonly others: readonly Found[] }> {
+export async function findAny(
+  db: Queryable,
+  which: Which,
+): Promise<{ readonly found: Found; readonly others: readonly Found[] }> {
   const [found, ...others] = await candidates(db, which)
-  return found === undefined ? fail('version_not_found', { name: which.name, version: which.version }) : { found, others }
+  return found === undefined
+    ? fail('version_not_found', { name: which.name, version: which.version })
+    : { found, others }
 }

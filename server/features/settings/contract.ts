@@ -3,38 +3,79 @@ import { contract } from '../../core/contract.ts'
 import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
 import type { KeyCard, RsaKeyCard } from '../../signing/signer.ts'
 
-const Card = Type.Unsafe<KeyCard>(Type.Object({
-  fingerprint: Type.String(), user_id: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()),
-}))
-const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(Type.Object({
-  key_name: Type.String(), public_key: Type.String(), algorithm: Type.String(), created_at: Type.String(), role: Type.String({ enum: ['current', 'previous'] }), retires_at: Type.Optional(Type.String()), public_key_url: Type.String(),
-}))
+const Card = Type.Unsafe<KeyCard>(
+  Type.Object({
+    fingerprint: Type.String(),
+    user_id: Type.String(),
+    algorithm: Type.String(),
+    created_at: Type.String(),
+    role: Type.String({ enum: ['current', 'previous'] }),
+    retires_at: Type.Optional(Type.String()),
+  }),
+)
+const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(
+  Type.Object({
+    key_name: Type.String(),
+    public_key: Type.String(),
+    algorithm: Type.String(),
+    created_at: Type.String(),
+    role: Type.String({ enum: ['current', 'previous'] }),
+    retires_at: Type.Optional(Type.String()),
+    public_key_url: Type.String(),
+  }),
+)
 const Form = Type.Unsafe<'armored' | 'binary'>(Type.Union([Type.Literal('armored'), Type.Literal('binary')]))
-const KeyType = Type.Unsafe<'rsa4096' | 'ed25519Legacy'>(Type.Union([Type.Literal('rsa4096'), Type.Literal('ed25519Legacy')]))
+const KeyType = Type.Unsafe<'rsa4096' | 'ed25519Legacy'>(
+  Type.Union([Type.Literal('rsa4096'), Type.Literal('ed25519Legacy')]),
+)
 const Whole = Type.Unsafe<SettingsValue>(SETTINGS)
 
 /** The runtime configuration and the signing keys. */
 export const settings = contract({
   'GET /settings/': { summary: 'All settings; secrets as ***.', access: 'admin', reply: Whole },
   'PATCH /settings/': {
-    summary: 'Changes what is given and leaves the rest. *** for a secret means unchanged.', access: 'admin',
+    summary: 'Changes what is given and leaves the rest. *** for a secret means unchanged.',
+    access: 'admin',
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
-    body: Type.Record(Type.String(), Type.Unknown()), reply: Whole, fails: ['unknown_setting', 'bad_setting', 'bad_license', 'enterprise_only'],
+    body: Type.Record(Type.String(), Type.Unknown()),
+    reply: Whole,
+    fails: ['unknown_setting', 'bad_setting', 'bad_license', 'enterprise_only'],
   },
-  'GET /settings/schema': { summary: 'JSON Schema of the settings: defaults, bounds, units and meaning.', access: 'admin', reply: Type.Object({}, { additionalProperties: true }) },
+  'GET /settings/schema': {
+    summary: 'JSON Schema of the settings: defaults, bounds, units and meaning.',
+    access: 'admin',
+    reply: Type.Object({}, { additionalProperties: true }),
+  },
   'GET /settings/gpg': {
-    summary: 'The signing keys that are in use.', access: 'admin',
-    reply: Type.Object({ configured: Type.Boolean(), fingerprint: Type.Union([Type.String(), Type.Null()]), keys: Type.Array(Card), public_key_url: Type.String(), apk_keys: Type.Array(ApkCard) }),
+    summary: 'The signing keys that are in use.',
+    access: 'admin',
+    reply: Type.Object({
+      configured: Type.Boolean(),
+      fingerprint: Type.Union([Type.String(), Type.Null()]),
+      keys: Type.Array(Card),
+      public_key_url: Type.String(),
+      apk_keys: Type.Array(ApkCard),
+    }),
   },
   'POST /settings/gpg/generate': {
-    summary: 'Makes a signing key. The one before goes on signing beside it for the overlap.', access: 'admin', status: 201, limit: { bucket: 'gpg', perMinute: 5 },
+    summary: 'Makes a signing key. The one before goes on signing beside it for the overlap.',
+    access: 'admin',
+    status: 201,
+    limit: { bucket: 'gpg', perMinute: 5 },
     body: Type.Object({
-      type: Type.Optional(KeyType), name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' })),
-      email: Type.Optional(Type.String({ maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' })), overlap_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
+      type: Type.Optional(KeyType),
+      name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' })),
+      email: Type.Optional(Type.String({ maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' })),
+      overlap_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
     }),
     reply: Card,
   },
   'GET /settings/gpg/export': {
-    summary: 'The public keys, for clients.', access: 'admin', query: Type.Object({ form: Type.Optional(Form) }), reply: 'file', types: ['application/pgp-keys'], fails: ['no_signing_key'],
+    summary: 'The public keys, for clients.',
+    access: 'admin',
+    query: Type.Object({ form: Type.Optional(Form) }),
+    reply: 'file',
+    types: ['application/pgp-keys'],
+    fails: ['no_signing_key'],
   },
 })

@@ -34,21 +34,40 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   },
   'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,
   'GET /settings/gpg': async ({ keyring }) => {
-    const keys = [...await keyring.keys()]
+    const keys = [...(await keyring.keys())]
     return {
-      configured: keys.length > 0, fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null, keys, public_key_url: '/repos/gpg.key',
+      configured: keys.length > 0,
+      fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null,
+      keys,
+      public_key_url: '/repos/gpg.key',
       apk_keys: (await keyring.rsaKeys()).map(key => ({ ...key, public_key_url: `/apk/${key.key_name}` })),
     }
   },
   'POST /settings/gpg/generate': async ({ settings: current, keyring, audit }, { body, who, raw }) => {
     const { key_type, key_name, key_email, overlap_days } = current.now().signing
-    const card = await keyring.generate({ type: body.type ?? key_type, name: body.name ?? key_name, email: body.email ?? key_email, overlapDays: body.overlap_days ?? overlap_days })
-    await audit.record({ action: 'GPG_GENERATE', result: 'SUCCESS', user: who.name, detail: `${card.algorithm}, ${card.fingerprint}.`, ip: raw.clientIp })
+    const card = await keyring.generate({
+      type: body.type ?? key_type,
+      name: body.name ?? key_name,
+      email: body.email ?? key_email,
+      overlapDays: body.overlap_days ?? overlap_days,
+    })
+    await audit.record({
+      action: 'GPG_GENERATE',
+      result: 'SUCCESS',
+      user: who.name,
+      detail: `${card.algorithm}, ${card.fingerprint}.`,
+      ip: raw.clientIp,
+    })
     return card
   },
   'GET /settings/gpg/export': async ({ keyring }, { query }) => {
     const form = query.form ?? 'armored'
     const body = await keyring.publicKey(form)
-    return { body, type: 'application/pgp-keys', name: form === 'armored' ? 'gatehouse.asc' : 'gatehouse.gpg', size: body.length }
+    return {
+      body,
+      type: 'application/pgp-keys',
+      name: form === 'armored' ? 'gatehouse.asc' : 'gatehouse.gpg',
+      size: body.length,
+    }
   },
 }

@@ -4,17 +4,36 @@ import { contract } from '../../core/contract.ts'
 /** The first admin. Closed for ever once there is one. */
 export const setup = contract({
   'GET /setup/status': {
-    summary: 'Whether the first admin is still to be made, and whether that needs the setup token.', access: 'public',
-    reply: Type.Object({ admin_exists: Type.Boolean(), setup_done: Type.Boolean(), needs_setup: Type.Boolean(), token_required: Type.Boolean() }),
+    summary: 'Whether the first admin is still to be made, and whether that needs the setup token.',
+    access: 'public',
+    reply: Type.Object({
+      admin_exists: Type.Boolean(),
+      setup_done: Type.Boolean(),
+      needs_setup: Type.Boolean(),
+      token_required: Type.Boolean(),
+    }),
   },
   'POST /setup/': {
-    summary: 'Makes the first admin. Needs the header X-Setup-Token where the deployment sets one.', access: 'public', status: 201,
+    summary: 'Makes the first admin. Needs the header X-Setup-Token where the deployment sets one.',
+    access: 'public',
+    status: 201,
     limit: { bucket: 'setup', perMinute: 60 },
     body: Type.Object({
-      admin_username: Type.String({ pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$', description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.' }),
-      admin_password: Type.String({ maxLength: 1_000, description: 'At least 8 characters, an upper-case letter, and a digit or special character.' }),
+      admin_username: Type.String({
+        pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$',
+        description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.',
+      }),
+      admin_password: Type.String({
+        maxLength: 1_000,
+        description: 'At least 8 characters, an upper-case letter, and a digit or special character.',
+      }),
     }),
-    reply: Type.Object({ message: Type.String(), username: Type.String(), role: Type.Literal('admin'), admin_exists: Type.Literal(true) }),
+    reply: Type.Object({
+      message: Type.String(),
+      username: Type.String(),
+      role: Type.Literal('admin'),
+      admin_exists: Type.Literal(true),
+    }),
     fails: ['bad_setup_token', 'admin_exists', 'weak_password'],
   },
 })

@@ -18,7 +18,12 @@ export interface FirstAdmin {
   exists(): Promise<boolean>
   readonly tokenRequired: boolean
   /** @throws bad_setup_token, admin_exists, weak_password. Of many at once, one succeeds. */
-  create(given: { readonly username: string; readonly password: string; readonly token: string | undefined; readonly ip: string }): Promise<void>
+  create(given: {
+    readonly username: string
+    readonly password: string
+    readonly token: string | undefined
+    readonly ip: string
+  }): Promise<void>
   /** The admin that the environment names, when there is none yet, or none any more. */
   provision(admin: { readonly username: string; readonly passwordHash: string }): Promise<boolean>
 }
@@ -29,18 +34,24 @@ const SETUP_LOCK = 7_201_843
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Whether this installation has users. Where the directory has taken the role from the last admin there is none, and the open door of
- * the beginning must not open again for whoever comes by.
+ * Whether this installation has users. Where the directory has taken the role from the last admin there is none, and
+ * the open door of the beginning must not open again for whoever comes by.
  */
 async function isInUse(db: Queryable): Promise<boolean> {
-  return await db.first('select 1 from account limit 1') !== undefined
+  return (await db.first('select 1 from account limit 1')) !== undefined
 }
 
 async function adminExists(db: Queryable): Promise<boolean> {
-  return await db.first(`select 1 from account where role = 'admin' limit 1`) !== undefined
+  return (await db.first(`select 1 from account where role = 'admin' limit 1`)) !== undefined
 }
 
-interface NewAdmin { readonly username: string; readonly hash: string; readonly detail: string; readonly ip?: string; readonly isClosed: (db: Queryable) => Promise<boolean> }
+interface NewAdmin {
+  readonly username: string
+  readonly hash: string
+  readonly detail: string
+  readonly ip?: string
+  readonly isClosed: (db: Queryable) => Promise<boolean>
+}
 
 /** Makes the first admin, from the environment or from the wizard, once. */
 export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }: FirstAdminDeps): FirstAdmin {
@@ -48,10 +59,19 @@ export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }
     const made = await db.tx(async tx => {
       await tx.query('select pg_advisory_xact_lock($1)', [SETUP_LOCK])
       if (await isClosed(tx)) return false
-      await tx.query(`insert into account (username, password_hash, role) values ($1, $2, 'admin')
+      await tx.query(
+        `insert into account (username, password_hash, role) values ($1, $2, 'admin')
         on conflict (username) do update set password_hash = excluded.password_hash, role = 'admin', active = true, origin = 'local',
-          credentials_at = clock_timestamp(), kept_session = null, failed_logins = 0, locked_until = null`, [username, hash])
-      await audit.owe(tx, { action: 'USER_CREATE', result: 'SUCCESS', user: username, detail, ...(ip === undefined ? {} : { ip }) })
+          credentials_at = clock_timestamp(), kept_session = null, failed_logins = 0, locked_until = null`,
+        [username, hash],
+      )
+      await audit.owe(tx, {
+        action: 'USER_CREATE',
+        result: 'SUCCESS',
+        user: username,
+        detail,
+        ...(ip === undefined ? {} : { ip }),
+      })
       return true
     })
     outbox.nudge()
@@ -63,10 +83,18 @@ export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }
     tokenRequired: setupToken !== undefined,
     async create({ username, password, token, ip }) {
       if (await isInUse(db)) fail('admin_exists', {})
-      if (setupToken !== undefined && !timingSafeEqual(digest(token ?? ''), digest(setupToken))) fail('bad_setup_token', {})
+      if (setupToken !== undefined && !timingSafeEqual(digest(token ?? ''), digest(setupToken)))
+        fail('bad_setup_token', {})
       const hash = await hashPassword(password, 'admin_password')
-      if (!await insert({ username, hash, detail: `${username}, the first admin.`, ip, isClosed: isInUse })) fail('admin_exists', {})
+      if (!(await insert({ username, hash, detail: `${username}, the first admin.`, ip, isClosed: isInUse })))
+        fail('admin_exists', {})
     },
-    provision: ({ username, passwordHash }) => insert({ username, hash: passwordHash, detail: `${username}, the first admin, from the environment.`, isClosed: adminExists }),
+    provision: ({ username, passwordHash }) =>
+      insert({
+        username,
+        hash: passwordHash,
+        detail: `${username}, the first admin, from the environment.`,
+        isClosed: adminExists,
+      }),
   }
 }

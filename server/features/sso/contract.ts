@@ -2,7 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 
 const Person = Type.Object({
-  dn: Type.String(), username: Type.String(), full_name: Type.String(), email: Type.String(), groups: Type.Array(Type.String()), role: Type.String({ description: 'What they would be here.' }),
+  dn: Type.String(),
+  username: Type.String(),
+  full_name: Type.String(),
+  email: Type.String(),
+  groups: Type.Array(Type.String()),
+  role: Type.String({ description: 'What they would be here.' }),
 })
 const Short = Type.Optional(Type.String({ maxLength: 4_000 }))
 const SSO = { edition: 'Single sign-on', access: 'public', limit: { bucket: 'sso', perMinute: 30 } } as const
@@ -10,41 +15,84 @@ const SSO = { edition: 'Single sign-on', access: 'public', limit: { bucket: 'sso
 /** People whose passwords are kept elsewhere: a directory, and single sign-on. */
 export const sso = contract({
   'POST /settings/test-ldap': {
-    summary: 'Connects and binds to the directory with the saved settings, or with those of the body laid over them, and saves nothing.', access: 'admin', edition: 'The directory login',
+    summary:
+      'Connects and binds to the directory with the saved settings, or with those of the body laid over them, and saves nothing.',
+    access: 'admin',
+    edition: 'The directory login',
     limit: { bucket: 'settings-test', perMinute: 30 },
-    // checked as settings are, so that a fault names its dotted key; test_username is somebody to look up, without a password
+    // checked as settings are, so that a fault names its dotted key; test_username is somebody to look up, without a
+    // password
     body: Type.Record(Type.String(), Type.Unknown()),
-    reply: Type.Object({ ok: Type.Literal(true), message: Type.String(), server: Type.String(), connection: Type.String(), bound_as: Type.String(), person: Type.Optional(Person) }),
+    reply: Type.Object({
+      ok: Type.Literal(true),
+      message: Type.String(),
+      server: Type.String(),
+      connection: Type.String(),
+      bound_as: Type.String(),
+      person: Type.Optional(Person),
+    }),
     fails: ['ldap_failed', 'unknown_setting', 'bad_setting'],
   },
   'POST /settings/test-oidc': {
-    summary: 'Asks the provider about itself, with the saved settings or with those of the body laid over them, and saves nothing.', access: 'admin', edition: 'Single sign-on',
+    summary:
+      'Asks the provider about itself, with the saved settings or with those of the body laid over them, and saves nothing.',
+    access: 'admin',
+    edition: 'Single sign-on',
     limit: { bucket: 'settings-test', perMinute: 30 },
     body: Type.Record(Type.String(), Type.Unknown()),
     reply: Type.Object({
-      ok: Type.Literal(true), message: Type.String(), issuer: Type.String(), authorization_endpoint: Type.String(), token_endpoint: Type.String(), pkce: Type.Boolean(),
-      scopes_supported: Type.Array(Type.String()), redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
+      ok: Type.Literal(true),
+      message: Type.String(),
+      issuer: Type.String(),
+      authorization_endpoint: Type.String(),
+      token_endpoint: Type.String(),
+      pkce: Type.Boolean(),
+      scopes_supported: Type.Array(Type.String()),
+      redirect_uri: Type.String({ description: 'To be registered at the provider.' }),
     }),
     fails: ['oidc_failed', 'unknown_setting', 'bad_setting'],
   },
   'GET /auth/oidc': {
-    summary: 'Whether the login page offers single sign-on, and what its button says.', access: 'public',
+    summary: 'Whether the login page offers single sign-on, and what its button says.',
+    access: 'public',
     reply: Type.Object({ enabled: Type.Boolean(), label: Type.String(), login_url: Type.String() }),
   },
   'GET /auth/oidc/login': {
-    ...SSO, summary: 'Sends the browser to the provider.', reply: 'redirect', fails: ['sso_off'],
-    query: Type.Object({ again: Type.Optional(Type.Boolean({ description: 'The browser was sent here under the name of app_url.' })) }),
+    ...SSO,
+    summary: 'Sends the browser to the provider.',
+    reply: 'redirect',
+    fails: ['sso_off'],
+    query: Type.Object({
+      again: Type.Optional(Type.Boolean({ description: 'The browser was sent here under the name of app_url.' })),
+    }),
   },
   'GET /auth/oidc/callback': {
-    ...SSO, summary: 'Where the provider sends the browser back to; it goes on to the console with a code that is good once, or with sso_error.', reply: 'redirect', fails: ['sso_off'],
-    query: Type.Object({ code: Short, state: Short, iss: Short, session_state: Short, error: Short, error_description: Short }),
+    ...SSO,
+    summary:
+      'Where the provider sends the browser back to; it goes on to the console with a code that is good once, or with sso_error.',
+    reply: 'redirect',
+    fails: ['sso_off'],
+    query: Type.Object({
+      code: Short,
+      state: Short,
+      iss: Short,
+      session_state: Short,
+      error: Short,
+      error_description: Short,
+    }),
   },
   'POST /auth/oidc/exchange': {
-    ...SSO, summary: 'Exchanges the console\'s code for what a password would have given.', body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
+    ...SSO,
+    summary: "Exchanges the console's code for what a password would have given.",
+    body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
     reply: Type.Union([
       Type.Object({ access_token: Type.String(), token_type: Type.Literal('bearer'), expires_in: Type.Integer() }),
       Type.Object({ mfa_required: Type.Literal(true), mfa_token: Type.String(), expires_in: Type.Integer() }),
-      Type.Object({ mfa_setup_required: Type.Literal(true), mfa_setup_token: Type.String(), expires_in: Type.Integer() }),
+      Type.Object({
+        mfa_setup_required: Type.Literal(true),
+        mfa_setup_token: Type.String(),
+        expires_in: Type.Integer(),
+      }),
     ]),
     fails: ['sso_off', 'sso_expired', 'sso_refused', 'bad_password', 'account_inactive'],
   },

@@ -16,7 +16,10 @@ export interface SsoDeps {
   readonly isAllowed: () => boolean
 }
 
-const fromOf = ({ clientIp, headers }: RawRequest): From => ({ ip: clientIp, agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, 200) })
+const fromOf = ({ clientIp, headers }: RawRequest): From => ({
+  ip: clientIp,
+  agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, 200),
+})
 const given = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
@@ -24,17 +27,31 @@ export const ssoHandlers: Handlers<typeof sso, SsoDeps> = {
   'POST /settings/test-ldap': async ({ settings, directory }, { body }) => {
     const { person, ...trial } = await tryLdap(directory, settings.now().ldap, body)
     const found = person === undefined ? '' : ` ${person.username} is there, as ${person.role}.`
-    return { ok: true, message: `${trial.server} is reached and took the bind. ${trial.connection}.${found}`, ...trial, ...person === undefined ? {} : { person: { ...person, groups: [...person.groups] } } }
+    return {
+      ok: true,
+      message: `${trial.server} is reached and took the bind. ${trial.connection}.${found}`,
+      ...trial,
+      ...(person === undefined ? {} : { person: { ...person, groups: [...person.groups] } }),
+    }
   },
   'POST /settings/test-oidc': async ({ settings, provider }, { body }) => {
     const card = await tryOidc(provider, settings.now().oidc, body)
-    return { ok: true, message: `${card.issuer} answers.`, ...card, scopes_supported: [...card.scopes_supported], redirect_uri: redirectUriOf(settings.now().app_url) }
+    return {
+      ok: true,
+      message: `${card.issuer} answers.`,
+      ...card,
+      scopes_supported: [...card.scopes_supported],
+      redirect_uri: redirectUriOf(settings.now().app_url),
+    }
   },
   'GET /auth/oidc': ({ settings, isAllowed }) => {
     const { enabled, label } = settings.now().oidc
     return { enabled: enabled && isAllowed(), label, login_url: '/api/v1/auth/oidc/login' }
   },
-  'GET /auth/oidc/login': ({ oidc }, { query, raw }) => oidc.start({ host: raw.headers.host, again: query.again === true }),
-  'GET /auth/oidc/callback': ({ oidc }, { query, raw }) => oidc.callback({ cookie: raw.headers.cookie, answer: given(query), ip: raw.clientIp }),
-  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) => oidc.exchange({ cookie: raw.headers.cookie, code: body.code, from: fromOf(raw) }),
+  'GET /auth/oidc/login': ({ oidc }, { query, raw }) =>
+    oidc.start({ host: raw.headers.host, again: query.again === true }),
+  'GET /auth/oidc/callback': ({ oidc }, { query, raw }) =>
+    oidc.callback({ cookie: raw.headers.cookie, answer: given(query), ip: raw.clientIp }),
+  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) =>
+    oidc.exchange({ cookie: raw.headers.cookie, code: body.code, from: fromOf(raw) }),
 }

@@ -5,10 +5,18 @@ import { SETTINGS } from '../../settings/schema.ts'
 import { isTree, MASK, overlay, type Tree } from '../../settings/tree.ts'
 
 /** Where a secret goes: when one of these is another than what is saved, the saved secret stays here. */
-const DESTINATION = ['host', 'port', 'use_ssl', 'use_starttls', 'verify_cert', 'ca_bundle_path'] as const satisfies readonly (keyof LdapSettings)[]
+const DESTINATION = [
+  'host',
+  'port',
+  'use_ssl',
+  'use_starttls',
+  'verify_cert',
+  'ca_bundle_path',
+] as const satisfies readonly (keyof LdapSettings)[]
 
 /**
- * Lays what a form holds over the saved settings; `***` and what is missing mean saved. The form may be the section or `{ldap: section}`.
+ * Lays what a form holds over the saved settings; `***` and what is missing mean saved. The form may be the section or
+ * `{ldap: section}`.
  * @throws unknown_setting, bad_setting; also where the saved password would go to a server it was not saved for
  */
 function ldapOfForm(saved: LdapSettings, form: unknown): LdapSettings {
@@ -17,20 +25,34 @@ function ldapOfForm(saved: LdapSettings, form: unknown): LdapSettings {
   const given = isTree(change) ? change.bind_password : undefined
   const isElsewhere = DESTINATION.some(key => next[key] !== saved[key])
   if (isElsewhere && saved.bind_password !== '' && next.bind_dn !== '' && (given === undefined || given === MASK)) {
-    fail('bad_setting', { key: 'ldap.bind_password', why: 'the saved one is not sent over another connection than it was saved for. Type it again' })
+    fail('bad_setting', {
+      key: 'ldap.bind_password',
+      why: 'the saved one is not sent over another connection than it was saved for. Type it again',
+    })
   }
   return next
 }
 
-/** Tries settings without saving them. @throws ldap_failed with what the directory, or the way to it, said; as `ldapOfForm` */
-export async function tryLdap(directory: Pick<LdapDirectory, 'tryOut'>, saved: LdapSettings, form: Tree): Promise<LdapTrial & { readonly server: string }> {
+/**
+ * Tries settings without saving them. @throws ldap_failed with what the directory, or the way to it, said; as
+ * `ldapOfForm`
+ */
+export async function tryLdap(
+  directory: Pick<LdapDirectory, 'tryOut'>,
+  saved: LdapSettings,
+  form: Tree,
+): Promise<LdapTrial & { readonly server: string }> {
   const { test_username: username, ...rest } = form
   const settings = ldapOfForm(saved, rest)
   const server = `${settings.host}:${settings.port}`
   try {
-    return { server, ...await directory.tryOut(settings, typeof username === 'string' && username !== '' ? username : undefined) }
+    return {
+      server,
+      ...(await directory.tryOut(settings, typeof username === 'string' && username !== '' ? username : undefined)),
+    }
   } catch (error) {
-    if (error instanceof DirectoryFault) return fail('ldap_failed', { server, why: error.why.replace(/\.$/, '') }, error)
+    if (error instanceof DirectoryFault)
+      return fail('ldap_failed', { server, why: error.why.replace(/\.$/, '') }, error)
     throw error
   }
 }

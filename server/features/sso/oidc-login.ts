@@ -9,18 +9,41 @@ import type { Identities } from './identities.ts'
 import { randomToken, type Steps } from './steps.ts'
 
 /** Where a request comes from, as sessions and the audit log keep it. */
-export interface From { readonly ip: string; readonly agent: string }
+export interface From {
+  readonly ip: string
+  readonly agent: string
+}
 
 /** What another place vouches for; the shape of `login.vouchedFor`. */
-export interface Vouched { readonly username: string; readonly role: Role; readonly fullName?: string; readonly email?: string; readonly provision: boolean; readonly origin: 'oidc' }
+export interface Vouched {
+  readonly username: string
+  readonly role: Role
+  readonly fullName?: string
+  readonly email?: string
+  readonly provision: boolean
+  readonly origin: 'oidc'
+}
 
 /** The way in through a provider: out, back, and the session for the console. */
 export interface OidcLogin<Reply> {
-  /** Sends the browser to the provider. `host` is what the browser calls this server; `again` that it was sent here by us. @throws sso_off */
+  /**
+   * Sends the browser to the provider. `host` is what the browser calls this server; `again` that it was sent here by
+   * us. @throws sso_off
+   */
   start(request: { readonly host: string | undefined; readonly again: boolean }): Promise<Redirect>
-  /** Takes the provider's answer and sends the browser to the console with a code, or with the word for what went wrong. @throws sso_off */
-  callback(request: { readonly cookie: string | undefined; readonly answer: Readonly<Record<string, string>>; readonly ip: string }): Promise<Redirect>
-  /** Gives the console what a password would have given. The code is good once, for a minute, in the same browser. @throws sso_expired, sso_refused, bad_password, account_inactive */
+  /**
+   * Takes the provider's answer and sends the browser to the console with a code, or with the word for what went wrong.
+   * @throws sso_off
+   */
+  callback(request: {
+    readonly cookie: string | undefined
+    readonly answer: Readonly<Record<string, string>>
+    readonly ip: string
+  }): Promise<Redirect>
+  /**
+   * Gives the console what a password would have given. The code is good once, for a minute, in the same browser.
+   * @throws sso_expired, sso_refused, bad_password, account_inactive
+   */
   exchange(request: { readonly cookie: string | undefined; readonly code: string; readonly from: From }): Promise<Reply>
 }
 
@@ -47,7 +70,7 @@ export function redirectUriOf(appUrl: string): string {
 }
 
 /** `__Host-` keeps other names of the same domain from planting one (RFC 6265bis, 4.1.3.2); it needs HTTPS. */
-const cookieName = (appUrl: string): string => appUrl.startsWith('https:') ? '__Host-gatehouse_sso' : 'gatehouse_sso'
+const cookieName = (appUrl: string): string => (appUrl.startsWith('https:') ? '__Host-gatehouse_sso' : 'gatehouse_sso')
 
 // Lax: it has to come along when the provider sends the browser back
 function cookieOf(appUrl: string, value: string, seconds: number): string {
@@ -55,11 +78,23 @@ function cookieOf(appUrl: string, value: string, seconds: number): string {
 }
 
 function readCookie(appUrl: string, header: string | undefined): string {
-  const [, value = ''] = (header ?? '').split(';').map(pair => pair.trim().split('=', 2)).find(([name]) => name === cookieName(appUrl)) ?? []
+  const [, value = ''] =
+    (header ?? '')
+      .split(';')
+      .map(pair => pair.trim().split('=', 2))
+      .find(([name]) => name === cookieName(appUrl)) ?? []
   return /^[\w-]{43}$/.test(value) ? value : ''
 }
 
-export function createOidcLogin<Reply>({ settings, provider, steps, identities, audit, log, vouchedFor }: OidcLoginDeps<Reply>): OidcLogin<Reply> {
+export function createOidcLogin<Reply>({
+  settings,
+  provider,
+  steps,
+  identities,
+  audit,
+  log,
+  vouchedFor,
+}: OidcLoginDeps<Reply>): OidcLogin<Reply> {
   const current = () => {
     const { oidc, app_url: appUrl } = settings.now()
     return oidc.enabled && URL.canParse(appUrl) ? { oidc, appUrl } : fail('sso_off', {})
@@ -68,7 +103,11 @@ export function createOidcLogin<Reply>({ settings, provider, steps, identities, 
   const toConsole = (appUrl: string, query: Record<string, string>, cookies: readonly string[] = []): Redirect =>
     new Redirect(`${baseOf(appUrl)}/#/login?${new URLSearchParams(query).toString()}`, cookies)
 
-  async function refuse(appUrl: string, word: string, { why, ip }: { readonly why: string; readonly ip: string }): Promise<Redirect> {
+  async function refuse(
+    appUrl: string,
+    word: string,
+    { why, ip }: { readonly why: string; readonly ip: string },
+  ): Promise<Redirect> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'oidc', detail: `Single sign-on: ${word}.`, ip })
     log.warn({ word, why }, 'single sign-on did not succeed')
     return toConsole(appUrl, { sso_error: word }, [cookieOf(appUrl, '', 0)])
@@ -76,12 +115,20 @@ export function createOidcLogin<Reply>({ settings, provider, steps, identities, 
 
   async function enter(person: OidcIdentity, from: From): Promise<Reply> {
     const { role, fullName, email } = person
-    const claimed = await identities.claim(person) ?? fail('sso_refused', {})
+    const claimed = (await identities.claim(person)) ?? fail('sso_refused', {})
     const { oidc } = current()
     try {
-      return await vouchedFor({
-        username: claimed.username, role, provision: oidc.auto_provision, origin: 'oidc', ...(fullName === undefined ? {} : { fullName }), ...(email === undefined ? {} : { email }),
-      }, { ...from, how: 'single sign-on' })
+      return await vouchedFor(
+        {
+          username: claimed.username,
+          role,
+          provision: oidc.auto_provision,
+          origin: 'oidc',
+          ...(fullName === undefined ? {} : { fullName }),
+          ...(email === undefined ? {} : { email }),
+        },
+        { ...from, how: 'single sign-on' },
+      )
     } catch (error) {
       if (claimed.isNew) await identities.release(person)
       throw error
@@ -92,7 +139,8 @@ export function createOidcLogin<Reply>({ settings, provider, steps, identities, 
     start: async ({ host, again }) => {
       const { oidc, appUrl } = current()
       // the cookie has to be set for the name that the provider sends people back to
-      if (!again && host !== new URL(appUrl).host) return new Redirect(`${baseOf(appUrl)}/api/v1/auth/oidc/login?again=1`)
+      if (!again && host !== new URL(appUrl).host)
+        return new Redirect(`${baseOf(appUrl)}/api/v1/auth/oidc/login?again=1`)
       try {
         const { url, trip } = await provider.begin(oidc, redirectUriOf(appUrl))
         const browser = randomToken()
@@ -107,8 +155,9 @@ export function createOidcLogin<Reply>({ settings, provider, steps, identities, 
     callback: async ({ cookie, answer, ip }) => {
       const { oidc, appUrl } = current()
       const browser = readCookie(appUrl, cookie)
-      const trip = await steps.take('trip', answer.state ?? '', browser) as OidcTrip | undefined
-      if (trip === undefined) return refuse(appUrl, 'expired', { why: 'no login with this state is under way in this browser', ip })
+      const trip = (await steps.take('trip', answer.state ?? '', browser)) as OidcTrip | undefined
+      if (trip === undefined)
+        return refuse(appUrl, 'expired', { why: 'no login with this state is under way in this browser', ip })
       try {
         const person = await provider.finish(oidc, trip, answer)
         const code = randomToken()
@@ -121,7 +170,7 @@ export function createOidcLogin<Reply>({ settings, provider, steps, identities, 
     },
     exchange: async ({ cookie, code, from }) => {
       const { appUrl } = current()
-      const person = await steps.take('arrival', code, readCookie(appUrl, cookie)) as OidcIdentity | undefined
+      const person = (await steps.take('arrival', code, readCookie(appUrl, cookie))) as OidcIdentity | undefined
       return person === undefined ? fail('sso_expired', {}) : enter(person, from)
     },
   }

@@ -3,12 +3,18 @@ import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 
-/** The two steps of a login that something is remembered for: `trip` until the browser is back, `arrival` until the console fetches the session. */
+/**
+ * The two steps of a login that something is remembered for: `trip` until the browser is back, `arrival` until the
+ * console fetches the session.
+ */
 export type StepKind = 'trip' | 'arrival'
 
 /** What is remembered between requests of one login: good once, for a time, in one browser. */
 export interface Steps {
-  keep(kind: StepKind, step: { readonly token: string; readonly browser: string; readonly value: unknown; readonly seconds: number }): Promise<void>
+  keep(
+    kind: StepKind,
+    step: { readonly token: string; readonly browser: string; readonly value: unknown; readonly seconds: number },
+  ): Promise<void>
   /** Uses it up, whatever comes of it. @returns undefined when it is unknown, used, over, or of another browser */
   take(kind: StepKind, token: string, browser: string): Promise<unknown>
 }
@@ -21,16 +27,31 @@ export function randomToken(): string {
 const hash = (kind: string, text: string): string => createHash('sha256').update(`${kind}\0${text}`).digest('hex')
 
 /** In the table `sso_step`: tokens as hashes, values sealed. */
-export function createSteps({ db, box, clock }: { readonly db: Db; readonly box: SecretBox; readonly clock: Clock }): Steps {
+export function createSteps({
+  db,
+  box,
+  clock,
+}: {
+  readonly db: Db
+  readonly box: SecretBox
+  readonly clock: Clock
+}): Steps {
   return {
     keep: async (kind, { token, browser, value, seconds }) => {
       const now = clock.now()
       await db.query('delete from sso_step where until <= $1', [now])
-      await db.query('insert into sso_step (token, browser, sealed, until) values ($1, $2, $3, $4)',
-        [hash(kind, token), hash('browser', browser), box.seal(JSON.stringify(value)), new Date(now.getTime() + seconds * 1000)])
+      await db.query('insert into sso_step (token, browser, sealed, until) values ($1, $2, $3, $4)', [
+        hash(kind, token),
+        hash('browser', browser),
+        box.seal(JSON.stringify(value)),
+        new Date(now.getTime() + seconds * 1000),
+      ])
     },
     take: async (kind, token, browser) => {
-      const row = await db.first<{ browser: string; sealed: string; until: Date }>('delete from sso_step where token = $1 returning browser, sealed, until', [hash(kind, token)])
+      const row = await db.first<{ browser: string; sealed: string; until: Date }>(
+        'delete from sso_step where token = $1 returning browser, sealed, until',
+        [hash(kind, token)],
+      )
       // hashes of random values: comparing them in any way tells nothing
       if (row === undefined || row.until <= clock.now() || row.browser !== hash('browser', browser)) return undefined
       return JSON.parse(box.open(row.sealed).toString('utf8')) as unknown

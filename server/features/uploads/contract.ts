@@ -2,8 +2,21 @@ import { contract } from '../../core/contract.ts'
 import { UploadResultSchema } from './result.ts'
 
 const FAILS = [
-  'bad_request', 'bad_digest', 'upload_incomplete', 'upload_too_large', 'storage_full', 'missing_field', 'unknown_distribution', 'unknown_format', 'wrong_format',
-  'wrong_arch', 'format_not_active', 'bad_package', 'digest_mismatch', 'duplicate_conflict', 'outside_distribution',
+  'bad_request',
+  'bad_digest',
+  'upload_incomplete',
+  'upload_too_large',
+  'storage_full',
+  'missing_field',
+  'unknown_distribution',
+  'unknown_format',
+  'wrong_format',
+  'wrong_arch',
+  'format_not_active',
+  'bad_package',
+  'digest_mismatch',
+  'duplicate_conflict',
+  'outside_distribution',
 ] as const
 
 const FORM = 'multipart/form-data with `file` and `distribution`, optionally `sha256` (or the header X-Checksum-Sha256)'
@@ -12,10 +25,22 @@ const FORM = 'multipart/form-data with `file` and `distribution`, optionally `sh
 export const uploads = contract({
   'POST /upload/': {
     summary: `Takes a package (${FORM}), runs the gate and answers once the index has it: 201 published or held, 200 quarantined, rejected or known already.`,
-    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: 'package', status: 201, otherwise: [200], reply: UploadResultSchema, fails: FAILS,
+    access: 'uploader+',
+    scoped: 'upload',
+    limit: { bucket: 'upload', perMinute: 20 },
+    upload: 'package',
+    status: 201,
+    otherwise: [200],
+    reply: UploadResultSchema,
+    fails: FAILS,
   },
   'POST /upload/stream': {
     summary: `The same form (${FORM}); tells each step as it runs. The last event holds the result.`,
-    access: 'uploader+', scoped: 'upload', limit: { bucket: 'upload', perMinute: 20 }, upload: 'package', reply: 'events', fails: FAILS,
+    access: 'uploader+',
+    scoped: 'upload',
+    limit: { bucket: 'upload', perMinute: 20 },
+    upload: 'package',
+    reply: 'events',
+    fails: FAILS,
   },
 })

@@ -4,7 +4,15 @@ import { Value } from '@sinclair/typebox/value'
 import { describe, expect, test } from 'vitest'
 import { hasClamd } from '../../../test/support/clamd.ts'
 import { buildDeb, EICAR } from '../../../test/support/packages.ts'
-import { cleanScanner, digest, formOf, hello, openUploads, settingsWith, type Refusal } from '../../../test/support/uploads.ts'
+import {
+  cleanScanner,
+  digest,
+  formOf,
+  hello,
+  openUploads,
+  settingsWith,
+  type Refusal,
+} from '../../../test/support/uploads.ts'
 import type { Finding } from '../../core/findings.ts'
 import { EngineUnavailable, type AntivirusScanner } from '../../scanners/scanner.ts'
 import { UploadResultSchema } from './result.ts'
@@ -18,17 +26,34 @@ describe('an upload', () => {
     expect(status).toBe(201)
     expect(Value.Check(UploadResultSchema, body)).toBe(true)
     expect(body).toMatchObject({
-      name: 'hello', package: 'hello', version: '1.0', arch: 'amd64', distribution: 'bookworm', format: 'deb', status: 'published', filename: 'a_1_amd64.deb', sha256: digest(file), size: file.length,
+      name: 'hello',
+      package: 'hello',
+      version: '1.0',
+      arch: 'amd64',
+      distribution: 'bookworm',
+      format: 'deb',
+      status: 'published',
+      filename: 'a_1_amd64.deb',
+      sha256: digest(file),
+      size: file.length,
       pipeline: { antivirus: 'clean', cve_scan: 'no_findings', gpg: 'signed', dependencies: 'missing' },
       validation: { passed: true, cve_status: 'approved', deps_missing: ['libc6 (>= 2.36)'] },
     })
     expect(body.validation.steps.map(step => [step.name, step.passed, step.warning])).toEqual([
-      ['format', true, false], ['provenance', true, false], ['antivirus', true, false], ['vulnerabilities', true, false], ['signature', true, false], ['dependencies', true, true]])
+      ['format', true, false],
+      ['provenance', true, false],
+      ['antivirus', true, false],
+      ['vulnerabilities', true, false],
+      ['signature', true, false],
+      ['dependencies', true, true],
+    ])
     expect(body).not.toHaveProperty('indexed')
     expect(await it.rows()).toEqual([{ name: 'hello', version: '1.0', state: 'published' }])
     expect(await readFile(it.layout.blob(digest(file) as never))).toEqual(file)
     expect(it.given.counted).toEqual(['published'])
-    expect((await it.db.query<{ fact: object }>('select fact from audit_pending')).map(row => row.fact)).toMatchObject([{ action: 'UPLOAD', result: 'SUCCESS', user: 'uma', package: 'hello', ip: '192.0.2.1' }])
+    expect((await it.db.query<{ fact: object }>('select fact from audit_pending')).map(row => row.fact)).toMatchObject([
+      { action: 'UPLOAD', result: 'SUCCESS', user: 'uma', package: 'hello', ip: '192.0.2.1' },
+    ])
   })
 
   test('whose fields come after its file is the same', async () => {
@@ -42,13 +67,22 @@ describe('an upload', () => {
     expect((await it.send(formOf(await buildDeb({ name: 'libfoo', version: '2.0' })))).status).toBe(201)
     const { body } = await it.send(formOf(await hello('1.0', { fields: { Depends: 'libfoo (>= 2.0) | libbar' } })))
     expect(body).toMatchObject({ pipeline: { dependencies: 'satisfied' }, validation: { deps_missing: [] } })
-    expect((await it.send(formOf(await hello('1.1', { fields: { Depends: 'libfoo (>= 2.1)' } })))).body.validation.deps_missing).toEqual(['libfoo (>= 2.1)'])
-    expect((await it.send(formOf(await hello('1.1', { fields: { Depends: 'libfoo' } }), { distribution: 'jammy' }))).body.validation.deps_missing).toEqual(['libfoo'])
+    expect(
+      (await it.send(formOf(await hello('1.1', { fields: { Depends: 'libfoo (>= 2.1)' } })))).body.validation
+        .deps_missing,
+    ).toEqual(['libfoo (>= 2.1)'])
+    expect(
+      (await it.send(formOf(await hello('1.1', { fields: { Depends: 'libfoo' } }), { distribution: 'jammy' }))).body
+        .validation.deps_missing,
+    ).toEqual(['libfoo'])
   })
 
   test('whose publication fails says that it is not indexed', async () => {
     it.given.publishFails = true
-    expect(await it.send(formOf(await hello()))).toMatchObject({ status: 201, body: { status: 'published', indexed: false } })
+    expect(await it.send(formOf(await hello()))).toMatchObject({
+      status: 201,
+      body: { status: 'published', indexed: false },
+    })
   })
 
   test('in eight copies at once is one package', async () => {
@@ -64,7 +98,10 @@ describe('the same package again', () => {
     const file = await hello()
     await it.send(formOf(file))
     it.given.scanned = 0
-    expect(await it.send(formOf(file))).toMatchObject({ status: 200, body: { status: 'already_imported', state: 'published' } })
+    expect(await it.send(formOf(file))).toMatchObject({
+      status: 200,
+      body: { status: 'already_imported', state: 'published' },
+    })
     expect(it.given.scanned).toBe(0)
     expect(it.given.counted).toEqual(['published', 'already_imported'])
   })
@@ -72,7 +109,10 @@ describe('the same package again', () => {
   test('with other bytes is a conflict that names both', async () => {
     const [first, second] = [await hello(), await hello('1.0', { files: { 'usr/bin/hello': 'other' } })]
     await it.send(formOf(first))
-    expect(await it.send<Refusal>(formOf(second))).toMatchObject({ status: 409, body: { code: 'duplicate_conflict', facts: { incoming_sha256: digest(second), existing_sha256: digest(first) } } })
+    expect(await it.send<Refusal>(formOf(second))).toMatchObject({
+      status: 409,
+      body: { code: 'duplicate_conflict', facts: { incoming_sha256: digest(second), existing_sha256: digest(first) } },
+    })
     expect(await it.rows()).toHaveLength(1)
     expect(await it.send(formOf(second), {})).toMatchObject({ status: 409 })
   })
@@ -80,24 +120,44 @@ describe('the same package again', () => {
   test('into another distribution is another package', async () => {
     const file = await hello()
     await it.send(formOf(file))
-    expect(await it.send(formOf(file, { distribution: 'noble' }))).toMatchObject({ status: 201, body: { status: 'published' } })
+    expect(await it.send(formOf(file, { distribution: 'noble' }))).toMatchObject({
+      status: 201,
+      body: { status: 'published' },
+    })
   })
 })
 
 describe('the digest the sender names', () => {
   test.each(['field', 'header'])('in a %s is compared', async where => {
     const file = await hello()
-    const sent = (sha: string) => where === 'field' ? it.send<Refusal>(formOf(file, { distribution: 'bookworm', sha256: sha })) : it.send<Refusal>(formOf(file), { 'x-checksum-sha256': sha })
+    const sent = (sha: string) =>
+      where === 'field'
+        ? it.send<Refusal>(formOf(file, { distribution: 'bookworm', sha256: sha }))
+        : it.send<Refusal>(formOf(file), { 'x-checksum-sha256': sha })
     const wrong = digest(randomBytes(8))
-    expect(await sent(wrong)).toMatchObject({ status: 422, body: { code: 'digest_mismatch', facts: { expected: wrong, actual: digest(file) } } })
+    expect(await sent(wrong)).toMatchObject({
+      status: 422,
+      body: { code: 'digest_mismatch', facts: { expected: wrong, actual: digest(file) } },
+    })
     expect(await sent('abc')).toMatchObject({ status: 400, body: { code: 'bad_digest' } })
     expect(await it.rows()).toEqual([])
-    expect(await sent(digest(file).toUpperCase())).toMatchObject({ status: 201, body: { validation: { steps: expect.arrayContaining([expect.objectContaining({ name: 'provenance', verdict: 'verified' })]) as unknown } } })
+    expect(await sent(digest(file).toUpperCase())).toMatchObject({
+      status: 201,
+      body: {
+        validation: {
+          steps: expect.arrayContaining([
+            expect.objectContaining({ name: 'provenance', verdict: 'verified' }),
+          ]) as unknown,
+        },
+      },
+    })
   })
 
   test('is not compared when the check is switched off', async () => {
     it.given.settings = settingsWith({ sha256_check: false })
-    expect(await it.send(formOf(await hello(), { distribution: 'bookworm', sha256: digest(randomBytes(8)) }))).toMatchObject({ status: 201 })
+    expect(
+      await it.send(formOf(await hello(), { distribution: 'bookworm', sha256: digest(randomBytes(8)) })),
+    ).toMatchObject({ status: 201 })
   })
 })
 
@@ -107,23 +167,33 @@ describe('malware', () => {
     const { status, body } = await it.send(formOf(file))
     expect(status).toBe(200)
     expect(Value.Check(UploadResultSchema, body)).toBe(true)
-    expect(body).toMatchObject({ status: 'quarantined', pipeline: { antivirus: 'infected', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }, validation: { passed: false, cve_status: 'blocked' } })
+    expect(body).toMatchObject({
+      status: 'quarantined',
+      pipeline: { antivirus: 'infected', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' },
+      validation: { passed: false, cve_status: 'blocked' },
+    })
     expect(await readdir(it.layout.quarantine)).toEqual([digest(file)])
     await expect(readdir(it.layout.pool)).rejects.toMatchObject({ code: 'ENOENT' })
     expect(await it.db.query('select 1 from publish_dirty')).toEqual([])
   })
 
   test.skipIf(!hasClamd)('in a maintainer script too', async () => {
-    expect(await it.send(formOf(await hello('6.7', { scripts: { postinst: `#!/bin/sh\necho '${EICAR}'\n` } })))).toMatchObject({ status: 200, body: { status: 'quarantined' } })
+    expect(
+      await it.send(formOf(await hello('6.7', { scripts: { postinst: `#!/bin/sh\necho '${EICAR}'\n` } }))),
+    ).toMatchObject({ status: 200, body: { status: 'quarantined' } })
   })
 
-  const says = (answer: () => ReturnType<AntivirusScanner['scan']>): void => { it.given.antivirus = { ...cleanScanner, scan: answer } }
+  const says = (answer: () => ReturnType<AntivirusScanner['scan']>): void => {
+    it.given.antivirus = { ...cleanScanner, scan: answer }
+  }
   const gone = (): Promise<never> => Promise.reject(new EngineUnavailable('clamav', 'nobody answers'))
   const limits = async () => ({ kind: 'unscannable', why: 'too large', where: 'data.tar' }) as const
 
   test.each([
-    ['an engine that does not answer', 'hold', 'pending_review', 'unavailable', gone], ['an engine that does not answer', 'warn', 'published', 'unavailable', gone],
-    ['a file over its limits', 'hold', 'pending_review', 'unscannable', limits], ['a file over its limits', 'warn', 'published', 'unscannable', limits],
+    ['an engine that does not answer', 'hold', 'pending_review', 'unavailable', gone],
+    ['an engine that does not answer', 'warn', 'published', 'unavailable', gone],
+    ['a file over its limits', 'hold', 'pending_review', 'unscannable', limits],
+    ['a file over its limits', 'warn', 'published', 'unscannable', limits],
   ] as const)('%s is never clean: %s → %s', async (_, rule, status, word, scan) => {
     says(scan)
     it.given.settings = settingsWith({ on_scanner_unavailable: rule })
@@ -135,7 +205,10 @@ describe('malware', () => {
   test('is not looked for when the scan is switched off, and the answer says so', async () => {
     it.given.settings = settingsWith({ clamav_scan: false, grype_scan: false })
     says(gone)
-    expect(await it.send(formOf(await hello()))).toMatchObject({ status: 201, body: { status: 'published', pipeline: { antivirus: 'skipped', cve_scan: 'skipped' } } })
+    expect(await it.send(formOf(await hello()))).toMatchObject({
+      status: 201,
+      body: { status: 'published', pipeline: { antivirus: 'skipped', cve_scan: 'skipped' } },
+    })
   })
 
   test('a fault of ours in a scanner is a fault, not a pass', async () => {
@@ -146,27 +219,48 @@ describe('malware', () => {
 })
 
 describe('vulnerabilities', () => {
-  const finding = (severity: Finding['severity']): Finding => ({ id: `CVE-2026-${severity}`, package: 'hello', severity, detected_by: ['osv'] })
+  const finding = (severity: Finding['severity']): Finding => ({
+    id: `CVE-2026-${severity}`,
+    package: 'hello',
+    severity,
+    detected_by: ['osv'],
+  })
   test.each([
-    ['critical', 200, 'quarantined', 'blocked', false, false], ['high', 201, 'pending_review', 'pending_review', true, true],
-    ['medium', 201, 'published', 'approved', true, true], ['low', 201, 'published', 'approved', true, false],
+    ['critical', 200, 'quarantined', 'blocked', false, false],
+    ['high', 201, 'pending_review', 'pending_review', true, true],
+    ['medium', 201, 'published', 'approved', true, true],
+    ['low', 201, 'published', 'approved', true, false],
   ] as const)('%s: %i %s', async (severity, code, status, cveStatus, passed, warning) => {
     it.given.findings = [finding(severity), finding('negligible')]
     const { status: http, body } = await it.send(formOf(await hello()))
-    expect([http, body.status, body.pipeline.cve_scan, body.validation.cve_status]).toEqual([code, status, 'findings', cveStatus])
+    expect([http, body.status, body.pipeline.cve_scan, body.validation.cve_status]).toEqual([
+      code,
+      status,
+      'findings',
+      cveStatus,
+    ])
     expect(body.validation.steps[3]).toMatchObject({ name: 'vulnerabilities', passed, warning })
-    expect(body.cves.map(({ id, fixed_version: fixed }) => [id, fixed])).toEqual([[`CVE-2026-${severity}`, null], ['CVE-2026-negligible', null]])
+    expect(body.cves.map(({ id, fixed_version: fixed }) => [id, fixed])).toEqual([
+      [`CVE-2026-${severity}`, null],
+      ['CVE-2026-negligible', null],
+    ])
     expect(it.given.counted).toEqual([status, severity, 'negligible'])
   })
 
-  test.each([['hold', 'pending_review'], ['warn', 'published']] as const)('without data is no pass: %s → %s', async (rule, status) => {
+  test.each([
+    ['hold', 'pending_review'],
+    ['warn', 'published'],
+  ] as const)('without data is no pass: %s → %s', async (rule, status) => {
     it.given.findings = undefined
     it.given.settings = settingsWith({ on_scanner_unavailable: rule })
     expect((await it.send(formOf(await hello()))).body).toMatchObject({ status, pipeline: { cve_scan: 'no_data' } })
   })
 })
 
-test.each([['hold', 'pending_review'], ['warn', 'published']] as const)('without a signing key the step says so: %s → %s', async (rule, status) => {
+test.each([
+  ['hold', 'pending_review'],
+  ['warn', 'published'],
+] as const)('without a signing key the step says so: %s → %s', async (rule, status) => {
   it.given.hasKey = false
   it.given.settings = settingsWith({ on_scanner_unavailable: rule })
   expect((await it.send(formOf(await hello()))).body).toMatchObject({ status, pipeline: { gpg: 'no_signing_key' } })

@@ -35,13 +35,20 @@ export interface UploadDeps {
 
 const INDEX_WAIT_MS = 30_000
 
-/** `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index at each of them. */
+/**
+ * `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index at each of
+ * them.
+ */
 function waitOf({ headers }: RawRequest): number {
   return /(^|,)\s*respond-async\s*(,|;|$)/i.test(headers.prefer?.toString() ?? '') ? 0 : INDEX_WAIT_MS
 }
 
 /** @throws unknown_format, format_not_active */
-function recogniseActive({ formats, activeFormats, switchesFor }: UploadDeps, head: Uint8Array, filename: string): Format {
+function recogniseActive(
+  { formats, activeFormats, switchesFor }: UploadDeps,
+  head: Uint8Array,
+  filename: string,
+): Format {
   const format = recognise(head, filename, formats)
   if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.id, how: switchesFor(format.id) })
   return format
@@ -52,17 +59,27 @@ function choose({ formats }: UploadDeps, codename: string, format: Format): Dist
   const distribution = getDistribution(codename)
   if (distribution.format === format.id) return distribution
   return fail('wrong_format', {
-    codename, is: format.label,
+    codename,
+    is: format.label,
     takes: formats.find(({ id }) => id === distribution.format)?.label ?? `${distribution.format} packages`,
-    others: DISTRIBUTIONS.filter(other => other.format === format.id).map(other => other.codename).join(', '),
+    others: DISTRIBUTIONS.filter(other => other.format === format.id)
+      .map(other => other.codename)
+      .join(', '),
   })
 }
 
-/** Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. @throws outside_distribution */
-async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawRequest; readonly who: Principal }): Promise<Applicant> {
+/**
+ * Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. @throws
+ * outside_distribution
+ */
+async function receive(
+  deps: UploadDeps,
+  { raw, who }: { readonly raw: RawRequest; readonly who: Principal },
+): Promise<Applicant> {
   const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
   const { file, fields } = await readForm(raw, {
-    spool: deps.spool, limitBytes,
+    spool: deps.spool,
+    limitBytes,
     check: ({ head, filename, fields: sofar }) => {
       const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
@@ -82,11 +99,19 @@ async function receive(deps: UploadDeps, { raw, who }: { readonly raw: RawReques
 }
 
 /** What the fields say, checked. @throws missing_field, unknown_distribution, wrong_format, bad_digest */
-function applied(deps: UploadDeps, { file, fields }: Form, { headers }: RawRequest): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
+function applied(
+  deps: UploadDeps,
+  { file, fields }: Form,
+  { headers }: RawRequest,
+): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
   const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
   const format = recogniseActive(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
-  return { format, distribution: choose(deps, codename, format), ...(digest === '' ? {} : { expectedSha256: sha256(digest) }) }
+  return {
+    format,
+    distribution: choose(deps, codename, format),
+    ...(digest === '' ? {} : { expectedSha256: sha256(digest) }),
+  }
 }
 
 /** Counts the result and tells the dashboard. */
@@ -95,10 +120,18 @@ function record({ metrics, events, clock }: UploadDeps, { outcome, manifest }: C
   if (outcome !== 'created') return
   for (const { severity } of manifest.findings) metrics.found(severity, 1)
   const { name, version, arch, codename } = manifest.ref
-  events.emit({ type: 'upload', at: isoNow(clock), data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by } })
+  events.emit({
+    type: 'upload',
+    at: isoNow(clock),
+    data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by },
+  })
 }
 
-async function* told(deps: UploadDeps, applicant: Applicant, { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number }): AsyncGenerator<StreamEvent> {
+async function* told(
+  deps: UploadDeps,
+  applicant: Applicant,
+  { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
+): AsyncGenerator<StreamEvent> {
   const steps = deps.gate.admit(applicant, signal)
   try {
     yield runningEvent('format')
@@ -126,9 +159,9 @@ async function* told(deps: UploadDeps, applicant: Applicant, { signal, waitMs }:
 }
 
 /**
- * A file that is no readable package has no identity, so it cannot be kept or listed as rejected: it is refused with 422
- * and nothing is left of it. The same goes for bytes that are not those the sender meant. A readable package that a step
- * fails is an answer, not an error: 200 with `quarantined` (malware, the policy) or `rejected` (everything else).
+ * A file that is no readable package has no identity, so it cannot be kept or listed as rejected: it is refused with
+ * 422 and nothing is left of it. The same goes for bytes that are not those the sender meant. A readable package that a
+ * step fails is an answer, not an error: 200 with `quarantined` (malware, the policy) or `rejected` (everything else).
  */
 export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
   'POST /upload/': async (deps, input) => {
@@ -142,7 +175,9 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
     const applicant = await receive(deps, input)
     const { signal } = input.raw
     // a generator that nobody ever asks runs no `finally`
-    const leave = (): void => { applicant.file.discard().catch(() => undefined) }
+    const leave = (): void => {
+      applicant.file.discard().catch(() => undefined)
+    }
     signal.addEventListener('abort', leave, { once: true })
     return (async function* () {
       signal.removeEventListener('abort', leave)

@@ -18,12 +18,19 @@ describe('a refusal keeps nothing and says why', () => {
     expect(await code(formOf(await hello(), { distribution: '../../etc' }))).toBe('422 unknown_distribution')
   })
   test('of a distribution of another format, naming what it takes', async () => {
-    expect(await it.send<Refusal>(formOf(await hello(), { distribution: 'almalinux9' }))).toMatchObject({ status: 422, body: { code: 'wrong_format', facts: { codename: 'almalinux9', others: 'jammy, noble, focal, bookworm' } } })
+    expect(await it.send<Refusal>(formOf(await hello(), { distribution: 'almalinux9' }))).toMatchObject({
+      status: 422,
+      body: { code: 'wrong_format', facts: { codename: 'almalinux9', others: 'jammy, noble, focal, bookworm' } },
+    })
   })
-  test('of another architecture', async () => expect(await code(formOf(await hello('1', { arch: 'arm64' })))).toBe('422 wrong_arch'))
+  test('of another architecture', async () =>
+    expect(await code(formOf(await hello('1', { arch: 'arm64' })))).toBe('422 wrong_arch'))
   test('of an inactive format', async () => {
     it.given.active = new Set()
-    expect(await it.send<Refusal>(formOf(await hello()))).toMatchObject({ status: 422, body: { code: 'format_not_active', facts: { format: 'deb', how: 'apt, both or all' } } })
+    expect(await it.send<Refusal>(formOf(await hello()))).toMatchObject({
+      status: 422,
+      body: { code: 'format_not_active', facts: { format: 'deb', how: 'apt, both or all' } },
+    })
   })
   test('of missing fields', async () => {
     expect(await code(formOf(await hello(), {}))).toBe('422 missing_field')
@@ -47,35 +54,60 @@ describe('a refusal keeps nothing and says why', () => {
     const other = new FormData()
     other.append('package', new Blob(['x']), 'b.deb')
     expect(await code(other)).toBe('400 bad_request')
-    expect(await code(formOf(await hello(), Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x']))))).toBe('400 bad_request')
+    expect(
+      await code(formOf(await hello(), Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x'])))),
+    ).toBe('400 bad_request')
     expect(await code(formOf(await hello(), { distribution: 'x'.repeat(5000) }))).toBe('400 bad_request')
   })
   test('of two distributions, of which somebody may have looked at the other one', async () => {
     const two = formOf(await hello())
     two.append('distribution', 'jammy')
-    expect(await it.send<Refusal>(two)).toMatchObject({ status: 400, body: { code: 'bad_request', facts: { said: expect.stringContaining('the field distribution twice') as string } } })
+    expect(await it.send<Refusal>(two)).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request', facts: { said: expect.stringContaining('the field distribution twice') as string } },
+    })
   })
   test('of a body that is no form', async () => {
     expect(await code(Buffer.from('{}'), { 'content-type': 'application/json' })).toBe('400 bad_request')
     expect(await code(Buffer.from('{}'), { 'content-type': 'multipart/form-data' })).toBe('400 bad_request')
-    expect(await code(Buffer.from('nothing of the kind'), { 'content-type': 'multipart/form-data; boundary=x' })).toBe('400 upload_incomplete')
+    expect(await code(Buffer.from('nothing of the kind'), { 'content-type': 'multipart/form-data; boundary=x' })).toBe(
+      '400 upload_incomplete',
+    )
   })
   test('of a form that breaks off', async () => {
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n'
-    expect(await code(Buffer.concat([Buffer.from(head), (await hello()).subarray(0, 400)]), { 'content-type': 'multipart/form-data; boundary=x' })).toBe('400 upload_incomplete')
-    expect(await code(Buffer.concat([Buffer.from(head), await hello()]), { 'content-type': 'multipart/form-data; boundary=x' })).toBe('400 upload_incomplete')
+    expect(
+      await code(Buffer.concat([Buffer.from(head), (await hello()).subarray(0, 400)]), {
+        'content-type': 'multipart/form-data; boundary=x',
+      }),
+    ).toBe('400 upload_incomplete')
+    expect(
+      await code(Buffer.concat([Buffer.from(head), await hello()]), {
+        'content-type': 'multipart/form-data; boundary=x',
+      }),
+    ).toBe('400 upload_incomplete')
   })
   test('of a file over the limit, while the client is still sending', async () => {
     const big = Buffer.concat([await hello(), Buffer.alloc(4 << 20)])
     expect(await code(formOf(big))).toBe('413 upload_too_large')
     // without a length, so that only counting tells, and from a client that reads nothing before it has sent everything
     const socket = connect(it.port, '127.0.0.1')
-    const chunk = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
-    socket.write('POST /upload/ HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n')
-    socket.write(chunk(Buffer.concat([Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n'), await hello()])))
+    const chunk = (bytes: Buffer): Buffer =>
+      Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+    socket.write(
+      'POST /upload/ HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n',
+    )
+    socket.write(
+      chunk(
+        Buffer.concat([
+          Buffer.from('--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n'),
+          await hello(),
+        ]),
+      ),
+    )
     for (let i = 0; i < 160; i++) if (!socket.write(chunk(Buffer.alloc(256 * 1024)))) await once(socket, 'drain')
     socket.write('0\r\n\r\n')
-    const [first] = await once(socket, 'data') as [Buffer]
+    const [first] = (await once(socket, 'data')) as [Buffer]
     socket.destroy()
     expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /)
   })
@@ -88,7 +120,8 @@ test('a client that goes on sending after a refusal is cut off in the end', asyn
   socket.write('POST /upload/ HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n')
   const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1 << 20), Buffer.from('\r\n')])
   let sent = 0
-  for (; sent < 400 && !socket.destroyed; sent++) if (!socket.write(chunk)) await Promise.race([once(socket, 'drain').catch(() => undefined), closed])
+  for (; sent < 400 && !socket.destroyed; sent++)
+    if (!socket.write(chunk)) await Promise.race([once(socket, 'drain').catch(() => undefined), closed])
   expect(sent).toBeGreaterThanOrEqual(64)
   expect(sent).toBeLessThan(200)
   socket.destroy()
@@ -99,7 +132,9 @@ describe('a client that goes away', () => {
     const socket = connect(it.port, '127.0.0.1')
     await once(socket, 'connect')
     const seen = once(it.server, 'request')
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 2000000\r\n\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n`)
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 2000000\r\n\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a.deb"\r\n\r\n`,
+    )
     socket.write(bytes)
     await seen
     socket.destroy()
@@ -115,11 +150,22 @@ describe('a client that goes away', () => {
   test.each(['/upload/', '/upload/stream'])('while its package is scanned stops the scan: %s', async path => {
     const leave = new AbortController()
     let stopped = false
-    it.given.antivirus = { ...cleanScanner, scan: (_, signal) => new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => { stopped = true; reject(signal.reason as Error) })
-      leave.abort()
-    }) }
-    await expect(fetch(`${it.base}${path}`, { method: 'POST', body: formOf(await hello()), signal: leave.signal }).then(response => response.text())).rejects.toThrow()
+    it.given.antivirus = {
+      ...cleanScanner,
+      scan: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            stopped = true
+            reject(signal.reason as Error)
+          })
+          leave.abort()
+        }),
+    }
+    await expect(
+      fetch(`${it.base}${path}`, { method: 'POST', body: formOf(await hello()), signal: leave.signal }).then(response =>
+        response.text(),
+      ),
+    ).rejects.toThrow()
     await Promise.all(it.given.answering)
     expect(stopped).toBe(true)
     expect(await it.rows()).toEqual([])

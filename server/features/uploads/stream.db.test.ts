@@ -11,31 +11,63 @@ import { UploadResultSchema } from './result.ts'
 const it = openUploads()
 
 describe('the stream', () => {
-  const names = (events: Record<string, unknown>[]): string[] => events.map(event => event['step'] === undefined ? `= ${String(event['status'])}` : `${String(event['step'])} ${String(event['status'])}`)
+  const names = (events: Record<string, unknown>[]): string[] =>
+    events.map(event =>
+      event['step'] === undefined
+        ? `= ${String(event['status'])}`
+        : `${String(event['step'])} ${String(event['status'])}`,
+    )
 
   test('tells each step as it runs and ends with what the other route answers', async () => {
     const events = await it.stream(formOf(await hello('1', { fields: { Depends: 'x' } })))
     expect(names(events)).toEqual([
-      'format running', 'format passed', 'provenance running', 'provenance passed', 'antivirus running', 'antivirus passed', 'vulnerabilities running', 'vulnerabilities passed',
-      'signature running', 'signature passed', 'dependencies running', 'dependencies warning', 'publish running', 'publish passed', '= published'])
+      'format running',
+      'format passed',
+      'provenance running',
+      'provenance passed',
+      'antivirus running',
+      'antivirus passed',
+      'vulnerabilities running',
+      'vulnerabilities passed',
+      'signature running',
+      'signature passed',
+      'dependencies running',
+      'dependencies warning',
+      'publish running',
+      'publish passed',
+      '= published',
+    ])
     expect(events.every(event => event['step'] === undefined || typeof event['message'] === 'string')).toBe(true)
     expect(Value.Check(UploadResultSchema, events.at(-1)?.['result'])).toBe(true)
     expect(it.given.counted).toEqual(['published'])
   })
 
   test.skipIf(!hasClamd)('stops at malware', async () => {
-    expect(names(await it.stream(formOf(await hello('1', { files: { a: EICAR } })))).slice(-4)).toEqual(['antivirus failed', 'publish running', 'publish skipped', '= quarantined'])
+    expect(names(await it.stream(formOf(await hello('1', { files: { a: EICAR } })))).slice(-4)).toEqual([
+      'antivirus failed',
+      'publish running',
+      'publish skipped',
+      '= quarantined',
+    ])
   })
 
   test('says at once that it knows the package', async () => {
     await it.send(formOf(await hello()))
-    expect(names(await it.stream(formOf(await hello()))).slice(-3)).toEqual(['antivirus running', 'antivirus skipped', '= already_imported'])
+    expect(names(await it.stream(formOf(await hello()))).slice(-3)).toEqual([
+      'antivirus running',
+      'antivirus skipped',
+      '= already_imported',
+    ])
   })
 
   test('refuses before it starts what can be refused then, and tells the rest as an event', async () => {
-    expect(await it.stream(formOf(await hello(), { distribution: 'sid' }))).toMatchObject([{ code: 'unknown_distribution' }])
+    expect(await it.stream(formOf(await hello(), { distribution: 'sid' }))).toMatchObject([
+      { code: 'unknown_distribution' },
+    ])
     await it.send(formOf(await hello()))
-    expect((await it.stream(formOf(await hello('1.0', { files: { b: 'c' } })))).at(-1)).toEqual({ code: 'duplicate_conflict' })
+    expect((await it.stream(formOf(await hello('1.0', { files: { b: 'c' } })))).at(-1)).toEqual({
+      code: 'duplicate_conflict',
+    })
   })
 
   test('whose listener never listens leaves nothing', async () => {
@@ -43,8 +75,20 @@ describe('the stream', () => {
     const form = new Request(`${it.base}/`, { method: 'POST', body: formOf(await hello()) })
     const { Readable } = await import('node:stream')
     const body = Object.assign(Readable.fromWeb(form.body as never), { complete: true })
-    const raw = { stream: body as never, headers: { 'content-type': form.headers.get('content-type') ?? '' }, clientIp: '', requestId: '', signal: left.signal }
-    const events = await uploadHandlers['POST /upload/stream'](it.deps, { params: {}, query: undefined, body: undefined, who: { kind: 'user', name: 'u', role: 'admin', credential: '' }, raw })
+    const raw = {
+      stream: body as never,
+      headers: { 'content-type': form.headers.get('content-type') ?? '' },
+      clientIp: '',
+      requestId: '',
+      signal: left.signal,
+    }
+    const events = await uploadHandlers['POST /upload/stream'](it.deps, {
+      params: {},
+      query: undefined,
+      body: undefined,
+      who: { kind: 'user', name: 'u', role: 'admin', credential: '' },
+      raw,
+    })
     const kept: AsyncIterable<StreamEvent> = events
     expect(await readdir(it.layout.incoming)).toHaveLength(1)
     left.abort()
@@ -57,7 +101,7 @@ describe('the stream', () => {
       const version = `2.${events}`
       const response = await fetch(`${it.base}/upload/stream`, { method: 'POST', body: formOf(await hello(version)) })
       const reader = response.body?.getReader()
-      for (let seen = 0; seen < events; ) {
+      for (let seen = 0; seen < events;) {
         const { value, done } = await reader!.read()
         if (done) break
         seen += Buffer.from(value).toString().split('\n\n').length - 1

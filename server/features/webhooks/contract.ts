@@ -2,18 +2,32 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 
 const Taken = Type.Object({
-  status: Type.Union([Type.Literal('accepted'), Type.Literal('duplicate'), Type.Literal('ignored')], { enum: ['accepted', 'duplicate', 'ignored'] }),
-  event: Type.String(), message: Type.String(),
+  status: Type.Union([Type.Literal('accepted'), Type.Literal('duplicate'), Type.Literal('ignored')], {
+    enum: ['accepted', 'duplicate', 'ignored'],
+  }),
+  event: Type.String(),
+  message: Type.String(),
 })
 const common = {
-  access: 'public', root: true, limit: { bucket: 'webhooks', perMinute: 60 }, reply: Taken, fails: ['bad_signature', 'body_too_large', 'bad_request'],
+  access: 'public',
+  root: true,
+  limit: { bucket: 'webhooks', perMinute: 60 },
+  reply: Taken,
+  fails: ['bad_signature', 'body_too_large', 'bad_request'],
 } as const
 
 /**
- * What others tell us. The body is signed: `X-Hub-Signature-256: sha256=<HMAC-SHA-256 of its bytes under WEBHOOK_SECRET, in hex>`.
- * The handlers read the bytes themselves, because a signature is about bytes.
+ * What others tell us. The body is signed: `X-Hub-Signature-256: sha256=<HMAC-SHA-256 of its bytes under
+ * WEBHOOK_SECRET, in hex>`. The handlers read the bytes themselves, because a signature is about bytes.
  */
 export const webhooks = contract({
-  'POST /webhooks/github': { ...common, summary: 'A webhook of GitHub: after a push or release the configured feeds of vulnerability data are fetched again.' },
-  'POST /webhooks/kev': { ...common, summary: 'Says that the catalogue of known exploited vulnerabilities is new: it is fetched again.' },
+  'POST /webhooks/github': {
+    ...common,
+    summary:
+      'A webhook of GitHub: after a push or release the configured feeds of vulnerability data are fetched again.',
+  },
+  'POST /webhooks/kev': {
+    ...common,
+    summary: 'Says that the catalogue of known exploited vulnerabilities is new: it is fetched again.',
+  },
 })

@@ -3,7 +3,9 @@ import type { webhooks } from './contract.ts'
 import type { Inbound, Source } from './inbound.ts'
 import { readBytes } from './read-bytes.ts'
 
-export interface WebhookDeps { readonly inbound: Inbound }
+export interface WebhookDeps {
+  readonly inbound: Inbound
+}
 
 async function take({ inbound }: WebhookDeps, source: Source, raw: RawRequest) {
   const text = (name: string): string | undefined => {
@@ -11,7 +13,12 @@ async function take({ inbound }: WebhookDeps, source: Source, raw: RawRequest) {
     return typeof value === 'string' ? value.slice(0, 200) : undefined
   }
   return inbound.take({
-    source, body: await readBytes(raw.stream), signature: text('x-hub-signature-256'), event: text('x-github-event'), delivery: text('x-github-delivery'), ip: raw.clientIp,
+    source,
+    body: await readBytes(raw.stream),
+    signature: text('x-hub-signature-256'),
+    event: text('x-github-event'),
+    delivery: text('x-github-delivery'),
+    ip: raw.clientIp,
   })
 }
 

@@ -17,7 +17,11 @@ export interface Delivered {
   readonly ip: string
 }
 
-export interface Taken { readonly status: 'accepted' | 'duplicate' | 'ignored'; readonly event: string; readonly message: string }
+export interface Taken {
+  readonly status: 'accepted' | 'duplicate' | 'ignored'
+  readonly event: string
+  readonly message: string
+}
 
 /** Takes webhooks of others: checks who signed them, does each once, and owes what follows in the same transaction. */
 export interface Inbound {
@@ -47,70 +51,120 @@ export interface InboundDeps {
 
 const MINUTE_MS = 60_000
 /**
- * How long the same bytes count as the same message. GitHub's bodies differ, and its delivery id is not signed: whoever replays one
- * may change it, so bytes are what is remembered. A call for KEV may well be `{}` every time: an hour keeps replays from becoming a load.
+ * How long the same bytes count as the same message. GitHub's bodies differ, and its delivery id is not signed: whoever
+ * replays one may change it, so bytes are what is remembered. A call for KEV may well be `{}` every time: an hour keeps
+ * replays from becoming a load.
  */
 const REMEMBERED_MS: Record<Source, number> = { github: 30 * 24 * 60 * MINUTE_MS, kev: 60 * MINUTE_MS }
 const FOLLOWS: Record<Source, string> = {
   // TODO(import): when sources of packages can be configured, a push synchronises those, too
-  github: 'Taken. The feeds of vulnerability data are fetched behind this answer; sources of packages are not synchronised by this version.',
+  github:
+    'Taken. The feeds of vulnerability data are fetched behind this answer; sources of packages are not synchronised by this version.',
   kev: 'Taken. The catalogue is fetched behind this answer.',
 }
-const MEANINGFUL = new Set(['push', 'release', 'create', 'registry_package', 'package', 'repository_dispatch', 'workflow_dispatch'])
+const MEANINGFUL = new Set([
+  'push',
+  'release',
+  'create',
+  'registry_package',
+  'package',
+  'repository_dispatch',
+  'workflow_dispatch',
+])
 
 /** Compares in a time that tells nothing about where they differ. */
 function isSigned({ body, signature }: Delivered, secret: string): boolean {
   const given = /^sha256=([\da-f]{64})$/i.exec(signature ?? '')?.[1]
   const own = createHmac('sha256', secret).update(body).digest()
   // the comparison is made in any case
-  return timingSafeEqual(own, given === undefined ? createHmac('sha256', own).digest() : Buffer.from(given, 'hex')) && given !== undefined
+  return (
+    timingSafeEqual(own, given === undefined ? createHmac('sha256', own).digest() : Buffer.from(given, 'hex')) &&
+    given !== undefined
+  )
 }
 
 function parseBody(body: Buffer): Record<string, unknown> {
   try {
     const value: unknown = body.length === 0 ? {} : JSON.parse(body.toString('utf8'))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch { /* said below */ }
-  return fail('bad_request', { said: 'The body is no JSON object. Set the content type of the webhook to application/json.' })
+  } catch {
+    /* said below */
+  }
+  return fail('bad_request', {
+    said: 'The body is no JSON object. Set the content type of the webhook to application/json.',
+  })
 }
 
 /** `acme/tools, refs/heads/main`: what of GitHub's body goes into the audit line. */
 function aboutGithub({ repository, ref }: Record<string, unknown>): string {
-  const name = typeof repository === 'object' && repository !== null ? (repository as { full_name?: unknown }).full_name : undefined
-  return [name, ref].filter(part => typeof part === 'string').map(part => (part as string).replace(/[^\w./-]/g, '?').slice(0, 140)).join(', ')
+  const name =
+    typeof repository === 'object' && repository !== null
+      ? (repository as { full_name?: unknown }).full_name
+      : undefined
+  return [name, ref]
+    .filter(part => typeof part === 'string')
+    .map(part => (part as string).replace(/[^\w./-]/g, '?').slice(0, 140))
+    .join(', ')
 }
 
 /** Notes each proof once. @returns false when one of them is known: of two at once, one waits and gets false */
 async function remember(tx: Tx, source: Source, proofs: readonly string[], now: Date): Promise<boolean> {
-  await tx.query('delete from webhook_delivery where source = $1 and at <= $2', [source, new Date(now.getTime() - REMEMBERED_MS[source])])
-  const added = await tx.query('insert into webhook_delivery (source, proof, at) select $1, unnest($2::text[]), $3 on conflict do nothing returning 1', [source, proofs, now])
+  await tx.query('delete from webhook_delivery where source = $1 and at <= $2', [
+    source,
+    new Date(now.getTime() - REMEMBERED_MS[source]),
+  ])
+  const added = await tx.query(
+    'insert into webhook_delivery (source, proof, at) select $1, unnest($2::text[]), $3 on conflict do nothing returning 1',
+    [source, proofs, now],
+  )
   return added.length === proofs.length
 }
 
 export function createInbound({ db, audit, outbox, clock, secret, reactions }: InboundDeps): Inbound {
-  const reactionTo: Record<Source, (() => Promise<void>) | undefined> = { github: reactions.onGithub, kev: reactions.onKev }
+  const reactionTo: Record<Source, (() => Promise<void>) | undefined> = {
+    github: reactions.onGithub,
+    kev: reactions.onKev,
+  }
   return {
     take: async delivered => {
       const { source, body, delivery, ip } = delivered
       if (!isSigned(delivered, secret)) fail('bad_signature', {})
-      const event = (source === 'kev' ? 'kev' : delivered.event ?? 'unknown').replace(/[^\w.-]/g, '?').slice(0, 60)
+      const event = (source === 'kev' ? 'kev' : (delivered.event ?? 'unknown')).replace(/[^\w.-]/g, '?').slice(0, 60)
       const said = parseBody(body)
-      if (source === 'github' && !MEANINGFUL.has(event)) return { status: 'ignored', event, message: event === 'ping' ? 'The signature is right.' : `Nothing follows from ${event}.` }
+      if (source === 'github' && !MEANINGFUL.has(event))
+        return {
+          status: 'ignored',
+          event,
+          message: event === 'ping' ? 'The signature is right.' : `Nothing follows from ${event}.`,
+        }
       // in one order, so that two of the same wait for one another instead of blocking each other
-      const proofs = [`body:${createHmac('sha256', secret).update(body).digest('hex')}`, ...delivery === undefined ? [] : [`id:${delivery}`]].sort()
+      const proofs = [
+        `body:${createHmac('sha256', secret).update(body).digest('hex')}`,
+        ...(delivery === undefined ? [] : [`id:${delivery}`]),
+      ].sort()
       const isNew = await db.tx(async tx => {
-        if (!await remember(tx, source, proofs, clock.now())) return false
-        const detail = source === 'kev' ? 'Webhook: the catalogue of known exploited vulnerabilities is fetched again.' : `Webhook ${event}: ${aboutGithub(said)}.`
+        if (!(await remember(tx, source, proofs, clock.now()))) return false
+        const detail =
+          source === 'kev'
+            ? 'Webhook: the catalogue of known exploited vulnerabilities is fetched again.'
+            : `Webhook ${event}: ${aboutGithub(said)}.`
         await audit.owe(tx, { action: 'SYNC', result: 'SUCCESS', user: `webhook:${source}`, detail, ip })
         await outbox.owe(tx, `inbound:${source}`)
         return true
       })
       outbox.nudge()
       const follows = reactionTo[source] === undefined ? 'Taken and noted in the audit log.' : FOLLOWS[source]
-      return isNew ? { status: 'accepted', event, message: follows } : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
+      return isNew
+        ? { status: 'accepted', event, message: follows }
+        : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
     },
-    handle: () => outbox.handle('inbound', async rests => {
-      for (const rest of rests) await reactionTo[rest as Source]?.()
-    }, { parallel: 2 }),
+    handle: () =>
+      outbox.handle(
+        'inbound',
+        async rests => {
+          for (const rest of rests) await reactionTo[rest as Source]?.()
+        },
+        { parallel: 2 },
+      ),
   }
 }

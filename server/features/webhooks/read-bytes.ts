@@ -18,7 +18,14 @@ export function readBytes(request: IncomingMessage): Promise<Buffer> {
       request.resume() // the rest is read and thrown away; the server bounds how long
       outcome()
     }
-    const refuse = (work: () => never) => (): void => settle(() => { try { work() } catch (error) { reject(error as Error) } })
+    const refuse = (work: () => never) => (): void =>
+      settle(() => {
+        try {
+          work()
+        } catch (error) {
+          reject(error as Error)
+        }
+      })
     const tooLarge = refuse(() => fail('body_too_large', { limit_kb: LIMIT_BYTES / 1024 }))
     const cutOff = refuse(() => fail('bad_request', { said: 'The body did not arrive whole. Send it again.' }))
     const timer = setTimeout(cutOff, PATIENCE_MS)

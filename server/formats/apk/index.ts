@@ -23,8 +23,8 @@ export const apk: Format<ApkFacts> = {
   compareVersions,
   versionKey,
   satisfies,
-  // clients make the address from name and version, below the folder of the index: <repository>/x86_64/<name>-<version>.apk.
-  // Source: apk-tools, apk_repo_format_real_url
+  // clients make the address from name and version, below the folder of the index:
+  // <repository>/x86_64/<name>-<version>.apk. Source: apk-tools, apk_repo_format_real_url
   poolName: ({ name, version }) => relPath(`${name}-${version}.apk`),
   addressIgnoresArch: true,
   purl({ name, version, arch }, { scanner }, about) {

@@ -40,8 +40,12 @@ async function find(file: SpooledFile): Promise<ApkMembers> {
  */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   const { signature, control, dataOffset } = await find(file)
-  const cut = (offset: number, what: string) => (window: FileWindow): AsyncIterable<Buffer> => limited(readGzipMember(window, offset, what).chunks, CONTROL_BYTES, what)
-  if (signature !== undefined) yield { name: 'signature.tar', open: () => read(file, cut(signature.offset, 'the signature member')) }
+  const cut =
+    (offset: number, what: string) =>
+    (window: FileWindow): AsyncIterable<Buffer> =>
+      limited(readGzipMember(window, offset, what).chunks, CONTROL_BYTES, what)
+  if (signature !== undefined)
+    yield { name: 'signature.tar', open: () => read(file, cut(signature.offset, 'the signature member')) }
   yield { name: 'control.tar', open: () => read(file, cut(control.offset, 'the control member')) }
   yield { name: 'data.tar', open: () => read(file, window => unpackData(window, dataOffset)) }
 }

@@ -13,13 +13,19 @@ import { MAX_PKGINFO, dataHashOf, describe, factsOf, identityOf, parsePkginfo } 
 const SECONDS = 60
 const DATA = 'the data member'
 
-/** The paths that a client installs. apk passes over names that begin with a dot; `.dummy` is what abuild puts into an empty package. */
+/**
+ * The paths that a client installs. apk passes over names that begin with a dot; `.dummy` is what abuild puts into an
+ * empty package.
+ */
 async function readData(file: FileWindow, offset: number, deadline: Deadline): Promise<string[]> {
   const payload = createPayload(DATA)
   const tar = createTarReader({ what: DATA, maxEntries: DATA_ENTRIES, dialect: 'ustar' })
   for await (const chunk of unpackData(file, offset)) {
     for (const entry of tar.push(chunk)) {
-      if (/^\.\/+[^/]/.test(entry.name)) malformed(`${DATA}: ${quote(entry.name)} begins with a dot, so apk would not install it; names stand without ./ before them`)
+      if (/^\.\/+[^/]/.test(entry.name))
+        malformed(
+          `${DATA}: ${quote(entry.name)} begins with a dot, so apk would not install it; names stand without ./ before them`,
+        )
       payload.add(entry)
     }
     deadline.check()
@@ -52,10 +58,23 @@ async function look(file: FileWindow, path: string, signal: AbortSignal): Promis
   const info = parsePkginfo(members.pkginfo)
   const identity = identityOf(info)
   const about = describe(info, identity)
-  const facts = factsOf(info, `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', deadline })).toString('base64')}`)
+  const facts = factsOf(
+    info,
+    `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', deadline })).toString('base64')}`,
+  )
   const files = await readData(file, members.dataOffset, deadline)
-  const [said, is] = [dataHashOf(info), (await digestOf(file, { offset: members.dataOffset, size: file.size - members.dataOffset }, { algorithm: 'sha256', deadline })).toString('hex')]
-  if (said !== is) malformed(`.PKGINFO says that the data member has the SHA-256 ${said}, and it has ${is}; apk would refuse it`)
+  const [said, is] = [
+    dataHashOf(info),
+    (
+      await digestOf(
+        file,
+        { offset: members.dataOffset, size: file.size - members.dataOffset },
+        { algorithm: 'sha256', deadline },
+      )
+    ).toString('hex'),
+  ]
+  if (said !== is)
+    malformed(`.PKGINFO says that the data member has the SHA-256 ${said}, and it has ${is}; apk would refuse it`)
   const signature = embedded(members, path)
   return { identity, about, facts, files, ...(signature === undefined ? {} : { signature }) }
 }

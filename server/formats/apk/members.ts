@@ -15,9 +15,16 @@ const SIGNATURE_BYTES = 256 * 1024
 const MAX_SIGNATURE = 64 * 1024
 
 /** A stretch of the file: one gzip member as it lies there. */
-export interface Stretch { readonly offset: number; readonly size: number }
+export interface Stretch {
+  readonly offset: number
+  readonly size: number
+}
 /** A signature of the package: the file name of the key that a client needs, what was hashed, and the bytes. */
-export interface ApkSignature { readonly keyName: string; readonly hash: 'sha1' | 'sha256' | 'sha512'; readonly bytes: Buffer }
+export interface ApkSignature {
+  readonly keyName: string
+  readonly hash: 'sha1' | 'sha256' | 'sha512'
+  readonly bytes: Buffer
+}
 
 /** The members of an .apk, found by unpacking all but the last. */
 export interface ApkMembers {
@@ -35,7 +42,10 @@ const HASHES: Readonly<Record<string, ApkSignature['hash']>> = { RSA: 'sha1', RS
 /** True for a name that apk takes for one of its own: hidden, and in no folder. */
 const isOwn = (name: string): boolean => /^\.[^/]+$/.test(name)
 
-/** True when the first 512 bytes begin an .apk: a gzip member that begins with a hidden file, or what apk-tools 3 writes. */
+/**
+ * True when the first 512 bytes begin an .apk: a gzip member that begins with a hidden file, or what apk-tools 3
+ * writes.
+ */
 export function isApk(head: Uint8Array): boolean {
   if (ADB.equals(head.subarray(0, 3)) && /[.dc]/.test(String.fromCharCode(head[3] ?? 0))) return true
   // from the header without extras on, which nobody who makes packages writes
@@ -43,7 +53,11 @@ export function isApk(head: Uint8Array): boolean {
   const name = head[3] === 8 ? head.indexOf(0, 10) + 1 : 10
   try {
     const start = inflateRawSync(head.subarray(name), { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 2 ** 20 })
-    return [0, 512, 1024].some(at => start.toString('latin1', at + 257, at + 262) === 'ustar' && /^\.(SIGN\.|PKGINFO$|(pre|post)-|trigger$)/.test(textAt(start, at)))
+    return [0, 512, 1024].some(
+      at =>
+        start.toString('latin1', at + 257, at + 262) === 'ustar' &&
+        /^\.(SIGN\.|PKGINFO$|(pre|post)-|trigger$)/.test(textAt(start, at)),
+    )
   } catch {
     return false
   }
@@ -55,18 +69,28 @@ function textAt(block: Buffer, at: number): string {
 }
 
 /** One cut member: an archive that the next member goes on from. */
-interface Cut { readonly offset: number; readonly what: string; readonly maxPkginfo: number; readonly deadline: Deadline | undefined }
+interface Cut {
+  readonly offset: number
+  readonly what: string
+  readonly maxPkginfo: number
+  readonly deadline: Deadline | undefined
+}
 
 /** @throws Malformed for what apk would take for the beginning of the data */
 function mustBeOwn({ name, type }: TarEntry, what: string): void {
-  if (!isOwn(name)) malformed(`${what}: ${quote(name)} is no file of the package's own; those begin with a dot and stand in no folder`)
+  if (!isOwn(name))
+    malformed(`${what}: ${quote(name)} is no file of the package's own; those begin with a dot and stand in no folder`)
   if (type !== 'file') malformed(`${what}: ${quote(name)} is a ${type}; only plain files are allowed there`)
 }
 
 /** Unpacks it once, and keeps signatures and .PKGINFO. @returns its entries, and where it ended */
-async function readCut(file: FileWindow, { offset, what, maxPkginfo, deadline }: Cut): Promise<{ readonly entries: readonly TarEntry[]; readonly end: number }> {
+async function readCut(
+  file: FileWindow,
+  { offset, what, maxPkginfo, deadline }: Cut,
+): Promise<{ readonly entries: readonly TarEntry[]; readonly end: number }> {
   const member = readGzipMember(file, offset, what)
-  const mostOf = (name: string): number | undefined => name.startsWith('.SIGN.') ? MAX_SIGNATURE : name === '.PKGINFO' ? maxPkginfo : undefined
+  const mostOf = (name: string): number | undefined =>
+    name.startsWith('.SIGN.') ? MAX_SIGNATURE : name === '.PKGINFO' ? maxPkginfo : undefined
   // looked at as they come: what is wrong with the first name says more than what is wrong with the end
   const keep = (entry: TarEntry): number | undefined => {
     mustBeOwn(entry, what)
@@ -83,7 +107,9 @@ async function readCut(file: FileWindow, { offset, what, maxPkginfo, deadline }:
 }
 
 function signatureOf({ name, body }: TarEntry): ApkSignature[] {
-  const [, type = '', keyName = ''] = /^\.SIGN\.([A-Za-z0-9]+)\.(.+)$/.exec(name) ?? malformed(`the signature member holds ${quote(name)}; its files are named .SIGN.RSA.<key>`)
+  const [, type = '', keyName = ''] =
+    /^\.SIGN\.([A-Za-z0-9]+)\.(.+)$/.exec(name) ??
+    malformed(`the signature member holds ${quote(name)}; its files are named .SIGN.RSA.<key>`)
   const hash = Object.hasOwn(HASHES, type) ? HASHES[type] : undefined
   // apk passes over the kinds it does not know
   return hash === undefined || body === undefined ? [] : [{ keyName, hash, bytes: body }]
@@ -94,33 +120,51 @@ function pkginfoOf(entries: readonly TarEntry[]): Buffer {
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice !== undefined) malformed(`the control member has two files named ${twice}`)
   const late = names.find(name => name.startsWith('.SIGN.'))
-  if (late !== undefined) malformed(`the control member holds the signature ${quote(late)}, which apk does not look at there`)
+  if (late !== undefined)
+    malformed(`the control member holds the signature ${quote(late)}, which apk does not look at there`)
   if (names.includes('.INSTALL')) malformed('the control member holds .INSTALL, which apk-tools 3 refuses')
-  return entries.find(entry => entry.name === '.PKGINFO')?.body ?? malformed('the control member has no file named .PKGINFO')
+  return (
+    entries.find(entry => entry.name === '.PKGINFO')?.body ?? malformed('the control member has no file named .PKGINFO')
+  )
 }
 
 /**
- * Finds the members: perhaps a signature, the control, the data. Source: apk-v2(5); what is refused is refused by apk, or
- * read differently by apk-tools 2 and 3.
+ * Finds the members: perhaps a signature, the control, the data. Source: apk-v2(5); what is refused is refused by apk,
+ * or read differently by apk-tools 2 and 3.
  * @param deadline  checked between chunks
  * @throws Malformed
  */
-export async function findMembers(file: FileWindow, limits: { readonly maxPkginfo: number; readonly deadline?: Deadline }): Promise<ApkMembers> {
+export async function findMembers(
+  file: FileWindow,
+  limits: { readonly maxPkginfo: number; readonly deadline?: Deadline },
+): Promise<ApkMembers> {
   const { deadline } = limits
   const head = await file.read(0, Math.min(4, file.size))
   if (ADB.equals(head.subarray(0, 3))) {
-    malformed('it is a package of apk-tools 3 (ADB), which apk of the distributions here cannot read; build it as version 2, for example with abuild')
+    malformed(
+      'it is a package of apk-tools 3 (ADB), which apk of the distributions here cannot read; build it as version 2, for example with abuild',
+    )
   }
   const first = await readCut(file, { ...limits, offset: 0, what: 'the first member', deadline })
   if (first.entries[0]?.name.startsWith('.SIGN.') !== true) {
-    return { signature: undefined, signatures: [], control: { offset: 0, size: first.end }, pkginfo: pkginfoOf(first.entries), dataOffset: mustGoOn(file, first.end, 'data') }
+    return {
+      signature: undefined,
+      signatures: [],
+      control: { offset: 0, size: first.end },
+      pkginfo: pkginfoOf(first.entries),
+      dataOffset: mustGoOn(file, first.end, 'data'),
+    }
   }
   if (first.end > SIGNATURE_BYTES) malformed(`the signature member has more than ${printBytes(SIGNATURE_BYTES)}`)
   const signatures = first.entries.flatMap(signatureOf)
   const offset = mustGoOn(file, first.end, 'control')
   const { entries, end } = await readCut(file, { ...limits, offset, what: 'the control member', deadline })
   return {
-    signature: { offset: 0, size: first.end }, signatures, control: { offset, size: end - offset }, pkginfo: pkginfoOf(entries), dataOffset: mustGoOn(file, end, 'data'),
+    signature: { offset: 0, size: first.end },
+    signatures,
+    control: { offset, size: end - offset },
+    pkginfo: pkginfoOf(entries),
+    dataOffset: mustGoOn(file, end, 'data'),
   }
 }
 
@@ -133,11 +177,16 @@ export async function* unpackData(file: FileWindow, offset: number): AsyncGenera
   const member = readGzipMember(file, offset, 'the data member')
   yield* limited(member.chunks, DATA_BYTES, 'the data member')
   const behind = file.size - member.end()
-  if (behind > 0) malformed(`${behind} bytes follow the data member; apk-tools 3 refuses them, and a scanner does not look there`)
+  if (behind > 0)
+    malformed(`${behind} bytes follow the data member; apk-tools 3 refuses them, and a scanner does not look there`)
 }
 
 /** The digest of bytes as they lie in the file. */
-export async function digestOf(file: FileWindow, { offset, size }: Stretch, { algorithm, deadline }: { readonly algorithm: 'sha1' | 'sha256'; readonly deadline: Deadline }): Promise<Buffer> {
+export async function digestOf(
+  file: FileWindow,
+  { offset, size }: Stretch,
+  { algorithm, deadline }: { readonly algorithm: 'sha1' | 'sha256'; readonly deadline: Deadline },
+): Promise<Buffer> {
   const hash = createHash(algorithm)
   for await (const chunk of file.stream(offset, size)) {
     hash.update(chunk)

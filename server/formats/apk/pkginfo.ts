@@ -16,14 +16,32 @@ const MAX_LIST = 64 * 1024
 const MAX_CARD = 1800
 
 /** May stand once. Two of one would be read differently by those who take the first and those who take the last. */
-const SINGLE = ['pkgname', 'pkgver', 'pkgdesc', 'url', 'builddate', 'packager', 'size', 'arch', 'origin', 'commit', 'maintainer', 'license', 'datahash',
-  'provider_priority', 'replaces_priority'] as const
+const SINGLE = [
+  'pkgname',
+  'pkgver',
+  'pkgdesc',
+  'url',
+  'builddate',
+  'packager',
+  'size',
+  'arch',
+  'origin',
+  'commit',
+  'maintainer',
+  'license',
+  'datahash',
+  'provider_priority',
+  'replaces_priority',
+] as const
 const LISTS = ['depend', 'provides', 'replaces', 'install_if'] as const
-type Single = typeof SINGLE[number]
-type List = typeof LISTS[number]
+type Single = (typeof SINGLE)[number]
+type List = (typeof LISTS)[number]
 
 /** `.PKGINFO` taken apart: fields that stand once, and the words of those that are lists. */
-export interface Pkginfo { readonly single: ReadonlyMap<string, string>; readonly lists: Readonly<Record<List, readonly string[]>> }
+export interface Pkginfo {
+  readonly single: ReadonlyMap<string, string>
+  readonly lists: Readonly<Record<List, readonly string[]>>
+}
 
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) malformed('.PKGINFO is not UTF-8')
@@ -34,7 +52,8 @@ function decode(bytes: Buffer): string {
   return text
 }
 
-const isOf = <T extends string>(names: readonly T[], name: string): name is T => (names as readonly string[]).includes(name)
+const isOf = <T extends string>(names: readonly T[], name: string): name is T =>
+  (names as readonly string[]).includes(name)
 
 /**
  * Reads lines of `name = value`; `#` begins a comment. What is not known is passed over, as apk does.
@@ -50,7 +69,8 @@ export function parsePkginfo(bytes: Buffer): Pkginfo {
     if (line === '' || line.startsWith('#')) continue
     // an empty value is sometimes written without the space behind the sign
     const match = /^([A-Za-z0-9_]+) =(?: (.*))?$/.exec(line)
-    if (match === null) return malformed(`line ${index + 1} of .PKGINFO is ${quote(line)}; a name, " = " and a value are needed`)
+    if (match === null)
+      return malformed(`line ${index + 1} of .PKGINFO is ${quote(line)}; a name, " = " and a value are needed`)
     const [, name = '', value = ''] = match
     if (isOf(LISTS, name)) lists[name].push(...value.split(' ').filter(word => word !== ''))
     if (!isOf(SINGLE, name)) continue
@@ -58,7 +78,8 @@ export function parsePkginfo(bytes: Buffer): Pkginfo {
     single.set(name, trimBlanks(value))
   }
   for (const name of LISTS) {
-    if (lists[name].join(' ').length > MAX_LIST) malformed(`the fields ${name} of .PKGINFO have more than ${printBytes(MAX_LIST)} together`)
+    if (lists[name].join(' ').length > MAX_LIST)
+      malformed(`the fields ${name} of .PKGINFO have more than ${printBytes(MAX_LIST)} together`)
   }
   return { single, lists }
 }
@@ -70,13 +91,17 @@ const MAX_NAME = 128
 const MAX_FILE_NAME = 240
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9+._-]*$/
 
-/** Why a name, version or architecture is refused, or undefined. Source: apk-package(5); the characters of src/ctype.c. */
+/**
+ * Why a name, version or architecture is refused, or undefined. Source: apk-package(5); the characters of src/ctype.c.
+ */
 export function complain({ name, version, arch }: PackageIdentity): string | undefined {
   if (name.length > MAX_NAME) return `the package name has ${name.length} characters, at most ${MAX_NAME} are allowed`
-  if (!NAME.test(name)) return `the package name ${quote(name)} is not allowed: letters, digits and + - . _ are, and no + - . first`
+  if (!NAME.test(name))
+    return `the package name ${quote(name)} is not allowed: letters, digits and + - . _ are, and no + - . first`
   const why = complainVersion(version)
   if (why !== undefined) return `the version ${quote(version)} is not allowed: ${why}`
-  if (arch.length > 32 || !/^[a-z0-9][a-z0-9_]*$/.test(arch)) return `the architecture ${quote(arch)} is not allowed: a package is built for one, such as x86_64, or for noarch`
+  if (arch.length > 32 || !/^[a-z0-9][a-z0-9_]*$/.test(arch))
+    return `the architecture ${quote(arch)} is not allowed: a package is built for one, such as x86_64, or for noarch`
   if (name.length + version.length > MAX_FILE_NAME) return 'name and version together are too long for a file name'
   return undefined
 }
@@ -85,8 +110,15 @@ const REQUIRED = ['pkgname', 'pkgver', 'arch', 'datahash'] as const
 
 /** @throws Malformed when a field is missing or `complain` has something to say */
 export function identityOf(info: Pkginfo): PackageIdentity {
-  for (const field of REQUIRED) if (valueOf(info, field) === '') malformed(`.PKGINFO has no field ${field}, or it is empty; apk refuses a package without it`)
-  const identity = { format: 'apk', name: valueOf(info, 'pkgname'), version: valueOf(info, 'pkgver'), arch: valueOf(info, 'arch') } as const
+  for (const field of REQUIRED)
+    if (valueOf(info, field) === '')
+      malformed(`.PKGINFO has no field ${field}, or it is empty; apk refuses a package without it`)
+  const identity = {
+    format: 'apk',
+    name: valueOf(info, 'pkgname'),
+    version: valueOf(info, 'pkgver'),
+    arch: valueOf(info, 'arch'),
+  } as const
   const why = complain(identity)
   if (why !== undefined) malformed(why)
   return identity
@@ -95,26 +127,39 @@ export function identityOf(info: Pkginfo): PackageIdentity {
 /** The SHA-256 that the data member must have, lower-case hex. @throws Malformed */
 export function dataHashOf(info: Pkginfo): string {
   const hash = valueOf(info, 'datahash')
-  return /^[0-9a-f]{64}$/i.test(hash) ? hash.toLowerCase() : malformed(`the field datahash of .PKGINFO is ${quote(hash)}; a SHA-256 is needed`)
+  return /^[0-9a-f]{64}$/i.test(hash)
+    ? hash.toLowerCase()
+    : malformed(`the field datahash of .PKGINFO is ${quote(hash)}; a SHA-256 is needed`)
 }
 
 function number(info: Pkginfo, name: Single): number | undefined {
   const value = valueOf(info, name)
   if (value === '') return undefined
-  return /^\d{1,15}$/.test(value) ? Number(value) : malformed(`the field ${name} of .PKGINFO is ${quote(value)}, which is not a number`)
+  return /^\d{1,15}$/.test(value)
+    ? Number(value)
+    : malformed(`the field ${name} of .PKGINFO is ${quote(value)}, which is not a number`)
 }
 
 /** What the rest of the server knows of a package. @throws Malformed for relations that apk would not read */
 export function describe(info: Pkginfo, identity: PackageIdentity): Description {
   const { depends, conflicts } = parseDepends(info.lists.depend, 'depend')
   const origin = valueOf(info, 'origin')
-  if (origin !== '' && (!NAME.test(origin) || origin.length > MAX_NAME)) malformed(`the field origin of .PKGINFO is ${quote(origin)}; a package name is needed`)
-  const optional = [['homepage', valueOf(info, 'url')], ['maintainer', valueOf(info, 'maintainer')], ['license', valueOf(info, 'license')]] as const
+  if (origin !== '' && (!NAME.test(origin) || origin.length > MAX_NAME))
+    malformed(`the field origin of .PKGINFO is ${quote(origin)}; a package name is needed`)
+  const optional = [
+    ['homepage', valueOf(info, 'url')],
+    ['maintainer', valueOf(info, 'maintainer')],
+    ['license', valueOf(info, 'license')],
+  ] as const
   return {
-    summary: valueOf(info, 'pkgdesc'), description: '', source: origin === '' ? identity.name : origin, source_version: identity.version,
+    summary: valueOf(info, 'pkgdesc'),
+    description: '',
+    source: origin === '' ? identity.name : origin,
+    source_version: identity.version,
     ...Object.fromEntries(optional.filter(([, value]) => value !== '')),
     installed_size: number(info, 'size') ?? 0,
-    depends, conflicts,
+    depends,
+    conflicts,
     // its own name comes first: what others may depend on is looked up in this list alone
     provides: [{ name: identity.name, version: identity.version }, ...parseProvides(info.lists.provides)],
   }
@@ -124,14 +169,31 @@ export function describe(info: Pkginfo, identity: PackageIdentity): Description 
 export function factsOf(info: Pkginfo, checksum: string): ApkFacts {
   parseDepends(info.lists.replaces, 'replaces')
   parseDepends(info.lists.install_if, 'install_if')
-  const text = { description: valueOf(info, 'pkgdesc'), url: valueOf(info, 'url'), license: valueOf(info, 'license'), origin: valueOf(info, 'origin'),
-    maintainer: valueOf(info, 'maintainer'), commit: valueOf(info, 'commit') }
+  const text = {
+    description: valueOf(info, 'pkgdesc'),
+    url: valueOf(info, 'url'),
+    license: valueOf(info, 'license'),
+    origin: valueOf(info, 'origin'),
+    maintainer: valueOf(info, 'maintainer'),
+    commit: valueOf(info, 'commit'),
+  }
   const card = Object.values(text).join('') + valueOf(info, 'pkgname') + valueOf(info, 'pkgver')
-  if (Buffer.byteLength(card) > MAX_CARD) malformed(`description, URL, licence, maintainer and names of .PKGINFO have more than ${MAX_CARD} bytes together, which apk cannot keep`)
+  if (Buffer.byteLength(card) > MAX_CARD)
+    malformed(
+      `description, URL, licence, maintainer and names of .PKGINFO have more than ${MAX_CARD} bytes together, which apk cannot keep`,
+    )
   const [providerPriority, replacesPriority] = [number(info, 'provider_priority'), number(info, 'replaces_priority')]
   const { depend: depends, provides, replaces, install_if: installIf } = info.lists
   return {
-    checksum, ...text, built: number(info, 'builddate') ?? 0, installed: number(info, 'size') ?? 0, depends, provides, replaces, installIf,
-    ...(providerPriority === undefined ? {} : { providerPriority }), ...(replacesPriority === undefined ? {} : { replacesPriority }),
+    checksum,
+    ...text,
+    built: number(info, 'builddate') ?? 0,
+    installed: number(info, 'size') ?? 0,
+    depends,
+    provides,
+    replaces,
+    installIf,
+    ...(providerPriority === undefined ? {} : { providerPriority }),
+    ...(replacesPriority === undefined ? {} : { replacesPriority }),
   }
 }

@@ -5,24 +5,47 @@ import { beginsAs, compareVersions, complainVersion } from './version.ts'
 /** apk-tools writes a relation into 256 bytes when it keeps what is installed. */
 const MAX_RELATION = 240
 
-/** `[!]name[op version]`; names as in `so:libc.musl-x86_64.so.1`, `/bin/sh`, `py3.12:x[y]`. Source: apk-package(5), "depend"; src/ctype.c */
+/**
+ * `[!]name[op version]`; names as in `so:libc.musl-x86_64.so.1`, `/bin/sh`, `py3.12:x[y]`. Source: apk-package(5),
+ * "depend"; src/ctype.c
+ */
 const RELATION = /^(!?)([A-Za-z0-9_+,.:/[\]-]+)(?:([<>=~]+)([^<>=~]+))?$/
 
 /** Any order of the signs means the same to apk; a tilde takes every version that begins so. */
-const OPS: Readonly<Record<string, RelationOp>> = { '<': '<', '<=': '<=', '=': '=', '=>': '>=', '>': '>', '~': '=', '=~': '=', '<~': '<=', '>~': '>=', '<=~': '<=', '=>~': '>=' }
+const OPS: Readonly<Record<string, RelationOp>> = {
+  '<': '<',
+  '<=': '<=',
+  '=': '=',
+  '=>': '>=',
+  '>': '>',
+  '~': '=',
+  '=~': '=',
+  '<~': '<=',
+  '>~': '>=',
+  '<=~': '<=',
+  '=>~': '>=',
+}
 
-interface Parsed { readonly isConflict: boolean; readonly relation: Relation }
+interface Parsed {
+  readonly isConflict: boolean
+  readonly relation: Relation
+}
 
 /** @throws Malformed for what apk does not read: it drops the rest of the line then */
 function parseRelation(text: string, field: string): Parsed {
   const match = RELATION.exec(text)
   if (match === null || text.length > MAX_RELATION) {
-    return malformed(`the field ${field} holds ${quote(text)}, which is no relation: apk-package(5) wants a name, perhaps followed by >=version`)
+    return malformed(
+      `the field ${field} holds ${quote(text)}, which is no relation: apk-package(5) wants a name, perhaps followed by >=version`,
+    )
   }
   const [, mark, name = '', signs, version] = match
   if (signs === undefined || version === undefined) return { isConflict: mark === '!', relation: { name } }
   const sorted = [...new Set(signs)].sort().join('')
-  if (sorted === '<>') return malformed(`the field ${field} asks for ${quote(text)}: a checksum (><) names one build, and cannot be checked here`)
+  if (sorted === '<>')
+    return malformed(
+      `the field ${field} asks for ${quote(text)}: a checksum (><) names one build, and cannot be checked here`,
+    )
   const op = OPS[sorted]
   if (op === undefined) return malformed(`the field ${field} asks for ${quote(text)}: ${quote(signs)} compares nothing`)
   const why = complainVersion(version)
@@ -31,7 +54,10 @@ function parseRelation(text: string, field: string): Parsed {
 }
 
 /** What `depend` lines say: what is needed, and what must not be there (`!name`). */
-export interface Depends { readonly depends: readonly Alternatives[]; readonly conflicts: readonly Alternatives[] }
+export interface Depends {
+  readonly depends: readonly Alternatives[]
+  readonly conflicts: readonly Alternatives[]
+}
 
 /**
  * @param words  relations, one each
@@ -40,14 +66,18 @@ export interface Depends { readonly depends: readonly Alternatives[]; readonly c
  */
 export function parseDepends(words: readonly string[], field: string): Depends {
   const parsed = words.map(word => parseRelation(word, field))
-  const pick = (isConflict: boolean): Alternatives[] => parsed.filter(one => one.isConflict === isConflict).map(({ relation }) => [relation])
+  const pick = (isConflict: boolean): Alternatives[] =>
+    parsed.filter(one => one.isConflict === isConflict).map(({ relation }) => [relation])
   return { depends: pick(false), conflicts: pick(true) }
 }
 
 /** What `provides` lines say: a virtual name, perhaps with the version it has. @throws Malformed */
 export function parseProvides(words: readonly string[]): Provided[] {
   return words.map(word => {
-    const { isConflict, relation: { name, op, version } } = parseRelation(word, 'provides')
+    const {
+      isConflict,
+      relation: { name, op, version },
+    } = parseRelation(word, 'provides')
     if (isConflict || (op !== undefined && op !== '=') || version?.startsWith('~') === true) {
       return malformed(`the field provides holds ${quote(word)}; a name is needed, perhaps followed by =version`)
     }
@@ -56,8 +86,8 @@ export function parseProvides(words: readonly string[]): Provided[] {
 }
 
 /**
- * True when what `have` offers satisfies `need`. A virtual name without a version satisfies no bound, as apk-tools 2 reads
- * it, which the distributions here ship; apk-tools 3 lets it satisfy every one.
+ * True when what `have` offers satisfies `need`. A virtual name without a version satisfies no bound, as apk-tools 2
+ * reads it, which the distributions here ship; apk-tools 3 lets it satisfy every one.
  */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false

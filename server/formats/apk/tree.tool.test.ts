@@ -21,14 +21,40 @@ const INDEX = relPath('main/x86_64/APKINDEX')
 const ARCHIVE = relPath('main/x86_64/APKINDEX.tar.gz')
 
 const hex = (algorithm: string, text: string): string => createHash(algorithm).update(text).digest('hex')
-const blob = { size: 1234, sha256: sha256(hex('sha256', 'x')), md5: hex('md5', 'x'), sha1: hex('sha1', 'x'), sha512: hex('sha512', 'x') }
-const facts: ApkFacts = {
-  checksum: 'Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=', description: 'says hello', url: 'https://example.test/', license: 'MIT', origin: 'hello', maintainer: 'Jo <jo@example.test>',
-  commit: 'abc123', built: 1700000000, installed: 4096, depends: ['so:libc.musl-x86_64.so.1', '!bye'], provides: ['cmd:hello=1.0-r0'], replaces: ['bye'], installIf: ['docs', 'hello=1.0-r0'],
-  providerPriority: 10, replacesPriority: 5,
+const blob = {
+  size: 1234,
+  sha256: sha256(hex('sha256', 'x')),
+  md5: hex('md5', 'x'),
+  sha1: hex('sha1', 'x'),
+  sha512: hex('sha512', 'x'),
 }
-const entry = (more: Partial<PublishedEntry> = {}): PublishedEntry =>
-  ({ name: 'hello', version: '1.0-r0', arch: 'noarch', sortKey: '', source: 'hello', blob, facts, ...more })
+const facts: ApkFacts = {
+  checksum: 'Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+  description: 'says hello',
+  url: 'https://example.test/',
+  license: 'MIT',
+  origin: 'hello',
+  maintainer: 'Jo <jo@example.test>',
+  commit: 'abc123',
+  built: 1700000000,
+  installed: 4096,
+  depends: ['so:libc.musl-x86_64.so.1', '!bye'],
+  provides: ['cmd:hello=1.0-r0'],
+  replaces: ['bye'],
+  installIf: ['docs', 'hello=1.0-r0'],
+  providerPriority: 10,
+  replacesPriority: 5,
+}
+const entry = (more: Partial<PublishedEntry> = {}): PublishedEntry => ({
+  name: 'hello',
+  version: '1.0-r0',
+  arch: 'noarch',
+  sortKey: '',
+  source: 'hello',
+  blob,
+  facts,
+  ...more,
+})
 
 const [plan] = apkTree.indexes(DISTRIBUTION)
 const render = (one: PublishedEntry): string => plan?.render(one, 'x86_64/hello-1.0-r0.apk') ?? ''
@@ -51,26 +77,63 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** The tree as the publisher would write it. */
-async function write(index: string, by = signer): Promise<{ files: Map<RelPath, Buffer>; read: (path: RelPath) => Promise<Buffer> }> {
+async function write(
+  index: string,
+  by = signer,
+): Promise<{ files: Map<RelPath, Buffer>; read: (path: RelPath) => Promise<Buffer> }> {
   const files = new Map<RelPath, Buffer>([[INDEX, Buffer.from(index)]])
   const read = (path: RelPath): Promise<Buffer> => {
     const found = files.get(path)
     return found === undefined ? Promise.reject(new Error(`${path} is not there`)) : Promise.resolve(found)
   }
   const listed = { path: INDEX, size: index.length, sha256: hex('sha256', index), sha512: hex('sha512', index) }
-  for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, { signer: by, at: new Date(), read })) files.set(path, Buffer.from(bytes))
+  for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, { signer: by, at: new Date(), read }))
+    files.set(path, Buffer.from(bytes))
   return { files, read }
 }
 
 test('an entry has the lines that apk reads, in the order in which apk index writes them, for the architecture of the index', () => {
   expect(plan).toMatchObject({ id: 'x86_64', arch: 'x86_64', path: INDEX, kinds: [''], addressed: 'path' })
-  expect(render(entry())).toBe([
-    'C:Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=', 'P:hello', 'V:1.0-r0', 'A:x86_64', 'S:1234', 'I:4096', 'T:says hello', 'U:https://example.test/', 'L:MIT', 'o:hello', 'm:Jo <jo@example.test>',
-    't:1700000000', 'c:abc123', 'k:10', 'D:so:libc.musl-x86_64.so.1 !bye', 'p:cmd:hello=1.0-r0', 'i:docs hello=1.0-r0', 'r:bye', 'q:5', '', '',
-  ].join('\n'))
-  const bare = { ...facts, origin: '', maintainer: '', commit: '', built: 0, depends: [], provides: [], replaces: [], installIf: [] }
+  expect(render(entry())).toBe(
+    [
+      'C:Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+      'P:hello',
+      'V:1.0-r0',
+      'A:x86_64',
+      'S:1234',
+      'I:4096',
+      'T:says hello',
+      'U:https://example.test/',
+      'L:MIT',
+      'o:hello',
+      'm:Jo <jo@example.test>',
+      't:1700000000',
+      'c:abc123',
+      'k:10',
+      'D:so:libc.musl-x86_64.so.1 !bye',
+      'p:cmd:hello=1.0-r0',
+      'i:docs hello=1.0-r0',
+      'r:bye',
+      'q:5',
+      '',
+      '',
+    ].join('\n'),
+  )
+  const bare = {
+    ...facts,
+    origin: '',
+    maintainer: '',
+    commit: '',
+    built: 0,
+    depends: [],
+    provides: [],
+    replaces: [],
+    installIf: [],
+  }
   const { providerPriority: _, replacesPriority: __, ...least } = bare
-  expect(render(entry({ facts: least }))).toBe('C:Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=\nP:hello\nV:1.0-r0\nA:x86_64\nS:1234\nI:4096\nT:says hello\nU:https://example.test/\nL:MIT\n\n')
+  expect(render(entry({ facts: least }))).toBe(
+    'C:Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=\nP:hello\nV:1.0-r0\nA:x86_64\nS:1234\nI:4096\nT:says hello\nU:https://example.test/\nL:MIT\n\n',
+  )
 })
 
 test('packages are fetched from the folder of the index, also those for every architecture', () => {
@@ -81,8 +144,15 @@ test('the archive is what apk takes: signatures by each key in both kinds, then 
   const { files, read } = await write(render(entry()))
   expect([...files.keys()]).toEqual([INDEX, ARCHIVE])
   const index = await readApkIndex(files.get(ARCHIVE) ?? Buffer.alloc(0), keyFolder)
-  expect(index).toMatchObject({ problems: [], description: 'Gatehouse alpine3.20', packages: [{ P: 'hello', V: '1.0-r0', A: 'x86_64' }] })
-  expect(index.signatures.map(({ name }) => name.replace(/[0-9a-f]{8}/, 'X'))).toEqual(['.SIGN.RSA256.gatehouse-X.rsa.pub', '.SIGN.RSA.gatehouse-X.rsa.pub'])
+  expect(index).toMatchObject({
+    problems: [],
+    description: 'Gatehouse alpine3.20',
+    packages: [{ P: 'hello', V: '1.0-r0', A: 'x86_64' }],
+  })
+  expect(index.signatures.map(({ name }) => name.replace(/[0-9a-f]{8}/, 'X'))).toEqual([
+    '.SIGN.RSA256.gatehouse-X.rsa.pub',
+    '.SIGN.RSA.gatehouse-X.rsa.pub',
+  ])
   expect(await apkTree.verifyRoot(read, signer, DISTRIBUTION)).toBe(true)
   expect((await write(render(entry()))).files).toEqual(files)
 })
@@ -93,7 +163,19 @@ test('openssl verifies both signatures over the second member, and tar reads the
   await writeFile(join(folder, 'signed'), signed)
   for (const { keyName, hash, body } of signatures) {
     await writeFile(join(folder, 'signature'), body)
-    const { stdout } = spawnSync('openssl', ['dgst', `-${hash}`, '-verify', join(keyFolder, keyName), '-signature', join(folder, 'signature'), join(folder, 'signed')], { encoding: 'utf8' })
+    const { stdout } = spawnSync(
+      'openssl',
+      [
+        'dgst',
+        `-${hash}`,
+        '-verify',
+        join(keyFolder, keyName),
+        '-signature',
+        join(folder, 'signature'),
+        join(folder, 'signed'),
+      ],
+      { encoding: 'utf8' },
+    )
     expect(stdout).toBe('Verified OK\n')
   }
   await writeFile(join(folder, 'APKINDEX.tar.gz'), archive)
@@ -105,18 +187,30 @@ test('openssl verifies both signatures over the second member, and tar reads the
 
 test('an empty distribution has an index too', async () => {
   const { read, files } = await write('')
-  expect(await readApkIndex(files.get(ARCHIVE) ?? Buffer.alloc(0), keyFolder)).toMatchObject({ problems: [], packages: [] })
+  expect(await readApkIndex(files.get(ARCHIVE) ?? Buffer.alloc(0), keyFolder)).toMatchObject({
+    problems: [],
+    packages: [],
+  })
   expect(await apkTree.verifyRoot(read, signer, DISTRIBUTION)).toBe(true)
 })
 
 describe('a tree that is not exactly what was signed is not proved', () => {
   test.each([
     ['another plain index', (files: Map<RelPath, Buffer>) => files.set(INDEX, Buffer.from('C:x\n'))],
-    ['a changed byte in the signed member', (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, flip(files.get(ARCHIVE), -30))],
-    ['a changed byte in the signatures', (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, flip(files.get(ARCHIVE), 700))],
+    [
+      'a changed byte in the signed member',
+      (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, flip(files.get(ARCHIVE), -30)),
+    ],
+    [
+      'a changed byte in the signatures',
+      (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, flip(files.get(ARCHIVE), 700)),
+    ],
     ['no signatures', (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, gzipSync(Buffer.from('x')))],
     ['no archive at all', (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, Buffer.alloc(0))],
-    ['one signature fewer', (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, dropSignature(files.get(ARCHIVE) ?? Buffer.alloc(0)))],
+    [
+      'one signature fewer',
+      (files: Map<RelPath, Buffer>) => files.set(ARCHIVE, dropSignature(files.get(ARCHIVE) ?? Buffer.alloc(0))),
+    ],
   ])('%s', async (_, bend) => {
     const { files, read } = await write(render(entry()))
     bend(files)

@@ -18,8 +18,10 @@ const END_MARK = 1024
 
 const factsOf = (entry: PublishedEntry): ApkFacts => entry.facts as ApkFacts // written by this format's inspect
 
-const list = (key: string, words: readonly string[]): string => words.length === 0 ? '' : `${key}:${words.join(' ')}\n`
-const field = (key: string, value: string | number | undefined): string => value === undefined || value === '' ? '' : `${key}:${value}\n`
+const list = (key: string, words: readonly string[]): string =>
+  words.length === 0 ? '' : `${key}:${words.join(' ')}\n`
+const field = (key: string, value: string | number | undefined): string =>
+  value === undefined || value === '' ? '' : `${key}:${value}\n`
 
 /**
  * One entry, in the order in which `apk index` writes its lines. `A:` names the architecture of the index, as
@@ -30,35 +32,70 @@ function render(entry: PublishedEntry, arch: string): string {
   const facts = factsOf(entry)
   return [
     `C:${facts.checksum}\nP:${entry.name}\nV:${entry.version}\nA:${arch}\nS:${entry.blob.size}\nI:${facts.installed}\nT:${facts.description}\nU:${facts.url}\nL:${facts.license}\n`,
-    field('o', facts.origin), field('m', facts.maintainer), facts.built === 0 ? '' : field('t', facts.built), field('c', facts.commit), field('k', facts.providerPriority),
-    list('D', facts.depends), list('p', facts.provides), list('i', facts.installIf), list('r', facts.replaces), field('q', facts.replacesPriority), '\n',
+    field('o', facts.origin),
+    field('m', facts.maintainer),
+    facts.built === 0 ? '' : field('t', facts.built),
+    field('c', facts.commit),
+    field('k', facts.providerPriority),
+    list('D', facts.depends),
+    list('p', facts.provides),
+    list('i', facts.installIf),
+    list('r', facts.replaces),
+    field('q', facts.replacesPriority),
+    '\n',
   ].join('')
 }
 
-const indexOf = ({ component }: Pick<Distribution, 'component'>, arch: string): RelPath => relPath(`${component}/${arch}/APKINDEX`)
+const indexOf = ({ component }: Pick<Distribution, 'component'>, arch: string): RelPath =>
+  relPath(`${component}/${arch}/APKINDEX`)
 
-// clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know RSA alone
-const KINDS = [['RSA256', 'sha256'], ['RSA', 'sha1']] as const
+// clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know
+// RSA alone
+const KINDS = [
+  ['RSA256', 'sha256'],
+  ['RSA', 'sha1'],
+] as const
 
 /** The signatures by every key, as a member of their own: no end mark, or a client would look no further. */
 async function signatureMember(signed: Buffer, signer: Signer): Promise<Buffer> {
-  const files = await Promise.all(KINDS.map(async ([kind, hash]) =>
-    (await signer.signRsa(signed, hash)).map(({ keyName, signature }) => ({ name: `.SIGN.${kind}.${keyName}`, body: signature }))))
+  const files = await Promise.all(
+    KINDS.map(async ([kind, hash]) =>
+      (await signer.signRsa(signed, hash)).map(({ keyName, signature }) => ({
+        name: `.SIGN.${kind}.${keyName}`,
+        body: signature,
+      })),
+    ),
+  )
   return pack(writeUstar(files.flat(), { end: false }), { level: 9 })
 }
 
 /** `APKINDEX.tar.gz`: the signatures, then what they are over, each one gzip member. */
-async function signedIndex(index: Buffer, { codename, signer }: { readonly codename: string; readonly signer: Signer }): Promise<Buffer> {
-  const tar = writeUstar([{ name: 'DESCRIPTION', body: Buffer.from(`Gatehouse ${codename}`) }, { name: 'APKINDEX', body: index }], { end: true })
+async function signedIndex(
+  index: Buffer,
+  { codename, signer }: { readonly codename: string; readonly signer: Signer },
+): Promise<Buffer> {
+  const tar = writeUstar(
+    [
+      { name: 'DESCRIPTION', body: Buffer.from(`Gatehouse ${codename}`) },
+      { name: 'APKINDEX', body: index },
+    ],
+    { end: true },
+  )
   const signed = await pack(tar, { level: 6 })
   return Buffer.concat([await signatureMember(signed, signer), signed])
 }
 
 /** The APK tree: for each architecture an index, and its signed archive, which is all that clients fetch. */
 export const apkTree: TreeWriter = {
-  indexes: distribution => distribution.archs.map((arch): IndexPlan => ({
-    id: arch, arch, path: indexOf(distribution, arch), kinds: [''], addressed: 'path', render: entry => render(entry, arch),
-  })),
+  indexes: distribution =>
+    distribution.archs.map((arch): IndexPlan => ({
+      id: arch,
+      arch,
+      path: indexOf(distribution, arch),
+      kinds: [''],
+      addressed: 'path',
+      render: entry => render(entry, arch),
+    })),
   contents: () => [],
   fileName: (_distribution, arch, path) => `${arch}/${path}`,
   async root(files, distribution, { signer, read }) {
@@ -84,7 +121,12 @@ function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[];
     // with `info` zlib says how far it read; the types do not know it. The header is the ten bytes that `pack` writes
     const answer = inflateRawSync(archive.subarray(HEADER), { maxOutputLength: 2 ** 20, info: true })
     const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
-    const tar = createTarReader({ what: 'the signature member', maxEntries: 100, endMark: 'absent', keep: () => 64 * 1024 })
+    const tar = createTarReader({
+      what: 'the signature member',
+      maxEntries: 100,
+      endMark: 'absent',
+      keep: () => 64 * 1024,
+    })
     const files = tar.push(buffer)
     tar.end()
     return { files, signed: archive.subarray(HEADER + engine.bytesWritten + TRAILER) }
@@ -94,16 +136,25 @@ function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[];
 }
 
 /** True when every active key signed, in each kind, exactly the member that carries exactly this index. */
-async function isProved(archive: Buffer, { index, signer }: { readonly index: Buffer; readonly signer: Signer }): Promise<boolean> {
+async function isProved(
+  archive: Buffer,
+  { index, signer }: { readonly index: Buffer; readonly signer: Signer },
+): Promise<boolean> {
   const found = readSignatures(archive)
   if (found === undefined || found.files.length !== KINDS.length * (await signer.rsaKeys()).length) return false
   const proofs = found.files.map(({ name, body }) => {
     const [, kind = '', keyName = ''] = /^\.SIGN\.([A-Z0-9]+)\.(.+)$/.exec(name) ?? []
     const hash = KINDS.find(([one]) => one === kind)?.[1]
-    return hash === undefined || body === undefined ? Promise.resolve(false) : signer.verifyRsa(found.signed, { keyName, hash, signature: body })
+    return hash === undefined || body === undefined
+      ? Promise.resolve(false)
+      : signer.verifyRsa(found.signed, { keyName, hash, signature: body })
   })
-  if (!(await Promise.all(proofs)).every(Boolean) || new Set(found.files.map(({ name }) => name)).size !== found.files.length) return false
+  if (
+    !(await Promise.all(proofs)).every(Boolean) ||
+    new Set(found.files.map(({ name }) => name)).size !== found.files.length
+  )
+    return false
   const tar = await unpack(found.signed)
-  const start = tar.length - END_MARK - index.length - (512 - index.length % 512) % 512
+  const start = tar.length - END_MARK - index.length - ((512 - (index.length % 512)) % 512)
   return start > 0 && tar.subarray(start, start + index.length).equals(index)
 }

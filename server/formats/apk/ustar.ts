@@ -1,7 +1,10 @@
 const BLOCK = 512
 
 /** A file of a tar that is written here. */
-export interface UstarFile { readonly name: string; readonly body: Buffer }
+export interface UstarFile {
+  readonly name: string
+  readonly body: Buffer
+}
 
 /**
  * One entry of a POSIX tar: header, body, padding. Owner root, mode 0644, time 0: the same file is the same bytes.
@@ -20,7 +23,7 @@ function entry({ name, body }: UstarFile): Buffer {
   header.write('0000000\0' + '0000000\0', 329, 'latin1')
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
-  return Buffer.concat([header, body, Buffer.alloc((BLOCK - body.length % BLOCK) % BLOCK)])
+  return Buffer.concat([header, body, Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK)])
 }
 
 /** @param end  whether the end mark follows; without one, a reader goes on with what is joined behind it */

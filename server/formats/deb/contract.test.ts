@@ -13,12 +13,52 @@ testFormatContract({
   distribution: getDistribution('bookworm'),
   build: ({ name, version, arch }, path, content) => buildDeb({ name, version, arch, files: { [path]: content } }),
   spool: spoolBytes,
-  identities: [id('hello', '2.10-3'), id('hello', '2.10-3', 'all'), id('hello', '1:2.10-3'), id('hello', '2.10-3+b1'), id('libxyz1', '0~rc1'),
-    id('g++-12', '12.2.0-14'), id('0ad', '0.0.26-3')],
-  refused: [id('Hello', '1'), id('h', '1'), id('../x', '1'), id('hello', ''), id('hello', 'one'), id('hello', '1 2'), id('hello', '1', 'any'),
-    id('hello', '1', ''), id('x'.repeat(120), '1'.repeat(120))],
-  ascending: ['0~~', '0~~a', '0~', '0', '0a', '0.1', '1.0~rc1-1', '1.0~rc1-1+b1', '1.0', '1.0-1~bpo12+1', '1.0-1', '1.0-1+deb12u1', '1.0-1.1',
-    '1.0+dfsg-1', '1.0.1', '1.9', '1.10', '2a', '2z', '2+', '20240101', '1:0', '1:0.1', '10:0'],
+  identities: [
+    id('hello', '2.10-3'),
+    id('hello', '2.10-3', 'all'),
+    id('hello', '1:2.10-3'),
+    id('hello', '2.10-3+b1'),
+    id('libxyz1', '0~rc1'),
+    id('g++-12', '12.2.0-14'),
+    id('0ad', '0.0.26-3'),
+  ],
+  refused: [
+    id('Hello', '1'),
+    id('h', '1'),
+    id('../x', '1'),
+    id('hello', ''),
+    id('hello', 'one'),
+    id('hello', '1 2'),
+    id('hello', '1', 'any'),
+    id('hello', '1', ''),
+    id('x'.repeat(120), '1'.repeat(120)),
+  ],
+  ascending: [
+    '0~~',
+    '0~~a',
+    '0~',
+    '0',
+    '0a',
+    '0.1',
+    '1.0~rc1-1',
+    '1.0~rc1-1+b1',
+    '1.0',
+    '1.0-1~bpo12+1',
+    '1.0-1',
+    '1.0-1+deb12u1',
+    '1.0-1.1',
+    '1.0+dfsg-1',
+    '1.0.1',
+    '1.9',
+    '1.10',
+    '2a',
+    '2z',
+    '2+',
+    '20240101',
+    '1:0',
+    '1:0.1',
+    '10:0',
+  ],
 })
 
 test.each([
@@ -32,19 +72,35 @@ test.each([
 
 test.each([
   [id('hello', '2.10-3'), 'bookworm', 'pkg:deb/debian/hello@2.10-3?arch=amd64&distro=debian-12'],
-  [id('g++-12', '1:12.2~rc1+b1', 'all'), 'jammy', 'pkg:deb/ubuntu/g%2B%2B-12@1:12.2~rc1%2Bb1?arch=all&distro=ubuntu-22.04'],
+  [
+    id('g++-12', '1:12.2~rc1+b1', 'all'),
+    'jammy',
+    'pkg:deb/ubuntu/g%2B%2B-12@1:12.2~rc1%2Bb1?arch=all&distro=ubuntu-22.04',
+  ],
 ])('a purl names vendor and distribution: %j', (identity, codename, purl) => {
   expect(deb.purl(identity, getDistribution(codename))).toBe(purl)
 })
 
 test('a purl names the source package, for advisories that are about sources', () => {
-  expect(deb.purl(id('libssl3', '3.0.20-1'), getDistribution('bookworm'), { source: 'openssl', source_version: '3.0.20-1' }))
-    .toBe('pkg:deb/debian/libssl3@3.0.20-1?arch=amd64&distro=debian-12&upstream=openssl%403.0.20-1')
+  expect(
+    deb.purl(id('libssl3', '3.0.20-1'), getDistribution('bookworm'), { source: 'openssl', source_version: '3.0.20-1' }),
+  ).toBe('pkg:deb/debian/libssl3@3.0.20-1?arch=amd64&distro=debian-12&upstream=openssl%403.0.20-1')
 })
 
 test.each([
-  [undefined, ['deb']], ['all', ['deb']], ['apt', ['deb']], ['both', ['deb']], ['nonsense', ['deb']], ['', ['deb']], ['constructor', ['deb']],
-    ['rpm', []], ['apk', []],
+  [undefined, ['deb']],
+  ['all', ['deb']],
+  ['apt', ['deb']],
+  ['both', ['deb']],
+  ['nonsense', ['deb']],
+  ['', ['deb']],
+  ['constructor', ['deb']],
+  ['rpm', []],
+  ['apk', []],
 ])('REPO_FORMAT %s takes the debs: %j', (repoFormat, ids) => {
-  expect(activeFormats(repoFormat).map(format => format.id).filter(one => one === 'deb')).toEqual(ids)
+  expect(
+    activeFormats(repoFormat)
+      .map(format => format.id)
+      .filter(one => one === 'deb'),
+  ).toEqual(ids)
 })

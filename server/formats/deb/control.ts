@@ -12,15 +12,35 @@ const MAX_FIELD = 256 * 1024
 const MAX_FIELDS = 200
 
 /** A field as it was written: the first line trimmed, continuation lines with their leading blank. */
-interface Field { readonly name: string; readonly first: string; readonly more: string[] }
+interface Field {
+  readonly name: string
+  readonly first: string
+  readonly more: string[]
+}
 /** Field by lower-case name, in their order. */
 type Paragraph = ReadonlyMap<string, Field>
 
 /** Set by whoever makes the index, so a package may not; dpkg and apt read the last one that is there. */
-const INDEX_FIELDS = new Set(['filename', 'msdos-filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'description-md5', 'conffiles'])
+const INDEX_FIELDS = new Set([
+  'filename',
+  'msdos-filename',
+  'size',
+  'md5sum',
+  'sha1',
+  'sha256',
+  'sha512',
+  'description-md5',
+  'conffiles',
+])
 /** Belong to dpkg's status file; `Revision` would change the version behind our back. */
 const REFUSED_FIELDS = new Set([
-  'status', 'config-version', 'triggers-pending', 'triggers-awaited', 'revision', 'package-revision', 'package_revision',
+  'status',
+  'config-version',
+  'triggers-pending',
+  'triggers-awaited',
+  'revision',
+  'package-revision',
+  'package_revision',
 ])
 
 function decode(bytes: Buffer): string {
@@ -36,21 +56,28 @@ function decode(bytes: Buffer): string {
   return text
 }
 
-/** A field name is two or more of printable ASCII without a colon, and begins neither with # nor with -. Source: policy 5.1, dpkg. */
+/**
+ * A field name is two or more of printable ASCII without a colon, and begins neither with # nor with -. Source: policy
+ * 5.1, dpkg.
+ */
 const FIELD = /^([!"$-,.-9;-~][!-9;-~]+)[ \t]*:(.*)$/s
 
 function addLine(line: string, lineNumber: number, fields: Map<string, Field>, last: Field | undefined): Field {
   if (line.startsWith(' ') || line.startsWith('\t')) {
-    if (last === undefined) return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
+    if (last === undefined)
+      return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
     // a blank line inside a field would end the paragraph for whoever reads the index
     if (trimBlanks(line) === '') {
-      malformed(`line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`)
+      malformed(
+        `line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`,
+      )
     }
     last.more.push(trimBlanksEnd(line))
     return last
   }
   const match = FIELD.exec(line)
-  if (match === null) return malformed(`line ${lineNumber} of the control file is ${quote(line)}; a field name and a colon are needed`)
+  if (match === null)
+    return malformed(`line ${lineNumber} of the control file is ${quote(line)}; a field name and a colon are needed`)
   const field = { name: match[1] ?? '', first: trimBlanks(match[2] ?? ''), more: [] }
   const key = field.name.toLowerCase()
   if (fields.has(key)) malformed(`the control file has the field ${field.name} twice`)
@@ -81,9 +108,11 @@ export function parseControl(bytes: Buffer): Paragraph {
     if (ended) malformed(`the control file has a second paragraph at line ${index + 1}; a package has one`)
     last = addLine(line, index + 1, fields, last)
   }
-  if (!ended && last?.first === '' && last.more.length === 0) malformed(`the control file ends with the field ${last.name}, which has no value`)
+  if (!ended && last?.first === '' && last.more.length === 0)
+    malformed(`the control file ends with the field ${last.name}, which has no value`)
   for (const field of fields.values()) {
-    if (lengthOf(field) > MAX_FIELD) malformed(`the field ${field.name} of the control file has more than ${printBytes(MAX_FIELD)}`)
+    if (lengthOf(field) > MAX_FIELD)
+      malformed(`the field ${field.name} of the control file has more than ${printBytes(MAX_FIELD)}`)
   }
   return fields
 }
@@ -95,8 +124,8 @@ function valueOf(paragraph: Paragraph, key: string): string {
 }
 
 /**
- * The paragraph as an index carries it: `Package` first, then the others in their order, without empty fields and without
- * those that belong to the index.
+ * The paragraph as an index carries it: `Package` first, then the others in their order, without empty fields and
+ * without those that belong to the index.
  */
 export function printControl(paragraph: Paragraph): string {
   const lines: string[] = [`Package: ${valueOf(paragraph, 'package')}`]
@@ -108,7 +137,10 @@ export function printControl(paragraph: Paragraph): string {
 }
 
 const MAX_NAME = 128
-/** Name, version, architecture, two underscores and `.deb` make one file name; 255 bytes is the most a file system takes. */
+/**
+ * Name, version, architecture, two underscores and `.deb` make one file name; 255 bytes is the most a file system
+ * takes.
+ */
 const MAX_FILE_NAME = 240
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
 
@@ -150,7 +182,9 @@ function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: st
   const match = /^([a-z0-9][a-z0-9+.-]+)(?:[ \t\n]*\(([^()\s]+)\))?$/.exec(value)
   const source = match?.[1]
   if (source === undefined || source.length > MAX_NAME) {
-    return malformed(`the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`)
+    return malformed(
+      `the field Source is ${quote(value)}; a source package name is needed, perhaps with a version in parentheses`,
+    )
   }
   const version = match?.[2] ?? identity.version
   const why = complainVersion(version)
@@ -159,17 +193,23 @@ function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: st
 }
 
 /**
- * `Built-Using: gcc-12 (= 12.2.0-14), glibc (= 2.36-9)`: sources in whose fixes the package has no part until it is built again.
- * What breaks the rule is passed over: dpkg does not look at the field. Source: policy 7.8; Static-Built-Using of dpkg 1.21.3.
+ * `Built-Using: gcc-12 (= 12.2.0-14), glibc (= 2.36-9)`: sources in whose fixes the package has no part until it is
+ * built again. What breaks the rule is passed over: dpkg does not look at the field. Source: policy 7.8;
+ * Static-Built-Using of dpkg 1.21.3.
  */
 function builtUsing(paragraph: Paragraph): readonly { readonly name: string; readonly version: string }[] {
   const listed = ['built-using', 'static-built-using'].map(field => valueOf(paragraph, field)).join(',')
-  return [...listed.matchAll(/([a-z0-9][a-z0-9+.-]{1,127})\s*\(\s*=\s*([A-Za-z0-9.+:~-]{1,128})\s*\)/g)].slice(0, 1_000).map(([, name = '', version = '']) => ({ name, version }))
+  return [...listed.matchAll(/([a-z0-9][a-z0-9+.-]{1,127})\s*\(\s*=\s*([A-Za-z0-9.+:~-]{1,128})\s*\)/g)]
+    .slice(0, 1_000)
+    .map(([, name = '', version = '']) => ({ name, version }))
 }
 
 /** Continuation lines as a person reads them: without the leading blank, and `.` for an empty line. */
 function unfold(lines: readonly string[]): string {
-  return lines.map(line => line.slice(1)).map(line => line === '.' ? '' : line).join('\n')
+  return lines
+    .map(line => line.slice(1))
+    .map(line => (line === '.' ? '' : line))
+    .join('\n')
 }
 
 const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
@@ -181,7 +221,8 @@ function checkWords(paragraph: Paragraph): void {
     if (!/^(yes|no|)$/i.test(value)) malformed(`the field ${name} is ${quote(value)}; it may be yes or no`)
   }
   const priority = valueOf(paragraph, 'priority')
-  if (/^(required|important|standard|optional|extra)./is.test(priority)) malformed(`the field Priority is ${quote(priority)}; it is one word, such as optional`)
+  if (/^(required|important|standard|optional|extra)./is.test(priority))
+    malformed(`the field Priority is ${quote(priority)}; it is one word, such as optional`)
 }
 
 /** What the rest of the server knows of a package. @throws Malformed for relations that dpkg would not read */
@@ -192,7 +233,8 @@ export function describe(paragraph: Paragraph, identity: PackageIdentity): Descr
   }
   checkWords(paragraph)
   parseConflicts(valueOf(paragraph, 'replaces'), 'Replaces')
-  for (const name of ['Recommends', 'Suggests', 'Enhances']) parseRelations(valueOf(paragraph, name.toLowerCase()), name)
+  for (const name of ['Recommends', 'Suggests', 'Enhances'])
+    parseRelations(valueOf(paragraph, name.toLowerCase()), name)
   const description = paragraph.get('description')
   const kib = /^\d{1,12}$/.exec(valueOf(paragraph, 'installed-size'))
   const built = builtUsing(paragraph)
@@ -201,12 +243,18 @@ export function describe(paragraph: Paragraph, identity: PackageIdentity): Descr
     summary: description?.first ?? '',
     description: unfold(description?.more ?? []),
     ...sourceOf(paragraph, identity),
-    ...built.length === 0 ? {} : { built_using: built },
+    ...(built.length === 0 ? {} : { built_using: built }),
     ...Object.fromEntries(optional.filter(([, value]) => value !== '')),
     ...(kib === null ? {} : { installed_size: Number(kib[0]) * 1024 }),
-    depends: [...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'), ...parseRelations(valueOf(paragraph, 'depends'), 'Depends')],
+    depends: [
+      ...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'),
+      ...parseRelations(valueOf(paragraph, 'depends'), 'Depends'),
+    ],
     // its own name comes first: what others may depend on is looked up in this list alone
     provides: [{ name: identity.name, version: identity.version }, ...parseProvides(valueOf(paragraph, 'provides'))],
-    conflicts: [...parseConflicts(valueOf(paragraph, 'conflicts'), 'Conflicts'), ...parseConflicts(valueOf(paragraph, 'breaks'), 'Breaks')],
+    conflicts: [
+      ...parseConflicts(valueOf(paragraph, 'conflicts'), 'Conflicts'),
+      ...parseConflicts(valueOf(paragraph, 'breaks'), 'Breaks'),
+    ],
   }
 }

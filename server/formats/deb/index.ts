@@ -13,8 +13,9 @@ import { compareVersions, versionKey } from './version.ts'
 const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
 
 /**
- * `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share one;
- * with its colon as it is, since old clients ask for the name unencoded and newer ones encode it, and both must find it.
+ * `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share
+ * one; with its colon as it is, since old clients ask for the name unencoded and newer ones encode it, and both must
+ * find it.
  */
 function poolName({ name, version, arch }: PackageIdentity, source: string): RelPath {
   const prefix = source.startsWith('lib') && source.length > 3 ? source.slice(0, 4) : source.slice(0, 1)

@@ -9,7 +9,11 @@ import { openDeb } from './members.ts'
 import { CONTROL_BYTES, DATA_BYTES } from './inspect.ts'
 
 /** Opens the file anew for each stream, so that one may be read late, twice or never. */
-async function* read(file: SpooledFile, pick: (deb: DebMembers) => Packed | undefined, limitBytes: number): AsyncGenerator<Buffer> {
+async function* read(
+  file: SpooledFile,
+  pick: (deb: DebMembers) => Packed | undefined,
+  limitBytes: number,
+): AsyncGenerator<Buffer> {
   try {
     const deb = await openDeb(file.path)
     try {
@@ -24,8 +28,9 @@ async function* read(file: SpooledFile, pick: (deb: DebMembers) => Packed | unde
 }
 
 /**
- * control.tar and data.tar as plain tar, then, as they are, the members that dpkg skips: whatever is in the file is seen.
- * Every byte that dpkg would unpack is there, since a stream with something behind its end is refused while it is read.
+ * control.tar and data.tar as plain tar, then, as they are, the members that dpkg skips: whatever is in the file is
+ * seen. Every byte that dpkg would unpack is there, since a stream with something behind its end is refused while it is
+ * read.
  */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   let skipped: readonly string[] = []
@@ -38,5 +43,6 @@ export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   }
   yield { name: 'control.tar', open: () => read(file, deb => deb.control, CONTROL_BYTES) }
   yield { name: 'data.tar', open: () => read(file, deb => deb.data, DATA_BYTES) }
-  for (const [index, name] of skipped.entries()) yield { name, open: () => read(file, deb => deb.skipped[index], CONTROL_BYTES) }
+  for (const [index, name] of skipped.entries())
+    yield { name, open: () => read(file, deb => deb.skipped[index], CONTROL_BYTES) }
 }

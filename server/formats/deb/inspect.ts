@@ -45,19 +45,34 @@ async function walk({ packed, limitBytes, maxEntries, deadline, dialect, keep, s
   tar.end()
 }
 
-/** Those that are read, and the most bytes of each. Beside them stand maintainer scripts and more lists: plain files, in no folder. */
-const READ: ReadonlyMap<string, number> = new Map([['control', MAX_CONTROL], ['conffiles', MAX_LIST], ['triggers', MAX_LIST]])
+/**
+ * Those that are read, and the most bytes of each. Beside them stand maintainer scripts and more lists: plain files, in
+ * no folder.
+ */
+const READ: ReadonlyMap<string, number> = new Map([
+  ['control', MAX_CONTROL],
+  ['conffiles', MAX_LIST],
+  ['triggers', MAX_LIST],
+])
 
 /** The bytes of the file `control`, and of the lists that dpkg reads before it unpacks anything. */
-async function readControl(packed: Packed, deadline: Deadline): Promise<{ readonly control: Buffer; readonly conffiles: readonly Conffile[] }> {
+async function readControl(
+  packed: Packed,
+  deadline: Deadline,
+): Promise<{ readonly control: Buffer; readonly conffiles: readonly Conffile[] }> {
   const found = new Map<string, Buffer>()
   await walk({
-    packed, deadline, dialect: 'any', limitBytes: CONTROL_BYTES, maxEntries: CONTROL_ENTRIES,
-    keep: entry => entry.type === 'file' ? READ.get(cleanName(entry.name, packed.what)) : undefined,
+    packed,
+    deadline,
+    dialect: 'any',
+    limitBytes: CONTROL_BYTES,
+    maxEntries: CONTROL_ENTRIES,
+    keep: entry => (entry.type === 'file' ? READ.get(cleanName(entry.name, packed.what)) : undefined),
     see(entry) {
       const path = cleanName(entry.name, packed.what)
       if (path === '' && entry.type === 'directory') return
-      if (entry.type !== 'file') malformed(`${packed.what}: ${quote(path)} is a ${entry.type}; only plain files are allowed there`)
+      if (entry.type !== 'file')
+        malformed(`${packed.what}: ${quote(path)} is a ${entry.type}; only plain files are allowed there`)
       if (path.includes('/')) malformed(`${packed.what}: ${quote(path)} stands in a folder; dpkg knows none there`)
       if (entry.body === undefined) return
       if (found.has(path)) malformed(`${packed.what} has two files named ${path}`)
@@ -71,7 +86,9 @@ async function readControl(packed: Packed, deadline: Deadline): Promise<{ readon
   }
 }
 
-/** Who signs with debsigs, in the order in which a signature is preferred; dpkg-sig's `_gpgbuilder` is another thing. */
+/**
+ * Who signs with debsigs, in the order in which a signature is preferred; dpkg-sig's `_gpgbuilder` is another thing.
+ */
 const SIGNATURES = ['_gpgorigin', '_gpgmaint', '_gpgarchive']
 
 async function readSignature(deb: DebMembers, path: string): Promise<EmbeddedSignature | undefined> {
@@ -100,14 +117,28 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
   const identity = identityOf(paragraph)
   const about = describe(paragraph, identity)
   const payload = createPayload(deb.data.what, LONGEST_NAME)
-  await walk({ packed: deb.data, deadline, dialect: 'gnu', limitBytes: DATA_BYTES, maxEntries: DATA_ENTRIES, see: entry => payload.add(entry) })
+  await walk({
+    packed: deb.data,
+    deadline,
+    dialect: 'gnu',
+    limitBytes: DATA_BYTES,
+    maxEntries: DATA_ENTRIES,
+    see: entry => payload.add(entry),
+  })
   for (const { path: conffile, isGone } of conffiles) {
     const kind = payload.kindOf(conffile)
-    if (isGone && kind !== undefined) malformed(`the list conffiles wants ${quote(conffile)} removed, and the package brings it`)
+    if (isGone && kind !== undefined)
+      malformed(`the list conffiles wants ${quote(conffile)} removed, and the package brings it`)
     if (kind === 'directory') malformed(`the list conffiles names ${quote(conffile)}, which is a directory`)
   }
   const signature = await readSignature(deb, path)
-  return { identity, about, facts: { control: printControl(paragraph) }, files: payload.files(), ...(signature === undefined ? {} : { signature }) }
+  return {
+    identity,
+    about,
+    facts: { control: printControl(paragraph) },
+    files: payload.files(),
+    ...(signature === undefined ? {} : { signature }),
+  }
 }
 
 /**

@@ -9,7 +9,12 @@ const MAX_MEMBERS = 32
 /** Members that dpkg skips are small; what is larger is something hidden. */
 const MAX_SKIPPED = 1024 * 1024
 
-const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([['', 'none'], ['.gz', 'gzip'], ['.xz', 'xz'], ['.zst', 'zstd']])
+const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
+  ['', 'none'],
+  ['.gz', 'gzip'],
+  ['.xz', 'xz'],
+  ['.zst', 'zstd'],
+])
 
 /** A .deb opened: where its members are. Whoever opens it must `close` it. */
 export interface DebMembers {
@@ -25,14 +30,23 @@ export interface DebMembers {
 function compressionOf(member: ArMember, base: 'control.tar' | 'data.tar'): Compression {
   const compression = member.name.startsWith(base) ? COMPRESSIONS.get(member.name.slice(base.length)) : undefined
   if (compression !== undefined) return compression
-  if (!member.name.startsWith(base)) return malformed(`the ar member ${quote(member.name)} stands where deb(5) wants ${base}`)
-  return malformed(`the ar member ${quote(member.name)} is compressed in a way that is not taken here: gz, xz, zst and none are`)
+  if (!member.name.startsWith(base))
+    return malformed(`the ar member ${quote(member.name)} stands where deb(5) wants ${base}`)
+  return malformed(
+    `the ar member ${quote(member.name)} is compressed in a way that is not taken here: gz, xz, zst and none are`,
+  )
 }
 
 /** debian-binary, control.tar, data.tar in this order; what dpkg skips may stand behind the first. */
-function arrange(members: readonly ArMember[]): { version: ArMember; control: ArMember; data: ArMember; skipped: ArMember[] } {
+function arrange(members: readonly ArMember[]): {
+  version: ArMember
+  control: ArMember
+  data: ArMember
+  skipped: ArMember[]
+} {
   const [version, ...rest] = members
-  if (version?.name !== 'debian-binary') return malformed(`its first ar member is ${quote(version?.name ?? '')}; deb(5) wants debian-binary`)
+  if (version?.name !== 'debian-binary')
+    return malformed(`its first ar member is ${quote(version?.name ?? '')}; deb(5) wants debian-binary`)
   const skipped = rest.filter(member => member.name.startsWith('_'))
   const [control, data, extra] = rest.filter(member => !member.name.startsWith('_'))
   if (control === undefined) return malformed('it has no ar member control.tar')
@@ -42,7 +56,9 @@ function arrange(members: readonly ArMember[]): { version: ArMember; control: Ar
   if (extra !== undefined) malformed(`the ar member ${quote(extra.name)} follows data.tar, where dpkg does not look`)
   for (const member of skipped) {
     if (member.size <= MAX_SKIPPED) continue
-    malformed(`the ar member ${quote(member.name)}, which dpkg skips, has ${member.size} bytes; at most 1 MiB is allowed`)
+    malformed(
+      `the ar member ${quote(member.name)}, which dpkg skips, has ${member.size} bytes; at most 1 MiB is allowed`,
+    )
   }
   return { version, control, data, skipped }
 }
@@ -52,11 +68,17 @@ export async function openDeb(path: string): Promise<DebMembers> {
   const file = await openWindow(path)
   try {
     const { version, control, data, skipped } = arrange(await listAr(file, MAX_MEMBERS))
-    if (version.size < 4 || version.size > 1024) malformed(`debian-binary has ${version.size} bytes; it holds a version such as 2.0`)
+    if (version.size < 4 || version.size > 1024)
+      malformed(`debian-binary has ${version.size} bytes; it holds a version such as 2.0`)
     const text = (await file.read(version.offset, version.size)).toString('latin1')
-    if (!/^2\.\d+\n/.test(text)) malformed(`debian-binary says ${quote(text)}; the format version must be 2.0, or 2.x, and a newline`)
-    const packed = ({ name, offset, size }: ArMember, compression: Compression): Packed =>
-      ({ what: name, compression, size, chunks: () => file.stream(offset, size) })
+    if (!/^2\.\d+\n/.test(text))
+      malformed(`debian-binary says ${quote(text)}; the format version must be 2.0, or 2.x, and a newline`)
+    const packed = ({ name, offset, size }: ArMember, compression: Compression): Packed => ({
+      what: name,
+      compression,
+      size,
+      chunks: () => file.stream(offset, size),
+    })
     return {
       control: packed(control, compressionOf(control, 'control.tar')),
       data: packed(data, compressionOf(data, 'data.tar')),

@@ -6,13 +6,15 @@ import { malformed, printBytes, quote } from '../../lib/limited.ts'
 const CONTROL = /[\u0000-\u001f\u007f]/
 
 /**
- * Where an entry of an inner archive leads, relative to the root: without `./` before it and `/` behind it; '' is the root.
+ * Where an entry of an inner archive leads, relative to the root: without `./` before it and `/` behind it; '' is the
+ * root.
  * @throws Malformed for absolute names, `..` and control characters (a newline would break dpkg's own file lists)
  */
 export function cleanName(name: string, what: string): string {
   // most names are plain: look before taking them apart
   if (CONTROL.test(name)) malformed(`${what}: the name ${quote(name)} holds a control character`)
-  if (name.startsWith('/')) malformed(`${what}: the name ${quote(name)} is absolute; names must be relative to the root`)
+  if (name.startsWith('/'))
+    malformed(`${what}: the name ${quote(name)} is absolute; names must be relative to the root`)
   const segments = name.split('/').filter(segment => segment !== '' && segment !== '.')
   if (segments.includes('..')) malformed(`${what}: the name ${quote(name)} leads out of its folder with ..`)
   if (segments.length === 0 && !/^(\.?\/)*\.?$/.test(name)) malformed(`${what} has an entry without a name`)
@@ -40,7 +42,10 @@ export interface Payload {
   files(): string[]
 }
 
-/** They are kept in memory, and 300,000 of 4096 bytes fit into a package of a megabyte. Those of the largest texlive have 10 MiB. */
+/**
+ * They are kept in memory, and 300,000 of 4096 bytes fit into a package of a megabyte. Those of the largest texlive
+ * have 10 MiB.
+ */
 export const MAX_NAMES = 64 * 2 ** 20
 
 /** The longest name of a file or folder that a file system takes, in bytes. */
@@ -61,15 +66,20 @@ export function createPayload(what: string, longest = LONGEST): Payload {
     } else {
       const kind = kinds.get(cleanName(entry.link, `${what}, hard link ${quote(path)}`))
       if (kind === 'file' || kind === 'hardlink') return
-      malformed(`${what}: the hard link ${quote(path)} leads to ${quote(entry.link)}, which is no file before it in the package`)
+      malformed(
+        `${what}: the hard link ${quote(path)} leads to ${quote(entry.link)}, which is no file before it in the package`,
+      )
     }
   }
 
   const mustStandInFolders = (path: string): void => {
     const above = barriers.above(path)
     if (above === undefined) return
-    if (kinds.get(above) === 'symlink') malformed(`${what}: ${quote(path)} would be written through ${quote(above)}, a symlink of the same package`)
-    malformed(`${what}: ${quote(path)} lies below ${quote(above)}, which is a ${kinds.get(above) ?? 'file'} of the same package`)
+    if (kinds.get(above) === 'symlink')
+      malformed(`${what}: ${quote(path)} would be written through ${quote(above)}, a symlink of the same package`)
+    malformed(
+      `${what}: ${quote(path)} lies below ${quote(above)}, which is a ${kinds.get(above) ?? 'file'} of the same package`,
+    )
   }
 
   return {
@@ -79,19 +89,24 @@ export function createPayload(what: string, longest = LONGEST): Payload {
         if (entry.type !== 'directory') malformed(`${what}: the root is a ${entry.type}`)
         return
       }
-      if (path.length > longest / 4 && path.split('/').some(segment => Buffer.byteLength(segment) > longest)) malformed(`${what}: ${quote(path)} holds a name of more than ${longest} bytes, which cannot be unpacked`)
+      if (path.length > longest / 4 && path.split('/').some(segment => Buffer.byteLength(segment) > longest))
+        malformed(`${what}: ${quote(path)} holds a name of more than ${longest} bytes, which cannot be unpacked`)
       mustStandInFolders(path)
       const before = kinds.get(path)
       const again = before === entry.type && (before === 'file' || before === 'directory')
-      if (before !== undefined && !again) malformed(`${what} has ${quote(path)} twice, as ${before} and as ${entry.type}`)
+      if (before !== undefined && !again)
+        malformed(`${what} has ${quote(path)} twice, as ${before} and as ${entry.type}`)
       if (entry.type === 'hardlink' || entry.type === 'symlink') addLink(path, entry)
       if (before !== undefined) return
       nameBytes += path.length
-      if (nameBytes > MAX_NAMES) malformed(`${what}: the names of its files have more than ${printBytes(MAX_NAMES)} together, the most a package may have`)
+      if (nameBytes > MAX_NAMES)
+        malformed(
+          `${what}: the names of its files have more than ${printBytes(MAX_NAMES)} together, the most a package may have`,
+        )
       kinds.set(path, entry.type)
       if (entry.type !== 'directory') barriers.add(path)
     },
     kindOf: path => kinds.get(path),
-    files: () => [...kinds].flatMap(([path, kind]) => kind === 'directory' ? [] : [path]),
+    files: () => [...kinds].flatMap(([path, kind]) => (kind === 'directory' ? [] : [path])),
   }
 }

@@ -3,17 +3,33 @@ import { trimBlanks } from '../../lib/blanks.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { compareVersions, complainVersion } from './version.ts'
 
-/** `<` and `>` are what dpkg 1.x wrote for `<=` and `>=`; a bare version means exactly that one. dpkg warns and reads on. */
-const OPS: Readonly<Record<string, RelationOp>> = { '<<': '<', '<=': '<=', '<': '<=', '=': '=', '': '=', '>=': '>=', '>': '>=', '>>': '>' }
+/**
+ * `<` and `>` are what dpkg 1.x wrote for `<=` and `>=`; a bare version means exactly that one. dpkg warns and reads
+ * on.
+ */
+const OPS: Readonly<Record<string, RelationOp>> = {
+  '<<': '<',
+  '<=': '<=',
+  '<': '<=',
+  '=': '=',
+  '': '=',
+  '>=': '>=',
+  '>': '>=',
+  '>>': '>',
+}
 
-/** A name, perhaps `:architecture`, perhaps `(op version)`. Source: deb-control(5), "Depends"; names as dpkg reads them. */
-const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?[ \t\n]*(?:\([ \t\n]*(?:(<<|<=|<|=|>=|>>|>)[ \t\n]*)?([^\s()<>=]+)[ \t\n]*\))?$/
+/**
+ * A name, perhaps `:architecture`, perhaps `(op version)`. Source: deb-control(5), "Depends"; names as dpkg reads them.
+ */
+const RELATION =
+  /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9][a-z0-9-]*))?[ \t\n]*(?:\([ \t\n]*(?:(<<|<=|<|=|>=|>>|>)[ \t\n]*)?([^\s()<>=]+)[ \t\n]*\))?$/
 
 function parseRelation(text: string, field: string): Relation {
   const match = RELATION.exec(text)
   if (match === null) {
     return malformed(
-      `the field ${field} holds ${quote(text)}, which is no relation: deb-control(5) wants a package name, perhaps followed by (>= version)`)
+      `the field ${field} holds ${quote(text)}, which is no relation: deb-control(5) wants a package name, perhaps followed by (>= version)`,
+    )
   }
   const [, name = '', arch, op, version] = match
   const why = version === undefined ? undefined : complainVersion(version)
@@ -27,7 +43,8 @@ function parseRelation(text: string, field: string): Relation {
 
 /**
  * What `Depends`, `Conflicts` and their kin hold: needs between commas, alternatives between bars.
- * @throws Malformed for what dpkg refuses: an empty entry, architecture lists and build profiles, a substitution left over
+ * @throws Malformed for what dpkg refuses: an empty entry, architecture lists and build profiles, a substitution left
+ *   over
  */
 export function parseRelations(text: string, field: string): Alternatives[] {
   if (trimBlanks(text) === '') return []
@@ -38,33 +55,42 @@ export function parseRelations(text: string, field: string): Alternatives[] {
 export function parseProvides(text: string): Provided[] {
   return parseRelations(text, 'Provides').flatMap(alternatives => {
     const [only, ...more] = alternatives
-    if (only === undefined || more.length > 0) return malformed('the field Provides holds alternatives (|), which it may not')
+    if (only === undefined || more.length > 0)
+      return malformed('the field Provides holds alternatives (|), which it may not')
     if (only.op !== undefined && only.op !== '=') return []
-    return [{
-      name: only.name,
-      ...(only.version === undefined ? {} : { version: only.version }),
-      ...(only.arch === undefined || only.arch === 'any' ? {} : { arch: only.arch }),
-    }]
+    return [
+      {
+        name: only.name,
+        ...(only.version === undefined ? {} : { version: only.version }),
+        ...(only.arch === undefined || only.arch === 'any' ? {} : { arch: only.arch }),
+      },
+    ]
   })
 }
 
 /** The fields that forbid rather than need take no alternatives. @throws Malformed */
 export function parseConflicts(text: string, field: string): Alternatives[] {
   const conflicts = parseRelations(text, field)
-  if (conflicts.some(alternatives => alternatives.length > 1)) malformed(`the field ${field} holds alternatives (|), which it may not`)
+  if (conflicts.some(alternatives => alternatives.length > 1))
+    malformed(`the field ${field} holds alternatives (|), which it may not`)
   return conflicts
 }
 
 const ANY = ['any', 'native', 'all']
 
 /**
- * True when what `have` offers satisfies `need`: an unversioned virtual package satisfies no versioned need (policy 7.5).
- * `:any` is met by every architecture: whether the other side is `Multi-Arch: allowed` is for dpkg to say. A package for
- * `all` counts as native; to apt `:native` and `:all` are every architecture too.
+ * True when what `have` offers satisfies `need`: an unversioned virtual package satisfies no versioned need (policy
+ * 7.5). `:any` is met by every architecture: whether the other side is `Multi-Arch: allowed` is for dpkg to say. A
+ * package for `all` counts as native; to apt `:native` and `:all` are every architecture too.
  */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false
-  const archFits = need.arch === undefined || ANY.includes(need.arch) || have.arch === undefined || have.arch === 'all' || have.arch === need.arch
+  const archFits =
+    need.arch === undefined ||
+    ANY.includes(need.arch) ||
+    have.arch === undefined ||
+    have.arch === 'all' ||
+    have.arch === need.arch
   if (!archFits) return false
   if (need.op === undefined) return true
   return have.version !== undefined && holds(compareVersions(have.version, need.version ?? ''), need.op)

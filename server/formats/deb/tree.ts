@@ -14,11 +14,23 @@ function releaseDate(at: Date): string {
 }
 
 /** Source of the fields: https://wiki.debian.org/DebianRepository/Format, "Release" files. */
-function printRelease(files: readonly ListedFile[], { codename, component, archs, label }: Distribution, at: Date): string {
-  const list = (digest: 'sha256' | 'sha512'): string => files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')
+function printRelease(
+  files: readonly ListedFile[],
+  { codename, component, archs, label }: Distribution,
+  at: Date,
+): string {
+  const list = (digest: 'sha256' | 'sha512'): string =>
+    files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')
   return [
-    'Origin: Gatehouse', 'Label: Gatehouse', `Suite: ${codename}`, `Codename: ${codename}`, `Date: ${releaseDate(at)}`,
-    `Architectures: ${archs.join(' ')}`, `Components: ${component}`, `Description: Packages for ${label} that passed the gate`, 'Acquire-By-Hash: yes',
+    'Origin: Gatehouse',
+    'Label: Gatehouse',
+    `Suite: ${codename}`,
+    `Codename: ${codename}`,
+    `Date: ${releaseDate(at)}`,
+    `Architectures: ${archs.join(' ')}`,
+    `Components: ${component}`,
+    `Description: Packages for ${label} that passed the gate`,
+    'Acquire-By-Hash: yes',
     `SHA256:\n${list('sha256')}SHA512:\n${list('sha512')}`,
   ].join('\n')
 }
@@ -32,20 +44,34 @@ function render(entry: PublishedEntry, file: string): string {
 
 /** The APT tree: Packages, Contents, Release and its two signed forms. */
 export const debTree: TreeWriter = {
-  indexes: ({ archs, component }) => archs.map(arch => ({
-    id: arch, arch, path: relPath(`${component}/binary-${arch}/Packages`), kinds: ['', '.gz', '.xz'], addressed: 'by-hash', render,
-  })),
+  indexes: ({ archs, component }) =>
+    archs.map(arch => ({
+      id: arch,
+      arch,
+      path: relPath(`${component}/binary-${arch}/Packages`),
+      kinds: ['', '.gz', '.xz'],
+      addressed: 'by-hash',
+      render,
+    })),
   contents: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/Contents-${arch}.gz`) })),
   fileName: ({ codename, component }, _arch, path) => `pool/${codename}/${component}/${path}`,
   async root(files, distribution, { signer, at }) {
     const release = printRelease(files, distribution, at)
     const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])
-    return new Map<RelPath, string>([[RELEASE, release], [RELEASE_GPG, detached], [IN_RELEASE, inRelease]])
+    return new Map<RelPath, string>([
+      [RELEASE, release],
+      [RELEASE_GPG, detached],
+      [IN_RELEASE, inRelease],
+    ])
   },
   async verifyRoot(read, signer) {
-    const [release, detached, inRelease] = (await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])).map(String) as [string, string, string]
+    const [release, detached, inRelease] = (
+      await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])
+    ).map(String) as [string, string, string]
     // the clear-signed form must carry the very text that the detached signature is over
     const carried = inRelease.includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
-    return carried && await signer.verifyDetached(Buffer.from(release), detached) && signer.verifyClearsigned(inRelease)
+    return (
+      carried && (await signer.verifyDetached(Buffer.from(release), detached)) && signer.verifyClearsigned(inRelease)
+    )
   },
 }

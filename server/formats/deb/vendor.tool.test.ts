@@ -12,13 +12,25 @@ import { inspect } from './inspect.ts'
 const hasDpkgDeb = spawnSync('dpkg-deb', ['--version']).status === 0
 const signal = new AbortController().signal
 const isRoot = process.getuid?.() === 0
-const run = (...args: string[]): Buffer => execFileSync('dpkg-deb', args, { maxBuffer: 2 ** 26, stdio: ['ignore', 'pipe', 'ignore'],
-  env: { ...process.env, LC_ALL: 'C.UTF-8' } })
+const run = (...args: string[]): Buffer =>
+  execFileSync('dpkg-deb', args, {
+    maxBuffer: 2 ** 26,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+  })
 
 /** The paths that `dpkg-deb -c` lists, without directories. */
 function listed(path: string): string[] {
-  return run('-c', path).toString().split('\n').filter(line => line !== '' && !line.startsWith('d'))
-    .map(line => line.replace(/^(\S+\s+){5}/, '').replace(/ (->|link to) .*$/, '').replace(/^\.\//, ''))
+  return run('-c', path)
+    .toString()
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('d'))
+    .map(line =>
+      line
+        .replace(/^(\S+\s+){5}/, '')
+        .replace(/ (->|link to) .*$/, '')
+        .replace(/^\.\//, ''),
+    )
 }
 
 const CONTROL = `Package: vendor
@@ -41,8 +53,8 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'deb-vendor-'))
     const root = join(folder, 'root')
-    for (const path of ['DEBIAN', 'usr/bin', 'usr/share/vendor/äöü', `usr/share/${'deep/'.repeat(30)}`]) mkdirSync(join(root, path),
-      { recursive: true })
+    for (const path of ['DEBIAN', 'usr/bin', 'usr/share/vendor/äöü', `usr/share/${'deep/'.repeat(30)}`])
+      mkdirSync(join(root, path), { recursive: true })
     writeFileSync(join(root, 'DEBIAN/control'), CONTROL)
     writeFileSync(join(root, 'DEBIAN/postinst'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
     writeFileSync(join(root, 'usr/bin/vendor'), Buffer.alloc(300_000, 'program '))
@@ -74,8 +86,16 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
   })
 
   test.each(['gz', 'xz', 'zst', 'none'] as const)('a package that we built with %s', async compression => {
-    const spec = { name: 'ours', version: '1:2-3', compression, files: { 'usr/bin/ours': 'x', [`usr/${'n'.repeat(150)}`]: { symlink: 'bin/ours' },
-      'usr/hard': { hardlink: 'usr/bin/ours' } } } as const
+    const spec = {
+      name: 'ours',
+      version: '1:2-3',
+      compression,
+      files: {
+        'usr/bin/ours': 'x',
+        [`usr/${'n'.repeat(150)}`]: { symlink: 'bin/ours' },
+        'usr/hard': { hardlink: 'usr/bin/ours' },
+      },
+    } as const
     const file = await spoolBytes(folder, 'ours.deb', await buildDeb(spec))
     const found = await inspect(file, signal)
     expect(`${found.facts.control}\n`).toBe(run('-f', file.path).toString())
@@ -87,22 +107,32 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
     for (const { name, bytes } of await oddDebs()) {
       const file = await spoolBytes(folder, 'odd.deb', bytes)
       const found = await inspect(file, signal)
-      expect(run('-f', file.path, 'Package', 'Version', 'Architecture').toString().replaceAll('\r', ''),
-        name).toBe('Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n')
+      expect(run('-f', file.path, 'Package', 'Version', 'Architecture').toString().replaceAll('\r', ''), name).toBe(
+        'Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n',
+      )
       expect([...new Set(listed(file.path))], name).toEqual(found.files)
     }
   })
 
-  test.skipIf(!isRoot)('dpkg itself unpacks every unusual package that we take, and none of those that we refuse because it does not', async () => {
-    const odd = await oddDebs()
-    for (const { name, bytes } of [...odd, ...await uninstallableDebs()]) {
-      const file = await spoolBytes(folder, 'unpacked.deb', bytes)
-      const root = await mkdtemp(join(folder, 'system-'))
-      for (const path of ['info', 'updates']) mkdirSync(join(root, 'var/lib/dpkg', path), { recursive: true })
-      writeFileSync(join(root, 'var/lib/dpkg/status'), '')
-      const { status, stderr } = spawnSync('dpkg', [`--root=${root}`, '--force-architecture', '--force-depends', '--unpack', file.path], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } })
-      const isOdd = odd.some(one => one.name === name)
-      expect(`${name}: ${status === 0 ? 'unpacked' : 'refused'}`, stderr).toBe(`${name}: ${isOdd ? 'unpacked' : 'refused'}`)
-    }
-  })
+  test.skipIf(!isRoot)(
+    'dpkg itself unpacks every unusual package that we take, and none of those that we refuse because it does not',
+    async () => {
+      const odd = await oddDebs()
+      for (const { name, bytes } of [...odd, ...(await uninstallableDebs())]) {
+        const file = await spoolBytes(folder, 'unpacked.deb', bytes)
+        const root = await mkdtemp(join(folder, 'system-'))
+        for (const path of ['info', 'updates']) mkdirSync(join(root, 'var/lib/dpkg', path), { recursive: true })
+        writeFileSync(join(root, 'var/lib/dpkg/status'), '')
+        const { status, stderr } = spawnSync(
+          'dpkg',
+          [`--root=${root}`, '--force-architecture', '--force-depends', '--unpack', file.path],
+          { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } },
+        )
+        const isOdd = odd.some(one => one.name === name)
+        expect(`${name}: ${status === 0 ? 'unpacked' : 'refused'}`, stderr).toBe(
+          `${name}: ${isOdd ? 'unpacked' : 'refused'}`,
+        )
+      }
+    },
+  )
 })

@@ -2,7 +2,11 @@
  * Debian versions: `[epoch:]upstream[-revision]`.
  * Source: deb-version(7), Debian policy 5.6.12. Checked against `dpkg --compare-versions` in version.tool.test.ts.
  */
-interface Parts { readonly epoch: string; readonly upstream: string; readonly revision: string }
+interface Parts {
+  readonly epoch: string
+  readonly upstream: string
+  readonly revision: string
+}
 
 function split(version: string): Parts {
   const colon = version.indexOf(':')
@@ -73,15 +77,15 @@ export function compareVersions(a: string, b: string): number {
 
 /*
  * The key alphabet, in byte order: `!` the tilde, `#` the end of a run of other characters, letters as themselves, then
- * `{ | } ~` for `+ - . :`. Behind every `#` stands a number: how many digits it has (`a` none, `b` one, … `z` 25 and more
- * to come), then the digits. A part ends in one more `#`, which a longer part does not have in its place.
+ * `{ | } ~` for `+ - . :`. Behind every `#` stands a number: how many digits it has (`a` none, `b` one, … `z` 25 and
+ * more to come), then the digits. A part ends in one more `#`, which a longer part does not have in its place.
  */
 const OTHERS: Readonly<Record<string, string>> = { '~': '!', '+': '{', '-': '|', '.': '}', ':': '~' }
 
 function numberKey(digits: string): string {
   const value = digits.replace(/^0+/, '')
   const full = Math.floor(value.length / 25)
-  return `${'z'.repeat(full)}${String.fromCharCode(97 + value.length % 25)}${value}`
+  return `${'z'.repeat(full)}${String.fromCharCode(97 + (value.length % 25))}${value}`
 }
 
 function partKey(part: string): string {
@@ -101,8 +105,8 @@ function partKey(part: string): string {
 }
 
 /**
- * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal keys:
- * `1.0` and `0:1.00-0` are one.
+ * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal
+ * keys: `1.0` and `0:1.00-0` are one.
  */
 export function versionKey(version: string): string {
   const { epoch, upstream, revision } = split(version)
@@ -113,7 +117,9 @@ export function versionKey(version: string): string {
 const MAX_VERSION = 128
 const MAX_EPOCH = 2 ** 31 - 1
 
-/** Why dpkg would refuse this version, or undefined. Source: deb-version(7); epoch range and `:` as dpkg's parseversion. */
+/**
+ * Why dpkg would refuse this version, or undefined. Source: deb-version(7); epoch range and `:` as dpkg's parseversion.
+ */
 export function complainVersion(version: string): string | undefined {
   const { epoch, upstream, revision } = split(version)
   if (version.length > MAX_VERSION) return `it has ${version.length} characters, at most ${MAX_VERSION} are allowed`

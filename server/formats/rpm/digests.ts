@@ -4,7 +4,16 @@ import type { RpmHeader } from './header.ts'
 import { SIGTAG, TAG } from './tags.ts'
 
 /** Numbers of RFC 9580, 9.5, by the names that node knows. */
-const ALGORITHMS: ReadonlyMap<number, string> = new Map([[1, 'md5'], [2, 'sha1'], [8, 'sha256'], [9, 'sha384'], [10, 'sha512'], [11, 'sha224'], [12, 'sha3-256'], [14, 'sha3-512']])
+const ALGORITHMS: ReadonlyMap<number, string> = new Map([
+  [1, 'md5'],
+  [2, 'sha1'],
+  [8, 'sha256'],
+  [9, 'sha384'],
+  [10, 'sha512'],
+  [11, 'sha224'],
+  [12, 'sha3-256'],
+  [14, 'sha3-512'],
+])
 
 /**
  * The name that node has for a kind of digest.
@@ -12,7 +21,9 @@ const ALGORITHMS: ReadonlyMap<number, string> = new Map([[1, 'md5'], [2, 'sha1']
  * @throws Malformed for one that is not known
  */
 export function algorithmOf(kind: number, whose: string): string {
-  return ALGORITHMS.get(kind) ?? malformed(`the header says that its ${whose} are of the kind ${kind}, which is not known`)
+  return (
+    ALGORITHMS.get(kind) ?? malformed(`the header says that its ${whose} are of the kind ${kind}, which is not known`)
+  )
 }
 
 const hexOf = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
@@ -23,10 +34,16 @@ const hexOf = (algorithm: string, bytes: Buffer): string => createHash(algorithm
  * @throws Malformed for each that differs
  */
 export function checkHeaderDigests(signature: RpmHeader, header: RpmHeader): number {
-  const checks = ([['SHA-1', 'sha1', SIGTAG.sha1], ['SHA-256', 'sha256', SIGTAG.sha256], ['SHA3-256', 'sha3-256', SIGTAG.sha3]] as const)
-    .filter(([, , tag]) => signature.has(tag))
+  const checks = (
+    [
+      ['SHA-1', 'sha1', SIGTAG.sha1],
+      ['SHA-256', 'sha256', SIGTAG.sha256],
+      ['SHA3-256', 'sha3-256', SIGTAG.sha3],
+    ] as const
+  ).filter(([, , tag]) => signature.has(tag))
   for (const [name, algorithm, tag] of checks) {
-    if (signature.text(tag).toLowerCase() !== hexOf(algorithm, header.raw)) malformed(`the ${name} digest of the header in the signature header is not that of the header`)
+    if (signature.text(tag).toLowerCase() !== hexOf(algorithm, header.raw))
+      malformed(`the ${name} digest of the header in the signature header is not that of the header`)
   }
   return checks.length
 }
@@ -42,20 +59,33 @@ interface Expected {
 
 function expectations(signature: RpmHeader, header: RpmHeader, isPlain: boolean): Expected[] {
   const pairs = [
-    [algorithmOf(header.number(TAG.payloaddigestalgo) ?? 8, 'digests of the payload'), TAG.payloadsha256, TAG.payloadsha256alt],
-    ['sha512', TAG.payloadsha512, TAG.payloadsha512alt], ['sha3-256', TAG.payloadsha3, TAG.payloadsha3alt],
+    [
+      algorithmOf(header.number(TAG.payloaddigestalgo) ?? 8, 'digests of the payload'),
+      TAG.payloadsha256,
+      TAG.payloadsha256alt,
+    ],
+    ['sha512', TAG.payloadsha512, TAG.payloadsha512alt],
+    ['sha3-256', TAG.payloadsha3, TAG.payloadsha3alt],
   ] as const
-  const found = pairs.filter(([, tag]) => header.has(tag))
-    .map(([name, tag, alt]): Expected => ({ name: 'payload', algorithm: name, values: [header.text(tag), ...isPlain ? [header.text(alt)] : []].filter(text => text !== '') }))
+  const found = pairs
+    .filter(([, tag]) => header.has(tag))
+    .map(([name, tag, alt]): Expected => ({
+      name: 'payload',
+      algorithm: name,
+      values: [header.text(tag), ...(isPlain ? [header.text(alt)] : [])].filter(text => text !== ''),
+    }))
   // rpm checks that one, too, and then takes no other for it
-  if (header.has(TAG.payloadsha256alt) && !header.has(TAG.payloadsha256)) malformed('the header has a digest of the payload as it is unpacked, and none of it as it lies in the file')
+  if (header.has(TAG.payloadsha256alt) && !header.has(TAG.payloadsha256))
+    malformed('the header has a digest of the payload as it is unpacked, and none of it as it lies in the file')
   for (const tag of [TAG.payloadsha256, TAG.payloadsha256alt]) {
     const { length } = header.texts(tag)
     if (length > 1) malformed(`the header has ${length} digests of its payload in the place of one`)
   }
   // before rpm 4.14 there was this one alone; where it is, rpm checks it beside the others
   const md5 = signature.bytes(SIGTAG.md5)
-  return md5 === undefined ? found : [...found, { name: 'header and payload', algorithm: 'md5', values: [md5.toString('hex')], withHeader: true }]
+  return md5 === undefined
+    ? found
+    : [...found, { name: 'header and payload', algorithm: 'md5', values: [md5.toString('hex')], withHeader: true }]
 }
 
 /** Digests the payload as it passes and compares at the end. */
@@ -68,15 +98,18 @@ export interface PayloadDigests {
 
 /**
  * @param isPlain  the payload is not compressed
- * @throws Malformed when nothing covers the payload: rpm's own setting `_pkgverify_level digest` does not install that either
+ * @throws Malformed when nothing covers the payload: rpm's own setting `_pkgverify_level digest` does not install
+ *   that either
  */
 export function createPayloadDigests(signature: RpmHeader, header: RpmHeader, isPlain: boolean): PayloadDigests {
   const expected = expectations(signature, header, isPlain)
   if (expected.length === 0) malformed('it carries no digest of its payload, and rpm would not install it')
   let hashes: Hash[] = []
   return {
-    async* watch(chunks) {
-      hashes = expected.map(({ algorithm, withHeader }) => withHeader === true ? createHash(algorithm).update(header.raw) : createHash(algorithm))
+    async *watch(chunks) {
+      hashes = expected.map(({ algorithm, withHeader }) =>
+        withHeader === true ? createHash(algorithm).update(header.raw) : createHash(algorithm),
+      )
       for await (const chunk of chunks) {
         for (const hash of hashes) hash.update(chunk)
         yield chunk
@@ -85,7 +118,8 @@ export function createPayloadDigests(signature: RpmHeader, header: RpmHeader, is
     check() {
       for (const [i, { name, algorithm, values }] of expected.entries()) {
         const digest = hashes[i]?.digest('hex') ?? ''
-        if (!values.some(value => value.toLowerCase() === digest)) malformed(`the ${algorithm} digest of the ${name} is not the one in the header: it was changed or damaged`)
+        if (!values.some(value => value.toLowerCase() === digest))
+          malformed(`the ${algorithm} digest of the ${name} is not the one in the header: it was changed or damaged`)
       }
     },
   }

@@ -11,12 +11,22 @@ export interface RpmDependency {
 }
 
 /** A path the package installs. `dir` and `ghost` as in filelists.xml. */
-export interface RpmFile { readonly path: string; readonly type?: 'dir' | 'ghost' }
+export interface RpmFile {
+  readonly path: string
+  readonly type?: 'dir' | 'ghost'
+}
 
 /** One entry of the changelog, newest first; `at` in seconds since 1970. */
-export interface RpmChange { readonly author: string; readonly at: number; readonly text: string }
+export interface RpmChange {
+  readonly author: string
+  readonly at: number
+  readonly text: string
+}
 
-/** What primary.xml, filelists.xml and other.xml need of an .rpm beyond its blob. Numbers are bytes or seconds since 1970. */
+/**
+ * What primary.xml, filelists.xml and other.xml need of an .rpm beyond its blob. Numbers are bytes or seconds since
+ * 1970.
+ */
 export interface RpmFacts {
   readonly epoch: string
   readonly version: string

@@ -30,7 +30,8 @@ export interface HeaderFile extends CpioFile {
 
 /**
  * Where a path of a package leads, relative to the root: without `/` or `./` before it.
- * @throws Malformed for `..`, for segments that are empty or `.`, and for control characters (a newline would break file lists)
+ * @throws Malformed for `..`, for segments that are empty or `.`, and for control characters (a newline would break
+ *   file lists)
  */
 export function cleanPath(path: string, what: string): string {
   if (CONTROL.test(path)) malformed(`${what}: the name ${quote(path)} holds a control character`)
@@ -39,7 +40,8 @@ export function cleanPath(path: string, what: string): string {
   if (plain === '') return ''
   const segments = plain.replace(/\/$/, '').split('/')
   if (segments.includes('..')) malformed(`${what}: the name ${quote(path)} leads out of its folder with ..`)
-  if (segments.includes('') || segments.includes('.')) malformed(`${what}: the name ${quote(path)} has an empty segment or one of a single dot`)
+  if (segments.includes('') || segments.includes('.'))
+    malformed(`${what}: the name ${quote(path)} has an empty segment or one of a single dot`)
   return segments.join('/')
 }
 
@@ -49,16 +51,24 @@ function paths(header: RpmHeader): string[] {
   if (names.length === 0) return header.names(TAG.oldfilenames)
   const folders = header.names(TAG.dirnames)
   const indexes = header.numbers(TAG.dirindexes)
-  if (indexes.length !== names.length) malformed(`the header lists ${names.length} file names and ${indexes.length} numbers of folders`)
+  if (indexes.length !== names.length)
+    malformed(`the header lists ${names.length} file names and ${indexes.length} numbers of folders`)
   for (const folder of folders) {
-    if (!folder.endsWith('/') || !folder.startsWith('/')) malformed(`the header: the folder ${quote(folder)} must begin and end with a slash`)
+    if (!folder.endsWith('/') || !folder.startsWith('/'))
+      malformed(`the header: the folder ${quote(folder)} must begin and end with a slash`)
   }
   // before they are put together: 300,000 names in one deep folder are small in the header, and a gigabyte in memory
   const total = names.reduce((sum, name, i) => sum + name.length + (folders[indexes[i] ?? -1]?.length ?? 0), 0)
-  if (total > MAX_NAMES) malformed(`the header: the names of its files have more than ${printBytes(MAX_NAMES)} together, the most a package may have`)
+  if (total > MAX_NAMES)
+    malformed(
+      `the header: the names of its files have more than ${printBytes(MAX_NAMES)} together, the most a package may have`,
+    )
   return names.map((name, i) => {
     const folder = folders[indexes[i] ?? -1]
-    if (folder === undefined) return malformed(`the header: the file ${quote(name)} is in folder number ${indexes[i]}, there are ${folders.length}`)
+    if (folder === undefined)
+      return malformed(
+        `the header: the file ${quote(name)} is in folder number ${indexes[i]}, there are ${folders.length}`,
+      )
     if (name.includes('/')) malformed(`the header: the file name ${quote(name)} holds a slash`)
     if (name === '' && folder !== '/') malformed(`the header: a file in ${quote(folder)} has no name`)
     return folder + name
@@ -68,26 +78,43 @@ function paths(header: RpmHeader): string[] {
 function column(header: RpmHeader, tag: number, rows: number): number[] | undefined {
   const numbers = header.numbers(tag)
   if (numbers.length === 0) return undefined
-  return numbers.length === rows ? numbers : malformed(`the header lists ${rows} files, and ${numbers.length} numbers under the value ${tag}`)
+  return numbers.length === rows
+    ? numbers
+    : malformed(`the header lists ${rows} files, and ${numbers.length} numbers under the value ${tag}`)
 }
 
 /** Columns that nothing here is decided by. rpm reads no file of a package where one of them is of another length. */
 function checkColumns(header: RpmHeader, rows: number): void {
   for (const tag of [TAG.filedevnumbers, TAG.filetimes, TAG.filecolors]) column(header, tag, rows)
-  for (const [tag, isNeeded] of [[TAG.fileusers, true], [TAG.filegroups, true], [TAG.filedigests, false], [TAG.filelinktos, false], [TAG.filecaps, false]] as const) {
+  for (const [tag, isNeeded] of [
+    [TAG.fileusers, true],
+    [TAG.filegroups, true],
+    [TAG.filedigests, false],
+    [TAG.filelinktos, false],
+    [TAG.filecaps, false],
+  ] as const) {
     const { length } = header.texts(tag)
-    if (length !== rows && (isNeeded || header.has(tag))) malformed(`the header lists ${rows} files, and ${length} texts under the value ${tag}`)
+    if (length !== rows && (isNeeded || header.has(tag)))
+      malformed(`the header lists ${rows} files, and ${length} texts under the value ${tag}`)
   }
 }
 
-/** One name for each set of hard links: files of one inode on one device. Without either, or of inode 0, rpm takes a file for itself. */
+/**
+ * One name for each set of hard links: files of one inode on one device. Without either, or of inode 0, rpm takes a
+ * file for itself.
+ */
 function linkKeys(header: RpmHeader, rows: number): readonly string[] {
   const inodes = column(header, TAG.fileinodes, rows)
   const devices = column(header, TAG.filedevices, rows)
-  return Array.from({ length: rows }, (_, i) => inodes === undefined || devices === undefined || inodes[i] === 0 ? `${i}` : `${devices[i]}:${inodes[i]}`)
+  return Array.from({ length: rows }, (_, i) =>
+    inodes === undefined || devices === undefined || inodes[i] === 0 ? `${i}` : `${devices[i]}:${inodes[i]}`,
+  )
 }
 
-/** A folder of a path may not be a symlink of the same package: files would be written somewhere else. Nor may it be a file. */
+/**
+ * A folder of a path may not be a symlink of the same package: files would be written somewhere else. Nor may it be a
+ * file.
+ */
 function mustStandInFolders(files: readonly HeaderFile[]): void {
   const barriers = createBarriers()
   const links = new Set<string>()
@@ -98,7 +125,8 @@ function mustStandInFolders(files: readonly HeaderFile[]): void {
   for (const { name } of files) {
     const above = barriers.above(name)
     if (above === undefined) continue
-    if (links.has(above)) malformed(`the header: ${quote(name)} would be written through ${quote(above)}, a symlink of the same package`)
+    if (links.has(above))
+      malformed(`the header: ${quote(name)} would be written through ${quote(above)}, a symlink of the same package`)
     malformed(`the header: ${quote(name)} lies below ${quote(above)}, which is no folder in the same package`)
   }
 }
@@ -113,16 +141,22 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
   if (rows === 0) return []
   if (rows > MAX_FILES) malformed(`the header lists ${rows} files, at most ${MAX_FILES} are allowed`)
   const modes = column(header, TAG.filemodes, rows) ?? malformed('the header lists files and no modes')
-  const sizes = column(header, TAG.longfilesizes, rows) ?? column(header, TAG.filesizes, rows) ?? malformed('the header lists files and no sizes')
+  const sizes =
+    column(header, TAG.longfilesizes, rows) ??
+    column(header, TAG.filesizes, rows) ??
+    malformed('the header lists files and no sizes')
   const flags = column(header, TAG.fileflags, rows)
   checkColumns(header, rows)
   const links = linkKeys(header, rows)
   const isGhost = (i: number): boolean => ((flags?.[i] ?? 0) & FILE_GHOST) !== 0
   const last = new Map<string, number>()
-  links.forEach((key, i) => { if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i) })
+  links.forEach((key, i) => {
+    if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i)
+  })
   const [targets, digests] = [header.texts(TAG.filelinktos), header.texts(TAG.filedigests)]
   // of whatever file: with one that is none rpm takes none of them
-  for (const digest of digests) if (!/^[0-9a-f]*$/i.test(digest)) malformed(`the header: the digest ${quote(digest)} of a file is not hexadecimal`)
+  for (const digest of digests)
+    if (!/^[0-9a-f]*$/i.test(digest)) malformed(`the header: the digest ${quote(digest)} of a file is not hexadecimal`)
   const seen = new Set<string>()
   const files = names.map((path, i): HeaderFile => {
     if (!path.startsWith('/')) malformed(`the header: the name ${quote(path)} does not begin with a slash`)
@@ -130,19 +164,39 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     if (seen.has(name)) malformed(`the header lists ${quote(path)} twice`)
     seen.add(name)
     const mode = modes[i] ?? 0
-    const type = typeOfMode(mode) ?? malformed(`the header: the mode ${mode.toString(8)} of ${quote(path)} says nothing of what it is`)
+    const type =
+      typeOfMode(mode) ??
+      malformed(`the header: the mode ${mode.toString(8)} of ${quote(path)} says nothing of what it is`)
     const size = sizes[i] ?? 0
     const hasContent = type === 'symlink' || (type === 'file' && last.get(links[i] ?? '') === i)
     const base = Buffer.byteLength(basename(name))
-    if (base > (type === 'directory' || isGhost(i) ? MAX_FOLDER : MAX_BASE)) malformed(`the header: the name ${quote(basename(name))} has ${base} bytes, which rpm cannot unpack`)
-    const digest = type === 'file' && hasContent ? digests[i]?.toLowerCase() ?? malformed(`the header has no digest of ${quote(path)}, and rpm would not install that`) : undefined
-    return { name, mode, size, isGhost: isGhost(i), isFolder: type === 'directory', packedSize: hasContent ? size : 0, digest }
+    if (base > (type === 'directory' || isGhost(i) ? MAX_FOLDER : MAX_BASE))
+      malformed(`the header: the name ${quote(basename(name))} has ${base} bytes, which rpm cannot unpack`)
+    const digest =
+      type === 'file' && hasContent
+        ? (digests[i]?.toLowerCase() ??
+          malformed(`the header has no digest of ${quote(path)}, and rpm would not install that`))
+        : undefined
+    return {
+      name,
+      mode,
+      size,
+      isGhost: isGhost(i),
+      isFolder: type === 'directory',
+      packedSize: hasContent ? size : 0,
+      digest,
+    }
   })
   const total = files.reduce((sum, { isGhost: ghost, packedSize }) => sum + (ghost ? 0 : packedSize), 0)
-  if (total > PAYLOAD_BYTES) malformed(`the header lists files of ${total} bytes together, at most ${printBytes(PAYLOAD_BYTES)} are allowed`)
-  for (const target of targets) if (CONTROL.test(target)) malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
+  if (total > PAYLOAD_BYTES)
+    malformed(`the header lists files of ${total} bytes together, at most ${printBytes(PAYLOAD_BYTES)} are allowed`)
+  for (const target of targets)
+    if (CONTROL.test(target))
+      malformed(`the header: the target ${quote(target)} of a symlink holds a control character`)
   mustStandInFolders(files)
-  const aimless = files.find(({ mode, isGhost: ghost }, i) => !ghost && typeOfMode(mode) === 'symlink' && (targets[i] ?? '') === '')
+  const aimless = files.find(
+    ({ mode, isGhost: ghost }, i) => !ghost && typeOfMode(mode) === 'symlink' && (targets[i] ?? '') === '',
+  )
   if (aimless !== undefined) malformed(`the header has no target for the symlink ${quote(aimless.name)}`)
   return files
 }

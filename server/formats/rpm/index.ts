@@ -13,16 +13,22 @@ import { compareVersions, parseEvr, versionKey } from './version.ts'
 import { isPrimaryFile } from './xml.ts'
 
 /**
- * `h/hello-1.0-1.x86_64.rpm`, as distributions lay out their own. File names of rpms carry no epoch, and two versions must not
- * share one, so a version that has one lies in a folder for it: `h/e2/hello-1.0-1.x86_64.rpm`.
+ * `h/hello-1.0-1.x86_64.rpm`, as distributions lay out their own. File names of rpms carry no epoch, and two versions
+ * must not share one, so a version that has one lies in a folder for it: `h/e2/hello-1.0-1.x86_64.rpm`.
  */
 function poolName({ name, version, arch }: PackageIdentity): RelPath {
   const { epoch, version: upstream, release = '' } = parseEvr(version)
-  return relPath(`${name.charAt(0).toLowerCase()}/${epoch === undefined ? '' : `e${epoch}/`}${name}-${upstream}-${release}.${arch}.rpm`)
+  return relPath(
+    `${name.charAt(0).toLowerCase()}/${epoch === undefined ? '' : `e${epoch}/`}${name}-${upstream}-${release}.${arch}.rpm`,
+  )
 }
 
 /** What os-release calls the distributions whose name is another one there, for `distro=<ID>-<VERSION_ID>`. */
-const OS_IDS: Readonly<Record<string, string>> = { oracle: 'ol', 'opensuse.leap': 'opensuse-leap', 'opensuse.tumbleweed': 'opensuse-tumbleweed' }
+const OS_IDS: Readonly<Record<string, string>> = {
+  'oracle': 'ol',
+  'opensuse.leap': 'opensuse-leap',
+  'opensuse.tumbleweed': 'opensuse-tumbleweed',
+}
 /** Namespaces of the purl specification, where they differ from the family. */
 const VENDORS: Readonly<Record<string, string>> = { 'opensuse.leap': 'opensuse', 'opensuse.tumbleweed': 'opensuse' }
 
@@ -38,18 +44,22 @@ export const rpm: Format<RpmFacts> = {
   versionKey,
   satisfies,
   // the others are among what a package provides
-  fileOf: name => name.startsWith('/') && !isPrimaryFile(name) ? name.slice(1) : undefined,
+  fileOf: name => (name.startsWith('/') && !isPrimaryFile(name) ? name.slice(1) : undefined),
   poolName,
   purl({ name, version, arch }, distribution, about) {
     const { epoch, version: upstream, release = '' } = parseEvr(version)
     const [family = '', number = ''] = distribution.scanner.split(':')
     const distro = `${OS_IDS[family] ?? family}-${number}`
     // engines ask for the file name of the source package, and that it ends in .rpm
-    const source = about === undefined ? '' : `&upstream=${encodeURIComponent(`${about.source}-${about.source_version}.src.rpm`)}`
-    return `pkg:rpm/${VENDORS[family] ?? family}/${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}`
-      + `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
+    const source =
+      about === undefined ? '' : `&upstream=${encodeURIComponent(`${about.source}-${about.source_version}.src.rpm`)}`
+    return (
+      `pkg:rpm/${VENDORS[family] ?? family}/${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}` +
+      `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
+    )
   },
-  installCommand: ({ name, version }, manager = 'dnf') => manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
+  installCommand: ({ name, version }, manager = 'dnf') =>
+    manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
   complain,
   sign: signRpm,
   tree: rpmTree,

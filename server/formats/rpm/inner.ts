@@ -25,7 +25,10 @@ async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerato
   }
 }
 
-/** The payload as newc, the form that engines open: as it lies there, or, of the stripped form, with the names that the header has. */
+/**
+ * The payload as newc, the form that engines open: as it lies there, or, of the stripped form, with the names that the
+ * header has.
+ */
 async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
   const reader = createPayloadReader(readFiles(rpm.header))
   const writer = createCpioWriter()
@@ -55,9 +58,15 @@ async function* scripts({ header }: RpmPackage): AsyncGenerator<Buffer> {
   yield writer.end()
 }
 
-/** Everything that rpm would run, by name; several triggers are numbered. @throws Malformed for a script that is no text */
+/**
+ * Everything that rpm would run, by name; several triggers are numbered. @throws Malformed for a script that is no text
+ */
 export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
-  return SCRIPTS.flatMap(([name, tag]) => header.texts(tag).map((text, i, all): [string, Buffer] => [all.length > 1 ? `${name}.${i + 1}` : name, Buffer.from(text)]))
+  return SCRIPTS.flatMap(([name, tag]) =>
+    header
+      .texts(tag)
+      .map((text, i, all): [string, Buffer] => [all.length > 1 ? `${name}.${i + 1}` : name, Buffer.from(text)]),
+  )
 }
 
 /** The payload as plain cpio, and what rpm runs when the package comes and goes. */

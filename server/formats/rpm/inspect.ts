@@ -26,7 +26,10 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   const files = readFiles(rpm.header)
   // looked at now, so that no engine is asked about a package whose scripts cannot be shown to it
   scriptsOf(rpm.header)
-  const payload = createPayloadReader(files, algorithmOf(rpm.header.number(TAG.filedigestalgo) ?? MD5, 'digests of files'))
+  const payload = createPayloadReader(
+    files,
+    algorithmOf(rpm.header.number(TAG.filedigestalgo) ?? MD5, 'digests of files'),
+  )
   let archive = 0
   for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
     payload.push(chunk)
@@ -38,7 +41,9 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   const facts = factsOf(rpm.header, files, archive)
   const signature = readSignature(rpm, path)
   return {
-    identity, about: describe(identity, facts), facts,
+    identity,
+    about: describe(identity, facts),
+    facts,
     files: files.filter(({ isFolder, isGhost }) => !isFolder && !isGhost).map(({ name }) => name),
     ...(signature === undefined ? {} : { signature }),
   }

@@ -14,7 +14,13 @@ export const LEAD_MAGIC = Buffer.from('edabeedb', 'hex')
 /** The only kind of signature since 1998: a header structure. */
 const HEADER_STYLE = 5
 
-const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([['gzip', 'gzip'], ['xz', 'xz'], ['zstd', 'zstd'], ['bzip2', 'bzip2'], ['none', 'none']])
+const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
+  ['gzip', 'gzip'],
+  ['xz', 'xz'],
+  ['zstd', 'zstd'],
+  ['bzip2', 'bzip2'],
+  ['none', 'none'],
+])
 
 /** An .rpm opened: its two headers, and where its payload is. Whoever opens it must `close` it. */
 export interface RpmPackage {
@@ -37,12 +43,13 @@ function checkLead(lead: Buffer): void {
   if (type === 1) malformed('it is a source package (.src.rpm). Upload the binary packages that are built from it')
   if (type !== 0) malformed(`its lead says it is a package of the type ${type}; binary packages have 0`)
   const style = lead.readUInt16BE(78)
-  if (style !== HEADER_STYLE) malformed(`its lead says that its signature is of the type ${style}; ${HEADER_STYLE} is known`)
+  if (style !== HEADER_STYLE)
+    malformed(`its lead says that its signature is of the type ${style}; ${HEADER_STYLE} is known`)
 }
 
 /** Between the two headers stand zeros, so that the second begins at a multiple of eight bytes. */
 async function readPadding(file: FileWindow, end: number): Promise<number> {
-  const pad = (8 - end % 8) % 8
+  const pad = (8 - (end % 8)) % 8
   const bytes = await file.read(end, pad)
   if (bytes.some(byte => byte !== 0)) malformed('the padding behind the signature header is not zero')
   return end + pad
@@ -50,29 +57,42 @@ async function readPadding(file: FileWindow, end: number): Promise<number> {
 
 async function compressionOf(file: FileWindow, header: RpmHeader): Promise<Compression> {
   const format = header.text(TAG.payloadformat)
-  if (header.has(TAG.payloadformat) && format !== 'cpio') malformed(`its payload is of the format ${quote(format)}; cpio is the one that installs`)
+  if (header.has(TAG.payloadformat) && format !== 'cpio')
+    malformed(`its payload is of the format ${quote(format)}; cpio is the one that installs`)
   if (!header.has(TAG.payloadcompressor)) {
     // rpm writes none of these two: gzip in old packages, nothing at all in new ones that are not compressed
     const head = await file.read(header.end, Math.min(2, file.size - header.end))
     return head.equals(Buffer.from('1f8b', 'hex')) ? 'gzip' : 'none'
   }
   const name = header.text(TAG.payloadcompressor)
-  return COMPRESSIONS.get(name) ?? malformed(`its payload is compressed with ${quote(name)}, which is not taken here: gzip, xz, zstd, bzip2 and none are`)
+  return (
+    COMPRESSIONS.get(name) ??
+    malformed(
+      `its payload is compressed with ${quote(name)}, which is not taken here: gzip, xz, zstd, bzip2 and none are`,
+    )
+  )
 }
 
 /** What the package says of its own size, where it says so. */
 function checkSize(signature: RpmHeader, header: RpmHeader, size: number): void {
   const both = signature.number(SIGTAG.longsize) ?? signature.number(SIGTAG.size)
   const there = size - header.start
-  if (both !== undefined && both !== there) malformed(`its signature header says that header and payload have ${both} bytes, and there are ${there}: it is cut off, or something follows it`)
+  if (both !== undefined && both !== there)
+    malformed(
+      `its signature header says that header and payload have ${both} bytes, and there are ${there}: it is cut off, or something follows it`,
+    )
   const payload = header.number(TAG.payloadsize)
-  if (payload !== undefined && payload !== size - header.end) malformed(`its header says that the payload has ${payload} bytes, and there are ${size - header.end}`)
+  if (payload !== undefined && payload !== size - header.end)
+    malformed(`its header says that the payload has ${payload} bytes, and there are ${size - header.end}`)
 }
 
 /** What nothing here is decided by, and with which rpm reads no package, or ends. */
 function checkRest(signature: RpmHeader, header: RpmHeader): void {
-  if (header.has(TAG.archivesize) && signature.has(SIGTAG.payloadsize)) malformed('both headers say how large the payload is unpacked, and rpm takes that for a forgery')
-  for (const prefix of header.texts(TAG.prefixes)) if (!prefix.startsWith('/')) malformed(`the header: the folder ${quote(prefix)}, which may be moved elsewhere, does not begin with a slash`)
+  if (header.has(TAG.archivesize) && signature.has(SIGTAG.payloadsize))
+    malformed('both headers say how large the payload is unpacked, and rpm takes that for a forgery')
+  for (const prefix of header.texts(TAG.prefixes))
+    if (!prefix.startsWith('/'))
+      malformed(`the header: the folder ${quote(prefix)}, which may be moved elsewhere, does not begin with a slash`)
 }
 
 async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
@@ -83,10 +103,14 @@ async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
   checkRest(signature, header)
   const compression = await compressionOf(file, header)
   const digests = createPayloadDigests(signature, header, compression === 'none')
-  if (checkHeaderDigests(signature, header) === 0 && !signature.has(SIGTAG.md5)) malformed('it carries no digest of its header, and rpm would not install it')
+  if (checkHeaderDigests(signature, header) === 0 && !signature.has(SIGTAG.md5))
+    malformed('it carries no digest of its header, and rpm would not install it')
   const size = file.size - header.end
   return {
-    signature, header, digests, size: file.size,
+    signature,
+    header,
+    digests,
+    size: file.size,
     payload: { what: 'the payload', compression, size, chunks: () => digests.watch(file.stream(header.end, size)) },
     bytes: (from, to) => file.stream(from, to - from),
   }
@@ -100,7 +124,7 @@ async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
 export async function openRpm(path: string): Promise<RpmPackage> {
   const file = await openWindow(path)
   try {
-    return { ...await read(file), close: () => file.close() }
+    return { ...(await read(file)), close: () => file.close() }
   } catch (error) {
     await file.close()
     throw error

@@ -16,14 +16,19 @@ export interface PayloadReader {
 }
 
 /** Digests the content of one file after the other, and compares. */
-function createContents(files: readonly HeaderFile[], algorithm: string): { begin(index: number): void; push(bytes: Buffer): void } {
+function createContents(
+  files: readonly HeaderFile[],
+  algorithm: string,
+): { begin(index: number): void; push(bytes: Buffer): void } {
   let hash: Hash | undefined
   let current = -1
   return {
     begin(index) {
       const file = files[current]
       if (hash !== undefined && file !== undefined && hash.digest('hex') !== file.digest) {
-        malformed(`${WHAT}: the ${algorithm} digest of ${quote(file.name)} is not the one in the header, and rpm would not install it`)
+        malformed(
+          `${WHAT}: the ${algorithm} digest of ${quote(file.name)} is not the one in the header, and rpm would not install it`,
+        )
       }
       current = index
       hash = files[index]?.digest === undefined ? undefined : createHash(algorithm)
@@ -40,7 +45,8 @@ export function createPayloadReader(files: readonly HeaderFile[], algorithm?: st
   const numbers = new Map(files.map((file, index) => [file.name, index]))
   const found = new Uint8Array(files.length)
   const cpio = createCpioReader({
-    what: WHAT, maxEntries: MAX_FILES,
+    what: WHAT,
+    maxEntries: MAX_FILES,
     fileAt(index) {
       const file = files[index]
       return file === undefined ? undefined : { name: `./${file.name}`, mode: file.mode, size: file.packedSize }
@@ -51,14 +57,17 @@ export function createPayloadReader(files: readonly HeaderFile[], algorithm?: st
 
   const check = (entry: CpioEntry): number => {
     const name = cleanPath(entry.name, WHAT)
-    const index = entry.index ?? numbers.get(name) ?? malformed(`${WHAT} holds ${quote(name)}, which the header does not list`)
+    const index =
+      entry.index ?? numbers.get(name) ?? malformed(`${WHAT} holds ${quote(name)}, which the header does not list`)
     if (found[index] === 1) malformed(`${WHAT} has ${quote(name)} twice`)
     found[index] = 1
     const listed = typeOfMode(files[index]?.mode ?? 0)
-    if (listed !== entry.type) malformed(`${WHAT}: ${quote(name)} is a ${entry.type}, and the header says it is a ${listed ?? 'file'}`)
+    if (listed !== entry.type)
+      malformed(`${WHAT}: ${quote(name)} is a ${entry.type}, and the header says it is a ${listed ?? 'file'}`)
     // of several hard links all but the last are empty; what unpacks to more than the header says is a bomb or a lie
     const size = files[index]?.packedSize ?? 0
-    if (entry.size !== size) malformed(`${WHAT}: ${quote(name)} says it has ${entry.size} bytes, and the header says ${size}`)
+    if (entry.size !== size)
+      malformed(`${WHAT}: ${quote(name)} says it has ${entry.size} bytes, and the header says ${size}`)
     return index
   }
   return {

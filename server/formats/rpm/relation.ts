@@ -28,10 +28,12 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 function dependency(name: string, flags: number, version: string, what: string): RpmDependency {
   if (name === '') return malformed(`the header: one of its ${what} has no name`)
   if (name.length > MAX_NAME) malformed(`the header: one of its ${what} has a name of more than ${MAX_NAME} characters`)
-  if (CONTROL.test(name) || CONTROL.test(version)) malformed(`the header: ${quote(name)} among its ${what} holds a control character`)
+  if (CONTROL.test(name) || CONTROL.test(version))
+    malformed(`the header: ${quote(name)} among its ${what} holds a control character`)
   const op = version === '' ? undefined : opOf(flags)
   return {
-    name, ...(op === undefined ? {} : { op, evr: parseBound(version) }),
+    name,
+    ...(op === undefined ? {} : { op, evr: parseBound(version) }),
     ...(what === 'requires' && (flags & PRE) !== 0 ? { pre: true } : {}),
   }
 }
@@ -40,7 +42,11 @@ function dependency(name: string, flags: number, version: string, what: string):
  * One list of dependencies, in its order, without what rpm requires of itself: `rpmlib(…)`.
  * @throws Malformed when its three columns have different lengths, and for names that are none
  */
-export function readDependencies(header: RpmHeader, what: string, [name, flags, version]: readonly [number, number, number]): RpmDependency[] {
+export function readDependencies(
+  header: RpmHeader,
+  what: string,
+  [name, flags, version]: readonly [number, number, number],
+): RpmDependency[] {
   const names = header.texts(name)
   const [bits, versions] = [header.numbers(flags), header.texts(version)]
   // rpm 3 wrote provides as names alone
@@ -48,7 +54,9 @@ export function readDependencies(header: RpmHeader, what: string, [name, flags, 
   if (!bare && (bits.length !== names.length || versions.length !== names.length)) {
     malformed(`the header lists ${names.length} ${what}, ${bits.length} flags and ${versions.length} versions for them`)
   }
-  return names.map((one, i) => dependency(one, bits[i] ?? 0, versions[i] ?? '', what)).filter(one => !one.name.startsWith('rpmlib('))
+  return names
+    .map((one, i) => dependency(one, bits[i] ?? 0, versions[i] ?? '', what))
+    .filter(one => !one.name.startsWith('rpmlib('))
 }
 
 function relationOf({ name, op, evr }: RpmDependency): Relation {
@@ -67,7 +75,9 @@ function distinct(list: readonly Alternatives[]): Alternatives[] {
  * @throws Malformed for a rich dependency that rpm could not read
  */
 export function needsOf(requires: readonly RpmDependency[]): Alternatives[] {
-  return distinct(requires.flatMap((one): Alternatives[] => one.name.startsWith('(') ? parseRich(one.name) : [[relationOf(one)]]))
+  return distinct(
+    requires.flatMap((one): Alternatives[] => (one.name.startsWith('(') ? parseRich(one.name) : [[relationOf(one)]])),
+  )
 }
 
 /** What forbids; a rich conflict has no such form and stays with the facts. */
@@ -77,7 +87,9 @@ export function conflictsOf(conflicts: readonly RpmDependency[]): Alternatives[]
 
 /** Virtual names; one with a bound other than `=` offers a range, which is kept as a name that fits every version. */
 export function providedOf(provides: readonly RpmDependency[]): Provided[] {
-  return provides.map(({ name, op, evr }) => op === '=' && evr !== undefined ? { name, version: printEvr(evr) } : { name })
+  return provides.map(({ name, op, evr }) =>
+    op === '=' && evr !== undefined ? { name, version: printEvr(evr) } : { name },
+  )
 }
 
 /**

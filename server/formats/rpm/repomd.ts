@@ -3,10 +3,20 @@ import type { ListedFile } from '../tree.ts'
 import { escapeAttribute } from './xml.ts'
 
 /** One file that repomd.xml names. `href` is relative to the repository, `type` what clients look for. */
-export interface RepomdEntry { readonly type: string; readonly href: string; readonly file: ListedFile }
+export interface RepomdEntry {
+  readonly type: string
+  readonly href: string
+  readonly file: ListedFile
+}
 
 function printData({ type, href, file: { sha256, size, plain } }: RepomdEntry, seconds: number): string {
-  const open = plain === undefined ? ['', ''] : [`\n    <open-checksum type="sha256">${plain.sha256}</open-checksum>`, `\n    <open-size>${plain.size}</open-size>`]
+  const open =
+    plain === undefined
+      ? ['', '']
+      : [
+          `\n    <open-checksum type="sha256">${plain.sha256}</open-checksum>`,
+          `\n    <open-size>${plain.size}</open-size>`,
+        ]
   return `  <data type="${escapeAttribute(type)}">
     <checksum type="sha256">${sha256}</checksum>${open[0]}
     <location href="${escapeAttribute(href)}"/>
@@ -32,9 +42,15 @@ export function isWellFormed(document: string, root: string): boolean {
   let depth = 0
   let isRoot = false
   let fault: Error | undefined
-  parser.on('opentag', tag => { if (depth++ === 0) isRoot = tag.name === root })
-  parser.on('closetag', () => { depth-- })
-  parser.on('error', error => { fault ??= error })
+  parser.on('opentag', tag => {
+    if (depth++ === 0) isRoot = tag.name === root
+  })
+  parser.on('closetag', () => {
+    depth--
+  })
+  parser.on('error', error => {
+    fault ??= error
+  })
   parser.write(document).close()
   return fault === undefined && isRoot && depth === 0
 }

@@ -16,13 +16,19 @@ const all = (needs: readonly Needs[]): Needs => needs.flat()
 
 /** Every alternative of one side with every one of the other. */
 function any(needs: readonly Needs[]): Needs {
-  return needs.reduce((a, b) => a.length * b.length > MAX_NEEDS ? TRUE : a.flatMap(one => b.map(other => [...one, ...other])))
+  return needs.reduce((a, b) =>
+    a.length * b.length > MAX_NEEDS ? TRUE : a.flatMap(one => b.map(other => [...one, ...other])),
+  )
 }
 
-// rpm's own: the other blanks of Unicode are part of a name, and one that begins no word and ends every word would be gone through for ever
+// rpm's own: the other blanks of Unicode are part of a name, and one that begins no word and ends every word would be
+// gone through for ever
 const isBlank = (char: string): boolean => char === ' ' || char === '\t'
 
-/** The words of a rich dependency. A parenthesis belongs to a name when the name began before it: `perl(Foo)`, `libc.so.6()(64bit)`. */
+/**
+ * The words of a rich dependency. A parenthesis belongs to a name when the name began before it: `perl(Foo)`,
+ * `libc.so.6()(64bit)`.
+ */
 function wordsOf(text: string): string[] {
   const words: string[] = []
   for (let at = 0; at < text.length;) {
@@ -46,15 +52,16 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so what
- * hangs on one is left out; `without` keeps its first operand.
+ * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so
+ * what hangs on one is left out; `without` keeps its first operand.
  * @throws Malformed for what rpm refuses: other operators, two kinds of them in one pair of parentheses, none to close
  * Source: https://rpm-software-management.github.io/rpm/manual/boolean_dependencies.html
  */
 export function parseRich(text: string): Alternatives[] {
   const words = wordsOf(text)
   let at = 0
-  const bad = (why: string): never => malformed(`the header: the dependency ${quote(text)} is not one that rpm reads: ${why}`)
+  const bad = (why: string): never =>
+    malformed(`the header: the dependency ${quote(text)} is not one that rpm reads: ${why}`)
   const next = (): string => words[at++] ?? bad('it ends too early')
 
   const operand = (depth: number): Needs => {
@@ -76,16 +83,23 @@ export function parseRich(text: string): Alternatives[] {
       const isElse = word === 'else' && (operator === 'if' || operator === 'unless') && operands.length === 2
       const isChain = word === operator && ['and', 'or', 'with'].includes(word)
       if (operator !== undefined && !isElse && !isChain) bad(`${quote(word)} does not go with ${quote(operator)}`)
-      if (!isElse && !['and', 'or', 'if', 'unless', 'with', 'without'].includes(word)) bad(`${quote(word)} is no operator`)
+      if (!isElse && !['and', 'or', 'if', 'unless', 'with', 'without'].includes(word))
+        bad(`${quote(word)} is no operator`)
       operator ??= word
       operands.push(operand(depth))
     }
     switch (operator) {
-      case undefined: return operands[0] ?? TRUE
-      case 'or': return any(operands)
-      case 'without': return operands[0] ?? TRUE
-      case 'and': case 'with': return all(operands)
-      default: return TRUE
+      case undefined:
+        return operands[0] ?? TRUE
+      case 'or':
+        return any(operands)
+      case 'without':
+        return operands[0] ?? TRUE
+      case 'and':
+      case 'with':
+        return all(operands)
+      default:
+        return TRUE
     }
   }
 

@@ -6,15 +6,27 @@ import type { Signer } from '../../signing/signer.ts'
 import type { RpmFacts } from './facts.ts'
 
 /** One value of a header as it is stored. */
-interface Tag { readonly tag: number; readonly type: number; readonly count: number; readonly bytes: Buffer }
+interface Tag {
+  readonly tag: number
+  readonly type: number
+  readonly count: number
+  readonly bytes: Buffer
+}
 /** Where a header lies in its file, and its index entries. */
-interface Section { readonly start: number; readonly end: number; readonly tags: readonly Tag[] }
+interface Section {
+  readonly start: number
+  readonly end: number
+  readonly tags: readonly Tag[]
+}
 
 const LEAD = 96
 const MAGIC = 0x8eade801
 const INTRO = 16
 const ENTRY = 16
-/** What rpm itself takes. Source: rpm, lib/header.c, HEADER_TAGS_MAX and HEADER_DATA_MAX of signature headers, rounded down. */
+/**
+ * What rpm itself takes. Source: rpm, lib/header.c, HEADER_TAGS_MAX and HEADER_DATA_MAX of signature headers, rounded
+ * down.
+ */
 const MOST_TAGS = 65_536
 const MOST_BYTES = 32 * 1024 * 1024
 
@@ -48,7 +60,10 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
   return bytes.subarray(0, at)
 }
 
-function valueOf(store: Buffer, { type, count, offset }: { readonly type: number; readonly count: number; readonly offset: number }): Buffer | undefined {
+function valueOf(
+  store: Buffer,
+  { type, count, offset }: { readonly type: number; readonly count: number; readonly offset: number },
+): Buffer | undefined {
   if (offset > store.length) return undefined
   if (type !== STRING && type !== STRING_ARRAY && type !== I18N) {
     const length = (WIDTH[type] ?? Infinity) * count
@@ -63,10 +78,14 @@ function valueOf(store: Buffer, { type, count, offset }: { readonly type: number
   return store.subarray(offset, end)
 }
 
-/** Reads a header's index and values; the caller has had the package inspected, so what is wrong here is worth no fine words. */
+/**
+ * Reads a header's index and values; the caller has had the package inspected, so what is wrong here is worth no fine
+ * words.
+ */
 async function readSection(handle: FileHandle, file: SpooledFile, start: number): Promise<Section> {
   const intro = await readAt(handle, start, INTRO)
-  if (intro.length < INTRO || intro.readUInt32BE(0) !== MAGIC) return refuse(file, 'a header does not begin where it should')
+  if (intro.length < INTRO || intro.readUInt32BE(0) !== MAGIC)
+    return refuse(file, 'a header does not begin where it should')
   const [count, size] = [intro.readUInt32BE(8), intro.readUInt32BE(12)]
   if (count > MOST_TAGS || size > MOST_BYTES) return refuse(file, 'a header is too large')
   const end = start + INTRO + ENTRY * count + size
@@ -75,8 +94,20 @@ async function readSection(handle: FileHandle, file: SpooledFile, start: number)
   const store = bytes.subarray(ENTRY * count)
   const tags = Array.from({ length: count }, (_, n): Tag => {
     const at = n * ENTRY
-    const [tag, type, offset, values] = [bytes.readInt32BE(at), bytes.readUInt32BE(at + 4), bytes.readUInt32BE(at + 8), bytes.readUInt32BE(at + 12)]
-    return { tag, type, count: values, bytes: valueOf(store, { type, count: values, offset }) ?? refuse(file, `the value of tag ${tag} lies outside its header`) }
+    const [tag, type, offset, values] = [
+      bytes.readInt32BE(at),
+      bytes.readUInt32BE(at + 4),
+      bytes.readUInt32BE(at + 8),
+      bytes.readUInt32BE(at + 12),
+    ]
+    return {
+      tag,
+      type,
+      count: values,
+      bytes:
+        valueOf(store, { type, count: values, offset }) ??
+        refuse(file, `the value of tag ${tag} lies outside its header`),
+    }
   })
   return { start, end, tags }
 }
@@ -90,14 +121,17 @@ function printIndex(tag: number, type: number, [offset, count]: readonly [number
   return entry
 }
 
-/** A signature header: its region around the tags in the order of their numbers, filled up so that the next header is aligned. */
+/**
+ * A signature header: its region around the tags in the order of their numbers, filled up so that the next header is
+ * aligned.
+ */
 function printSignatureHeader(tags: readonly Tag[]): Buffer {
   const index: Buffer[] = []
   const store: Buffer[] = []
   let at = 0
   for (const { tag, type, count, bytes } of tags.toSorted((a, b) => a.tag - b.tag)) {
     const width = WIDTH[type] ?? 1
-    const gap = (width - at % width) % width
+    const gap = (width - (at % width)) % width
     index.push(printIndex(tag, type, [at + gap, count]))
     store.push(Buffer.alloc(gap), bytes)
     at += gap + bytes.length
@@ -109,14 +143,20 @@ function printSignatureHeader(tags: readonly Tag[]): Buffer {
   intro.writeUInt32BE(at + ENTRY, 12)
   const trailer = printIndex(REGION, BIN, [-ENTRY * (index.length + 1), ENTRY])
   const header = Buffer.concat([intro, printIndex(REGION, BIN, [at, ENTRY]), ...index, ...store, trailer])
-  return Buffer.concat([header, Buffer.alloc((8 - header.length % 8) % 8)])
+  return Buffer.concat([header, Buffer.alloc((8 - (header.length % 8)) % 8)])
 }
 
 /** @param isV6 whether it is a package of format 6, which holds its signatures as text */
 async function signatureTag(signer: Signer, header: Buffer, isV6: boolean): Promise<Tag> {
   const signature = await signer.detachOne(header)
-  if (isV6) return { tag: OPENPGP, type: STRING_ARRAY, count: 1, bytes: Buffer.from(`${signature.toString('base64')}\0`) }
-  return { tag: signer.keys[0]?.algorithm.startsWith('rsa') === true ? RSA_HEADER : DSA_HEADER, type: BIN, count: signature.length, bytes: signature }
+  if (isV6)
+    return { tag: OPENPGP, type: STRING_ARRAY, count: 1, bytes: Buffer.from(`${signature.toString('base64')}\0`) }
+  return {
+    tag: signer.keys[0]?.algorithm.startsWith('rsa') === true ? RSA_HEADER : DSA_HEADER,
+    type: BIN,
+    count: signature.length,
+    bytes: signature,
+  }
 }
 
 async function* joined(front: readonly Buffer[], path: string, from: number): AsyncGenerator<Buffer> {
@@ -125,24 +165,36 @@ async function* joined(front: readonly Buffer[], path: string, from: number): As
 }
 
 /**
- * The package with the current key's signature over its main header, in place of any it had; header and payload stay as they
- * are, byte for byte. The payload is covered by its digest in the header, which rpmbuild has written since rpm 4.14.
+ * The package with the current key's signature over its main header, in place of any it had; header and payload stay as
+ * they are, byte for byte. The payload is covered by its digest in the header, which rpmbuild has written since rpm
+ * 4.14.
  * @returns the bytes, and the facts about them: the header lies elsewhere now
  * @throws bad_package
  */
 export async function signRpm(
-  file: SpooledFile, { facts, signer }: { readonly facts: RpmFacts; readonly signer: Signer },
+  file: SpooledFile,
+  { facts, signer }: { readonly facts: RpmFacts; readonly signer: Signer },
 ): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: RpmFacts }> {
   const handle = await open(file.path)
   try {
     const lead = await readAt(handle, 0, LEAD)
     const old = await readSection(handle, file, LEAD)
-    const main = await readSection(handle, file, old.end + (8 - old.end % 8) % 8)
+    const main = await readSection(handle, file, old.end + ((8 - (old.end % 8)) % 8))
     const header = await readAt(handle, main.start, main.end - main.start)
     const kept = old.tags.filter(({ tag }) => tag !== REGION && !SIGNATURES.has(tag))
-    const fresh = printSignatureHeader([...kept, await signatureTag(signer, header, main.tags.some(({ tag }) => tag === RPM_FORMAT))])
+    const fresh = printSignatureHeader([
+      ...kept,
+      await signatureTag(
+        signer,
+        header,
+        main.tags.some(({ tag }) => tag === RPM_FORMAT),
+      ),
+    ])
     const start = lead.length + fresh.length
-    return { bytes: joined([lead, fresh], file.path, main.start), facts: { ...facts, header: [start, start + header.length] } }
+    return {
+      bytes: joined([lead, fresh], file.path, main.start),
+      facts: { ...facts, header: [start, start + header.length] },
+    }
   } finally {
     await handle.close()
   }

@@ -8,7 +8,9 @@ import { SIGTAG } from './tags.ts'
 /** The new form of a signature is base64 without armour. */
 function decode(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
-  return bytes.length > 0 && /^[A-Za-z0-9+/=\s]+$/.test(text) ? bytes : malformed('the signature header holds an OpenPGP signature that is not base64')
+  return bytes.length > 0 && /^[A-Za-z0-9+/=\s]+$/.test(text)
+    ? bytes
+    : malformed('the signature header holds an OpenPGP signature that is not base64')
 }
 
 /** Opens the file anew, so that it may be read late, twice or never. */
@@ -22,8 +24,8 @@ async function* signedBytes(path: string, withPayload: boolean): AsyncGenerator<
 }
 
 /**
- * The signature that a package carries, if any. Of the header, whose digest covers the payload: all of them, joined, as one
- * key may be known and another not. Only old packages have none of it but one of header and payload.
+ * The signature that a package carries, if any. Of the header, whose digest covers the payload: all of them, joined, as
+ * one key may be known and another not. Only old packages have none of it but one of header and payload.
  */
 export function readSignature({ signature }: RpmPackage, path: string): EmbeddedSignature | undefined {
   const packets = (tags: readonly number[]): Buffer[] => tags.flatMap(tag => signature.bytes(tag) ?? [])
@@ -33,5 +35,9 @@ export function readSignature({ signature }: RpmPackage, path: string): Embedded
   const ofAll = packets([SIGTAG.pgp, SIGTAG.gpg])
   const found = ofHeader.length > 0 ? ofHeader : ofAll
   if (found.length === 0) return undefined
-  return { kind: 'openpgp', signature: Buffer.concat(found), signed: () => Readable.from(signedBytes(path, ofHeader.length === 0)) }
+  return {
+    kind: 'openpgp',
+    signature: Buffer.concat(found),
+    signed: () => Readable.from(signedBytes(path, ofHeader.length === 0)),
+  }
 }

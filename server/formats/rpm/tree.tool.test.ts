@@ -114,8 +114,18 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function rpmbuild(name: string, spec: string): Promise<Buffer> {
   const top = await mkdtemp(join(folder, 'build-'))
   await writeFile(join(top, 'x.spec'), spec)
-  await mustRun('rpmbuild', ['-bb', '--target', 'x86_64', '--define', `_topdir ${top}`, '--define', '_build_id_links none', join(top, 'x.spec')])
-  for (const entry of await readdir(join(top, 'RPMS'), { recursive: true })) if (entry.endsWith('.rpm')) return readFile(join(top, 'RPMS', entry))
+  await mustRun('rpmbuild', [
+    '-bb',
+    '--target',
+    'x86_64',
+    '--define',
+    `_topdir ${top}`,
+    '--define',
+    '_build_id_links none',
+    join(top, 'x.spec'),
+  ])
+  for (const entry of await readdir(join(top, 'RPMS'), { recursive: true }))
+    if (entry.endsWith('.rpm')) return readFile(join(top, 'RPMS', entry))
   throw new Error(`rpmbuild made no package ${name}`)
 }
 
@@ -130,13 +140,19 @@ async function readIndex(repository: string, name: string, ending = 'gz'): Promi
 }
 
 /**
- * The packages of an index, one text each. When the file was last touched is nobody's fact; an empty element has two forms;
- * and createrepo_c tells two equal needs apart when one that differs stands between them.
+ * The packages of an index, one text each. When the file was last touched is nobody's fact; an empty element has two
+ * forms; and createrepo_c tells two equal needs apart when one that differs stands between them.
  */
 function packagesOf(document: string): string[] {
   const needs = (list: string): string => [...new Set(list.split('\n'))].join('\n')
-  return (document.match(/<package [^]*?<\/package>/g) ?? []).map(text => text.replace(/<time file="\d+"/, '<time file=""')
-    .replaceAll(/<([\w:]+)><\/\1>/g, '<$1/>').replace(/<rpm:requires>[^]*?<\/rpm:requires>/, needs)).sort()
+  return (document.match(/<package [^]*?<\/package>/g) ?? [])
+    .map(text =>
+      text
+        .replace(/<time file="\d+"/, '<time file=""')
+        .replaceAll(/<([\w:]+)><\/\1>/g, '<$1/>')
+        .replace(/<rpm:requires>[^]*?<\/rpm:requires>/, needs),
+    )
+    .sort()
 }
 
 describe.skipIf(noTools)('beside createrepo_c (needs rpm, createrepo-c, zstd)', () => {
@@ -145,9 +161,22 @@ describe.skipIf(noTools)('beside createrepo_c (needs rpm, createrepo-c, zstd)', 
   beforeAll(async () => {
     const tree = await newFolder()
     const odd = await buildRpm({
-      name: 'odd+name', version: '1^git', release: '0', summary: '', description: '', vendor: '', group: '', url: '',
-      files: { 'usr/share/odd/&<>': 'x', 'usr/share/odd/täst': 'x', 'etc/odd': { ghost: true }, 'usr/sbin': { dir: true } },
-      requires: ['needs = 0', 'pre:scripts >= 1:2-3'], scripts: { post: 'true' },
+      name: 'odd+name',
+      version: '1^git',
+      release: '0',
+      summary: '',
+      description: '',
+      vendor: '',
+      group: '',
+      url: '',
+      files: {
+        'usr/share/odd/&<>': 'x',
+        'usr/share/odd/täst': 'x',
+        'etc/odd': { ghost: true },
+        'usr/sbin': { dir: true },
+      },
+      requires: ['needs = 0', 'pre:scripts >= 1:2-3'],
+      scripts: { post: 'true' },
     })
     await writeRpmTree(tree, { packages: [...built, odd], signer })
     ours = join(tree, 'x86_64')
@@ -162,17 +191,24 @@ describe.skipIf(noTools)('beside createrepo_c (needs rpm, createrepo-c, zstd)', 
     expect(mine).toEqual(yours)
   })
 
-  test.each(['primary', 'filelists', 'other'])('%s.xml is framed in the same way, and its zstd form holds the same', async name => {
-    const [mine, yours] = [await readIndex(ours, name), await readIndex(theirs, name)]
-    const frame = (document: string): string => document.replace(/<package [^]*<\/package>/, '').trim()
-    expect(frame(mine)).toBe(frame(yours))
-    expect(await readIndex(ours, name, 'zst')).toBe(mine)
-  })
+  test.each(['primary', 'filelists', 'other'])(
+    '%s.xml is framed in the same way, and its zstd form holds the same',
+    async name => {
+      const [mine, yours] = [await readIndex(ours, name), await readIndex(theirs, name)]
+      const frame = (document: string): string => document.replace(/<package [^]*<\/package>/, '').trim()
+      expect(frame(mine)).toBe(frame(yours))
+      expect(await readIndex(ours, name, 'zst')).toBe(mine)
+    },
+  )
 
   test('repomd.xml names each index as it does, and its own parser takes every package from our tree', async () => {
     const fields = async (repository: string): Promise<string[]> => {
       const document = await readFile(join(repository, 'repodata/repomd.xml'), 'utf8')
-      return document.replaceAll(/  <data type="\w+_db">[^]*?<\/data>\n/g, '').replaceAll(/>[0-9a-f]+</g, '><').replaceAll(/[0-9a-f]{64}/g, '').split('\n')
+      return document
+        .replaceAll(/  <data type="\w+_db">[^]*?<\/data>\n/g, '')
+        .replaceAll(/>[0-9a-f]+</g, '><')
+        .replaceAll(/[0-9a-f]{64}/g, '')
+        .split('\n')
     }
     expect(await fields(ours)).toEqual(await fields(theirs))
     const copy = await newFolder()
@@ -186,7 +222,10 @@ describe.skipIf(noTools)('beside createrepo_c (needs rpm, createrepo-c, zstd)', 
 })
 
 describe('repomd.xml', () => {
-  const read = (tree: string) => (path: string): Promise<Buffer> => readFile(join(tree, path))
+  const read =
+    (tree: string) =>
+    (path: string): Promise<Buffer> =>
+      readFile(join(tree, path))
   const distribution = getDistribution('almalinux9')
 
   test('is signed, carries the key beside it, and is refused after a changed byte, with a torn end or without its signature', async () => {
@@ -195,7 +234,11 @@ describe('repomd.xml', () => {
     const path = join(tree, 'x86_64/repodata/repomd.xml')
     const document = await readFile(path, 'utf8')
     expect(document).toContain(`<revision>${Date.parse('2026-11-21T03:00:00Z') / 1000}</revision>`)
-    expect(document.match(/type="\w+"/g)?.filter(type => !type.includes('sha256'))).toEqual(['primary', 'filelists', 'other', 'primary_zst_db', 'filelists_zst_db', 'other_zst_db'].map(type => `type="${type}"`))
+    expect(document.match(/type="\w+"/g)?.filter(type => !type.includes('sha256'))).toEqual(
+      ['primary', 'filelists', 'other', 'primary_zst_db', 'filelists_zst_db', 'other_zst_db'].map(
+        type => `type="${type}"`,
+      ),
+    )
     expect(await readFile(`${path}.key`)).toEqual(signer.publicKey('armored'))
     expect(await rpmTree.verifyRoot(read(tree), signer, distribution)).toBe(true)
 
@@ -211,18 +254,34 @@ describe('repomd.xml', () => {
   })
 })
 
-describe.each([['dnf', createDnfRoot, ['dnf'] as const], ['zypper', createZypperRoot, ['zypper'] as const]] as const)('%s over a folder', (_, create, tools) => {
+describe.each([
+  ['dnf', createDnfRoot, ['dnf'] as const],
+  ['zypper', createZypperRoot, ['zypper'] as const],
+] as const)('%s over a folder', (_, create, tools) => {
   let client: RpmClient | undefined
-  afterAll(async () => { await client?.close() })
-
-  test.skipIf(noTools || lacking(...tools).length > 0)(`reads the pieces of each index, and installs a signed package (needs rpm, ${tools[0]})`, async () => {
-    const tree = await newFolder()
-    const packages = await Promise.all(['one', 'two', 'three'].map(name => buildRpm({ name, version: '1.0', release: '1', files: { [`usr/share/${name}`]: name } })))
-    await writeRpmTree(tree, { packages, signer, signedPackages: true })
-    client = await create({ baseurl: `file://${join(tree, 'x86_64')}`, key: signer.publicKey('armored'), signedPackages: true })
-    expect(await client.refresh()).toMatchObject({ code: 0 })
-    expect(await client.available()).toEqual(['one-1.0-1.x86_64', 'three-1.0-1.x86_64', 'two-1.0-1.x86_64'])
-    expect(await client.install('two')).toMatchObject({ code: 0 })
-    expect(await client.installedVersion('two')).toBe('1.0-1')
+  afterAll(async () => {
+    await client?.close()
   })
+
+  test.skipIf(noTools || lacking(...tools).length > 0)(
+    `reads the pieces of each index, and installs a signed package (needs rpm, ${tools[0]})`,
+    async () => {
+      const tree = await newFolder()
+      const packages = await Promise.all(
+        ['one', 'two', 'three'].map(name =>
+          buildRpm({ name, version: '1.0', release: '1', files: { [`usr/share/${name}`]: name } }),
+        ),
+      )
+      await writeRpmTree(tree, { packages, signer, signedPackages: true })
+      client = await create({
+        baseurl: `file://${join(tree, 'x86_64')}`,
+        key: signer.publicKey('armored'),
+        signedPackages: true,
+      })
+      expect(await client.refresh()).toMatchObject({ code: 0 })
+      expect(await client.available()).toEqual(['one-1.0-1.x86_64', 'three-1.0-1.x86_64', 'two-1.0-1.x86_64'])
+      expect(await client.install('two')).toMatchObject({ code: 0 })
+      expect(await client.installedVersion('two')).toBe('1.0-1')
+    },
+  )
 })

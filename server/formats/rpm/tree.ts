@@ -9,19 +9,36 @@ import { renderFilelists, renderOther, renderPrimary } from './xml.ts'
 const PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const COMMON = 'http://linux.duke.edu/metadata'
 
-const INDEXES: readonly (Pick<IndexPlan, 'render'> & { readonly name: string; readonly open: (entries: number) => string; readonly close: string })[] = [
+const INDEXES: readonly (Pick<IndexPlan, 'render'> & {
+  readonly name: string
+  readonly open: (entries: number) => string
+  readonly close: string
+})[] = [
   {
-    name: 'primary', render: renderPrimary, close: '</metadata>\n',
+    name: 'primary',
+    render: renderPrimary,
+    close: '</metadata>\n',
     open: entries => `<metadata xmlns="${COMMON}/common" xmlns:rpm="${COMMON}/rpm" packages="${entries}">\n`,
   },
-  { name: 'filelists', render: renderFilelists, close: '</filelists>\n', open: entries => `<filelists xmlns="${COMMON}/filelists" packages="${entries}">\n` },
-  { name: 'other', render: renderOther, close: '</otherdata>\n', open: entries => `<otherdata xmlns="${COMMON}/other" packages="${entries}">\n` },
+  {
+    name: 'filelists',
+    render: renderFilelists,
+    close: '</filelists>\n',
+    open: entries => `<filelists xmlns="${COMMON}/filelists" packages="${entries}">\n`,
+  },
+  {
+    name: 'other',
+    render: renderOther,
+    close: '</otherdata>\n',
+    open: entries => `<otherdata xmlns="${COMMON}/other" packages="${entries}">\n`,
+  },
 ]
 
 /**
- * What repomd.xml calls a file. The gzip form has the name that every client and createrepo_c look for; several entries of
- * one name make dnf 4 fail with a checksum mismatch. The zstd form is for who asks for it: dnf ignores a name it does not
- * know, libzypp downloads all of those, file lists too, unless they end in `_db`. EL 8 and createrepo_c before 1.0 read no zstd.
+ * What repomd.xml calls a file. The gzip form has the name that every client and createrepo_c look for; several entries
+ * of one name make dnf 4 fail with a checksum mismatch. The zstd form is for who asks for it: dnf ignores a name it
+ * does not know, libzypp downloads all of those, file lists too, unless they end in `_db`. EL 8 and createrepo_c before
+ * 1.0 read no zstd.
  */
 function typeOf(path: string): string {
   const [, name = '', ending = ''] = /-(\w+)\.xml\.(\w+)$/.exec(path) ?? []
@@ -29,11 +46,13 @@ function typeOf(path: string): string {
 }
 
 const ORDER = INDEXES.map(index => index.name)
-const rank = ({ type }: RepomdEntry): number => type.endsWith('_db') ? ORDER.length + 1 : ORDER.indexOf(type) < 0 ? ORDER.length : ORDER.indexOf(type)
+const rank = ({ type }: RepomdEntry): number =>
+  type.endsWith('_db') ? ORDER.length + 1 : ORDER.indexOf(type) < 0 ? ORDER.length : ORDER.indexOf(type)
 
 /** The files of one architecture, those that clients fetch first in front. */
 function entriesOf(files: readonly ListedFile[], arch: string): RepomdEntry[] {
-  return files.filter(file => file.path.startsWith(`${arch}/repodata/`))
+  return files
+    .filter(file => file.path.startsWith(`${arch}/repodata/`))
     .map(file => ({ type: typeOf(file.path), href: `repodata/${basename(file.path)}`, file }))
     .sort((a, b) => rank(a) - rank(b))
 }
@@ -41,31 +60,54 @@ function entriesOf(files: readonly ListedFile[], arch: string): RepomdEntry[] {
 const repomd = (arch: string): RelPath => relPath(`${arch}/repodata/repomd.xml`)
 const beside = (arch: string, ending: string): RelPath => relPath(`${arch}/repodata/repomd.xml.${ending}`)
 
-/** The rpm-md tree: primary, filelists, other and what is known of fixes, for each architecture, and the signed repomd.xml that names them. */
+/**
+ * The rpm-md tree: primary, filelists, other and what is known of fixes, for each architecture, and the signed
+ * repomd.xml that names them.
+ */
 export const rpmTree: TreeWriter = {
-  indexes: ({ archs }) => archs.flatMap(arch => INDEXES.map(({ name, render, open, close }): IndexPlan => ({
-    id: `${arch}/${name}`, arch, path: relPath(`${arch}/repodata/${name}.xml`), kinds: ['.gz', '.zst'], addressed: 'name', render,
-    frame: entries => ({ head: `${PROLOGUE}${open(entries)}`, tail: close }),
-  }))),
+  indexes: ({ archs }) =>
+    archs.flatMap(arch =>
+      INDEXES.map(({ name, render, open, close }): IndexPlan => ({
+        id: `${arch}/${name}`,
+        arch,
+        path: relPath(`${arch}/repodata/${name}.xml`),
+        kinds: ['.gz', '.zst'],
+        addressed: 'name',
+        render,
+        frame: entries => ({ head: `${PROLOGUE}${open(entries)}`, tail: close }),
+      })),
+    ),
   contents: () => [],
-  advisories: ({ archs, neutral, codename: collection }) => archs.map(arch => ({
-    path: relPath(`${arch}/repodata/updateinfo.xml`),
-    render: advisories => printUpdateinfo(advisories.map(advisoryOf), { collection, isOffered: one => one.arch === arch || neutral.includes(one.arch) }),
-  })),
+  advisories: ({ archs, neutral, codename: collection }) =>
+    archs.map(arch => ({
+      path: relPath(`${arch}/repodata/updateinfo.xml`),
+      render: advisories =>
+        printUpdateinfo(advisories.map(advisoryOf), {
+          collection,
+          isOffered: one => one.arch === arch || neutral.includes(one.arch),
+        }),
+    })),
   fileName: (_distribution, _arch, path) => `Packages/${path}`,
   async root(files, { archs }, { signer, at }) {
     const key = signer.publicKey('armored')
     const made = new Map<RelPath, string | Buffer>()
     for (const arch of archs) {
       const document = printRepomd(entriesOf(files, arch), at)
-      made.set(repomd(arch), document).set(beside(arch, 'asc'), await signer.detach(Buffer.from(document))).set(beside(arch, 'key'), key)
+      made
+        .set(repomd(arch), document)
+        .set(beside(arch, 'asc'), await signer.detach(Buffer.from(document)))
+        .set(beside(arch, 'key'), key)
     }
     return made
   },
   async verifyRoot(read, signer, { archs }: Distribution) {
     for (const arch of archs) {
       const [document, signature] = await Promise.all([read(repomd(arch)), read(beside(arch, 'asc'))])
-      if (!isWellFormed(document.toString(), 'repomd') || !await signer.verifyDetached(document, signature.toString())) return false
+      if (
+        !isWellFormed(document.toString(), 'repomd') ||
+        !(await signer.verifyDetached(document, signature.toString()))
+      )
+        return false
     }
     return true
   },

@@ -25,19 +25,31 @@ export interface RpmAdvisory {
   readonly updated?: string
   /** Who says it: an address or a name. */
   readonly from: string
-  readonly references: readonly { readonly kind: 'cve' | 'bugzilla' | 'self' | 'other'; readonly id: string; readonly href: string; readonly title?: string }[]
+  readonly references: readonly {
+    readonly kind: 'cve' | 'bugzilla' | 'self' | 'other'
+    readonly id: string
+    readonly href: string
+    readonly title?: string
+  }[]
   readonly packages: readonly AdvisedPackage[]
 }
 
 // the words that `dnf updateinfo --sec-severity` and zypper's `--severity` know
-const SEVERITY: Readonly<Record<NonNullable<RpmAdvisory['severity']>, string>> = { critical: 'Critical', high: 'Important', medium: 'Moderate', low: 'Low' }
+const SEVERITY: Readonly<Record<NonNullable<RpmAdvisory['severity']>, string>> = {
+  critical: 'Critical',
+  high: 'Important',
+  medium: 'Moderate',
+  low: 'Low',
+}
 
 /** `2026-11-21 03:00:00`, UTC. */
 const printTime = (iso: string): string => iso.slice(0, 19).replace('T', ' ')
 
 function printPackage({ name, epoch, version, release, arch, source, file }: AdvisedPackage): string {
-  const attributes = { name, version, release, epoch, arch, ...source === undefined ? {} : { src: source } }
-  const printed = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`).join('')
+  const attributes = { name, version, release, epoch, arch, ...(source === undefined ? {} : { src: source }) }
+  const printed = Object.entries(attributes)
+    .map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`)
+    .join('')
   return `        <package${printed}>\n          ${element('filename', file)}\n        </package>\n`
 }
 
@@ -68,38 +80,76 @@ ${packages.map(printPackage).join('')}      </collection>
 export type IsOffered = (one: AdvisedPackage) => boolean
 
 /**
- * updateinfo.xml: what `dnf updateinfo` and `zypper list-patches` show. Only packages that the repository offers are named;
- * an advisory that none is left of is left out.
+ * updateinfo.xml: what `dnf updateinfo` and `zypper list-patches` show. Only packages that the repository offers are
+ * named; an advisory that none is left of is left out.
  * @param collection a short word for the repository, without spaces
  * @returns undefined when there is nothing to say
  * Source: createrepo_c, src/xml_dump_updateinfo.c
  */
-export function printUpdateinfo(advisories: readonly RpmAdvisory[], { collection, isOffered }: { readonly collection: string; readonly isOffered: IsOffered }): string | undefined {
-  const said = advisories.map(one => ({ ...one, packages: one.packages.filter(isOffered) })).filter(({ packages }) => packages.length > 0)
+export function printUpdateinfo(
+  advisories: readonly RpmAdvisory[],
+  { collection, isOffered }: { readonly collection: string; readonly isOffered: IsOffered },
+): string | undefined {
+  const said = advisories
+    .map(one => ({ ...one, packages: one.packages.filter(isOffered) }))
+    .filter(({ packages }) => packages.length > 0)
   if (said.length === 0) return undefined
   return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${said.map(one => printAdvisory(one, collection)).join('')}</updates>\n`
 }
 
-const WORDS: Readonly<Record<NonNullable<FixAdvisory['severity']>, RpmAdvisory['severity']>> =
-  { critical: 'critical', high: 'high', medium: 'medium', low: 'low', negligible: 'low', unknown: undefined }
+const WORDS: Readonly<Record<NonNullable<FixAdvisory['severity']>, RpmAdvisory['severity']>> = {
+  critical: 'critical',
+  high: 'high',
+  medium: 'medium',
+  low: 'low',
+  negligible: 'low',
+  unknown: undefined,
+}
 
 function advise({ name, version: evr, arch, source, source_version: built }: OfferedPackage): AdvisedPackage {
   const { epoch = '0', version, release = '' } = parseEvr(evr)
-  return { name, epoch, version, release, arch, source: `${source}-${built}.src.rpm`, file: `${name}-${version}-${release}.${arch}.rpm` }
+  return {
+    name,
+    epoch,
+    version,
+    release,
+    arch,
+    source: `${source}-${built}.src.rpm`,
+    file: `${name}-${version}-${release}.${arch}.rpm`,
+  }
 }
 
 /** What is known of a fix, as updateinfo.xml has it. */
-export function advisoryOf({ id, kind, severity, title, at, from, cves, references, packages }: FixAdvisory): RpmAdvisory {
+export function advisoryOf({
+  id,
+  kind,
+  severity,
+  title,
+  at,
+  from,
+  cves,
+  references,
+  packages,
+}: FixAdvisory): RpmAdvisory {
   const word = severity === undefined ? undefined : WORDS[severity]
-  const page = (cve: string): string => references.find(address => address.includes(cve)) ?? `https://nvd.nist.gov/vuln/detail/${encodeURIComponent(cve)}`
+  const page = (cve: string): string =>
+    references.find(address => address.includes(cve)) ?? `https://nvd.nist.gov/vuln/detail/${encodeURIComponent(cve)}`
   // the distributor's own page has the id in its address, with a dash where a colon would have to be escaped
   const isOwn = (address: string): boolean => address.includes(id) || address.includes(id.replaceAll(':', '-'))
   const others = references.filter(address => !cves.some(cve => address.includes(cve)))
   return {
-    id, title, kind, ...word === undefined ? {} : { severity: word }, description: title, issued: at, from,
+    id,
+    title,
+    kind,
+    ...(word === undefined ? {} : { severity: word }),
+    description: title,
+    issued: at,
+    from,
     references: [
       ...cves.map(cve => ({ kind: 'cve' as const, id: cve, href: page(cve) })),
-      ...others.map(href => isOwn(href) ? { kind: 'self' as const, id, href } : { kind: 'other' as const, id: href, href }),
+      ...others.map(href =>
+        isOwn(href) ? { kind: 'self' as const, id, href } : { kind: 'other' as const, id: href, href },
+      ),
     ],
     packages: packages.map(advise),
   }

@@ -7,7 +7,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oddRpms, uninstallableRpms } from '../../../test/support/malformed-rpm.ts'
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
-import { RPM_COMPRESSIONS, binTag, buildRpm, encodeHeader, packRpm, packRpm3, packRpm6, rpmParts, signatureHeader, stringsTag } from '../../../test/support/packages-rpm.ts'
+import {
+  RPM_COMPRESSIONS,
+  binTag,
+  buildRpm,
+  encodeHeader,
+  packRpm,
+  packRpm3,
+  packRpm6,
+  rpmParts,
+  signatureHeader,
+  stringsTag,
+} from '../../../test/support/packages-rpm.ts'
 import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
 import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
@@ -22,38 +33,86 @@ import { printEvr } from './version.ts'
 
 const signal = new AbortController().signal
 const query = (path: string, format: string): string =>
-  execFileSync('rpm', ['-qp', '--nosignature', '--queryformat', format, path], { maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C.UTF-8' }, stdio: ['ignore', 'pipe', 'ignore'] }).toString()
-const lines = (path: string, format: string): string[] => query(path, `[${format}\\n]`).split('\n').filter(line => line !== '' && line !== '(none)')
+  execFileSync('rpm', ['-qp', '--nosignature', '--queryformat', format, path], {
+    maxBuffer: 2 ** 26,
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).toString()
+const lines = (path: string, format: string): string[] =>
+  query(path, `[${format}\\n]`)
+    .split('\n')
+    .filter(line => line !== '' && line !== '(none)')
 
-const print = ({ name, op, evr }: RpmDependency): string => op === undefined || evr === undefined ? name : `${name} ${op} ${printEvr(evr)}`
-const KINDS = ['provides', 'requires', 'conflicts', 'obsoletes', 'recommends', 'suggests', 'supplements', 'enhances'] as const
-const NEVRS: Record<typeof KINDS[number], string> = {
-  provides: 'PROVIDENEVRS', requires: 'REQUIRENEVRS', conflicts: 'CONFLICTNEVRS', obsoletes: 'OBSOLETENEVRS', recommends: 'RECOMMENDNEVRS', suggests: 'SUGGESTNEVRS',
-  supplements: 'SUPPLEMENTNEVRS', enhances: 'ENHANCENEVRS',
+const print = ({ name, op, evr }: RpmDependency): string =>
+  op === undefined || evr === undefined ? name : `${name} ${op} ${printEvr(evr)}`
+const KINDS = [
+  'provides',
+  'requires',
+  'conflicts',
+  'obsoletes',
+  'recommends',
+  'suggests',
+  'supplements',
+  'enhances',
+] as const
+const NEVRS: Record<(typeof KINDS)[number], string> = {
+  provides: 'PROVIDENEVRS',
+  requires: 'REQUIRENEVRS',
+  conflicts: 'CONFLICTNEVRS',
+  obsoletes: 'OBSOLETENEVRS',
+  recommends: 'RECOMMENDNEVRS',
+  suggests: 'SUGGESTNEVRS',
+  supplements: 'SUPPLEMENTNEVRS',
+  enhances: 'ENHANCENEVRS',
 }
 const TEXTS: readonly (readonly [keyof RpmFacts, string])[] = [
-  ['version', 'VERSION'], ['release', 'RELEASE'], ['epoch', 'EPOCHNUM'], ['summary', 'SUMMARY'], ['description', 'DESCRIPTION'], ['packager', 'PACKAGER'], ['url', 'URL'],
-  ['built', 'BUILDTIME'], ['installed', 'SIZE'], ['archive', 'ARCHIVESIZE'], ['license', 'LICENSE'], ['vendor', 'VENDOR'], ['group', 'GROUP'], ['buildhost', 'BUILDHOST'],
+  ['version', 'VERSION'],
+  ['release', 'RELEASE'],
+  ['epoch', 'EPOCHNUM'],
+  ['summary', 'SUMMARY'],
+  ['description', 'DESCRIPTION'],
+  ['packager', 'PACKAGER'],
+  ['url', 'URL'],
+  ['built', 'BUILDTIME'],
+  ['installed', 'SIZE'],
+  ['archive', 'ARCHIVESIZE'],
+  ['license', 'LICENSE'],
+  ['vendor', 'VENDOR'],
+  ['group', 'GROUP'],
+  ['buildhost', 'BUILDHOST'],
   ['sourcerpm', 'SOURCERPM'],
 ]
 
 /** Asks rpm for everything that we read, and compares. */
 async function agree(path: string): Promise<RpmFacts> {
   const { identity, facts, files } = await inspect(await spoolPath(path), signal)
-  expect(`${identity.name} ${identity.version} ${identity.arch}`).toBe(query(path, '%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} %{ARCH}'))
-  for (const [key, tag] of TEXTS) expect(`${key}: ${String(facts[key])}`).toBe(`${key}: ${query(path, `%{${tag}}`).replace(/^\(none\)$/, '')}`)
-  for (const kind of KINDS) expect(facts[kind].map(print), kind).toEqual(lines(path, `%{${NEVRS[kind]}}`).filter(line => !line.startsWith('rpmlib(')))
+  expect(`${identity.name} ${identity.version} ${identity.arch}`).toBe(
+    query(path, '%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} %{ARCH}'),
+  )
+  for (const [key, tag] of TEXTS)
+    expect(`${key}: ${String(facts[key])}`).toBe(`${key}: ${query(path, `%{${tag}}`).replace(/^\(none\)$/, '')}`)
+  for (const kind of KINDS)
+    expect(facts[kind].map(print), kind).toEqual(
+      lines(path, `%{${NEVRS[kind]}}`).filter(line => !line.startsWith('rpmlib(')),
+    )
   const listed = lines(path, '%{FILENAMES}\\t%{FILEFLAGS}\\t%{FILEMODES:perms}').map(line => line.split('\t'))
-  expect(facts.files.map(({ path: name, type }) => [name, type])).toEqual(listed.map(([name, flags, mode = '']) =>
-    [name, mode.startsWith('d') ? 'dir' : (Number(flags) & 64) === 0 ? undefined : 'ghost']))
+  expect(facts.files.map(({ path: name, type }) => [name, type])).toEqual(
+    listed.map(([name, flags, mode = '']) => [
+      name,
+      mode.startsWith('d') ? 'dir' : (Number(flags) & 64) === 0 ? undefined : 'ghost',
+    ]),
+  )
   expect(files).toEqual(facts.files.filter(({ type }) => type === undefined).map(file => file.path.slice(1)))
-  expect(facts.changelog.map(({ author, at }) => `${at} ${author}`)).toEqual(lines(path, '%{CHANGELOGTIME} %{CHANGELOGNAME}'))
+  expect(facts.changelog.map(({ author, at }) => `${at} ${author}`)).toEqual(
+    lines(path, '%{CHANGELOGTIME} %{CHANGELOGNAME}'),
+  )
   return facts
 }
 
 async function unpacked(path: string, name: string): Promise<Buffer> {
   const chunks: Buffer[] = []
-  for await (const stream of inner(await spoolPath(path))) if (stream.name === name) for await (const chunk of stream.open()) chunks.push(chunk)
+  for await (const stream of inner(await spoolPath(path)))
+    if (stream.name === name) for await (const chunk of stream.open()) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
@@ -117,11 +176,29 @@ echo fonts
 `
 
 /** @returns the paths of the packages it built */
-async function rpmbuild(folder: string, spec: string, defines: Readonly<Record<string, string>>, what = '-bb'): Promise<string[]> {
+async function rpmbuild(
+  folder: string,
+  spec: string,
+  defines: Readonly<Record<string, string>>,
+  what = '-bb',
+): Promise<string[]> {
   const top = await mkdtemp(join(folder, 'top-'))
   writeFileSync(join(top, 'p.spec'), spec)
-  await mustRun('rpmbuild', [what, '--target', 'x86_64', '--define', `_topdir ${top}`, '--define', '_build_id_links none',
-    ...Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]), join(top, 'p.spec')], { env: { LC_ALL: 'C.UTF-8' } })
+  await mustRun(
+    'rpmbuild',
+    [
+      what,
+      '--target',
+      'x86_64',
+      '--define',
+      `_topdir ${top}`,
+      '--define',
+      '_build_id_links none',
+      ...Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]),
+      join(top, 'p.spec'),
+    ],
+    { env: { LC_ALL: 'C.UTF-8' } },
+  )
   return (await readdir(top, { recursive: true })).filter(name => name.endsWith('.rpm')).map(name => join(top, name))
 }
 
@@ -129,35 +206,51 @@ const missing = lacking('rpm')
 
 describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
   let folder: string
-  beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'rpm-vendor-')) })
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rpm-vendor-'))
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w.ufdio'])('a package that rpmbuild made with the payload %s', async how => {
-    const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: how })
-    const facts = await agree(path)
-    expect(facts.files.length).toBe(12)
-    expect(facts.changelog.map(({ text }) => text)).toEqual(['- second\n- third', '- first'])
-    expect(facts.requires.filter(({ pre }) => pre === true).map(({ name }) => name)).toEqual(['/bin/sh', '/sbin/ldconfig', '/sbin/ldconfig', 'shadow-utils'])
-    expect((await unpacked(path, 'payload.cpio')).includes('TRAILER!!!')).toBe(true)
-    const scripts = (await unpacked(path, 'scripts')).toString()
-    for (const text of ['echo pre', 'echo preun', 'echo trigger', 'echo fonts']) expect(scripts).toContain(text)
-  })
+  test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w.ufdio'])(
+    'a package that rpmbuild made with the payload %s',
+    async how => {
+      const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: how })
+      const facts = await agree(path)
+      expect(facts.files.length).toBe(12)
+      expect(facts.changelog.map(({ text }) => text)).toEqual(['- second\n- third', '- first'])
+      expect(facts.requires.filter(({ pre }) => pre === true).map(({ name }) => name)).toEqual([
+        '/bin/sh',
+        '/sbin/ldconfig',
+        '/sbin/ldconfig',
+        'shadow-utils',
+      ])
+      expect((await unpacked(path, 'payload.cpio')).includes('TRAILER!!!')).toBe(true)
+      const scripts = (await unpacked(path, 'scripts')).toString()
+      for (const text of ['echo pre', 'echo preun', 'echo trigger', 'echo fonts']) expect(scripts).toContain(text)
+    },
+  )
 
   test('the payload comes out byte for byte as rpm2cpio unpacks it', async () => {
     const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: 'w19.zstdio' })
-    expect((await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 }))).toBe(true)
+    expect(
+      (await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 })),
+    ).toBe(true)
   })
 
   test('the digests of unusual packages are right, says rpm -K', async () => {
     for (const { name, bytes } of await oddRpms()) {
       const { path } = await spoolBytes(folder, 'k.rpm', bytes)
-      expect(await run('rpm', ['-K', '--nosignature', path]), name).toMatchObject({ code: 0, out: expect.stringContaining('digests OK') as string })
+      expect(await run('rpm', ['-K', '--nosignature', path]), name).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('digests OK') as string,
+      })
     }
   })
 
   test('several packages of one source, without files and without an architecture', async () => {
-    const spec = 'Name: many\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\nBuildArch: noarch\n%description\nd\n%package sub\nSummary: t\nRequires: many = %{version}-%{release}\n'
-      + '%description sub\ne\n%package -n other\nSummary: u\n%description -n other\nf\n%files\n%files sub\n%files -n other\n'
+    const spec =
+      'Name: many\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\nBuildArch: noarch\n%description\nd\n%package sub\nSummary: t\nRequires: many = %{version}-%{release}\n' +
+      '%description sub\ne\n%package -n other\nSummary: u\n%description -n other\nf\n%files\n%files sub\n%files -n other\n'
     const paths = await rpmbuild(folder, spec, {})
     expect(paths.length).toBe(3)
     for (const path of paths) expect((await agree(path)).sourcerpm).toBe('many-1-1.src.rpm')
@@ -165,24 +258,54 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
 
   test('a source package is refused, and the refusal says what to do', async () => {
     const [path = ''] = await rpmbuild(folder, SPEC, {}, '-bs')
-    await expect(inspect(await spoolPath(path), signal)).rejects.toMatchObject({ code: 'bad_package', facts: { why: expect.stringMatching(/source package.*binary packages/) as string } })
+    await expect(inspect(await spoolPath(path), signal)).rejects.toMatchObject({
+      code: 'bad_package',
+      facts: { why: expect.stringMatching(/source package.*binary packages/) as string },
+    })
   })
 
   const OURS: RpmSpec = {
-    name: 'ours', version: '1.0^git1', release: '2.el9', epoch: 3, arch: 'noarch', vendor: 'V', url: 'https://example.test/', packager: 'P',
-    files: { 'usr/bin/ours': '#!/bin/sh\n', 'usr/bin/again': { hardlink: 'usr/bin/ours' }, 'usr/lib/ours': { dir: true }, 'usr/lib/ours/link': { symlink: '../../bin/ours' },
-      'var/log/ours.log': { ghost: true }, 'etc/ours': { content: 'x', mode: 0o600 } },
-    requires: ['/bin/sh', 'libfoo >= 1:2.0-1', '(a or b)', 'pre:shadow'], provides: ['virt = 4', 'other'], conflicts: ['bad < 2'], obsoletes: ['old <= 1'],
-    recommends: ['rec'], suggests: ['sug >= 3'], supplements: ['sup'], enhances: ['enh'], scripts: { pre: 'echo pre\n', post: 'echo post\n' },
-    changelog: [{ author: 'B <b@example.test> - 1-2', at: 1_763_380_800, text: '- second' }, { author: 'A', at: 1_763_300_000, text: '- first' }],
+    name: 'ours',
+    version: '1.0^git1',
+    release: '2.el9',
+    epoch: 3,
+    arch: 'noarch',
+    vendor: 'V',
+    url: 'https://example.test/',
+    packager: 'P',
+    files: {
+      'usr/bin/ours': '#!/bin/sh\n',
+      'usr/bin/again': { hardlink: 'usr/bin/ours' },
+      'usr/lib/ours': { dir: true },
+      'usr/lib/ours/link': { symlink: '../../bin/ours' },
+      'var/log/ours.log': { ghost: true },
+      'etc/ours': { content: 'x', mode: 0o600 },
+    },
+    requires: ['/bin/sh', 'libfoo >= 1:2.0-1', '(a or b)', 'pre:shadow'],
+    provides: ['virt = 4', 'other'],
+    conflicts: ['bad < 2'],
+    obsoletes: ['old <= 1'],
+    recommends: ['rec'],
+    suggests: ['sug >= 3'],
+    supplements: ['sup'],
+    enhances: ['enh'],
+    scripts: { pre: 'echo pre\n', post: 'echo post\n' },
+    changelog: [
+      { author: 'B <b@example.test> - 1-2', at: 1_763_380_800, text: '- second' },
+      { author: 'A', at: 1_763_300_000, text: '- first' },
+    ],
   }
   test.each(RPM_COMPRESSIONS)('a package that we made with the payload %s', async compression => {
     const file = await spoolBytes(folder, `ours-${compression}.rpm`, await buildRpm({ ...OURS, compression }))
     await agreeOn(file.path)
     expect(await mustRun('rpm', ['-K', '--nosignature', file.path])).toContain('digests OK')
-    expect((await unpacked(file.path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [file.path], { maxBuffer: 2 ** 26 }))).toBe(true)
+    expect(
+      (await unpacked(file.path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [file.path], { maxBuffer: 2 ** 26 })),
+    ).toBe(true)
   })
-  const agreeOn = async (path: string): Promise<void> => { expect((await agree(path)).files.length).toBe(6) }
+  const agreeOn = async (path: string): Promise<void> => {
+    expect((await agree(path)).files.length).toBe(6)
+  }
 
   test('the payload of the form for large files is given its names back', async () => {
     const plain = await spoolBytes(folder, 'plain.rpm', await buildRpm(OURS))
@@ -197,7 +320,18 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     const root = join(folder, 'root')
     mkdirSync(root)
     const file = await spoolBytes(folder, 'install.rpm', await buildRpm({ ...OURS, scripts: {}, large: true }))
-    const { code, err } = await run('rpm', ['--root', root, '--dbpath', '/db', '--force-debian', '-i', '--nodeps', '--noscripts', '--ignorearch', file.path])
+    const { code, err } = await run('rpm', [
+      '--root',
+      root,
+      '--dbpath',
+      '/db',
+      '--force-debian',
+      '-i',
+      '--nodeps',
+      '--noscripts',
+      '--ignorearch',
+      file.path,
+    ])
     expect(err.replace(/warning:.*\n/g, '')).toBe('')
     expect(code).toBe(0)
     expect(await readFile(join(root, 'usr/bin/again'), 'utf8')).toBe('#!/bin/sh\n')
@@ -209,15 +343,37 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     for (const { name, bytes } of [...odd, ...bad]) {
       const root = await mkdtemp(join(folder, 'root-'))
       const file = await spoolBytes(folder, 'odd.rpm', bytes)
-      const { code, err } = await run('rpm', ['--root', root, '--force-debian', '-i', '--nodeps', '--noscripts', '--ignorearch', file.path])
+      const { code, err } = await run('rpm', [
+        '--root',
+        root,
+        '--force-debian',
+        '-i',
+        '--nodeps',
+        '--noscripts',
+        '--ignorearch',
+        file.path,
+      ])
       await rm(root, { recursive: true })
-      expect(`${name}: ${code === 0 ? 'installed' : 'refused'}`, err).toBe(`${name}: ${odd.some(one => one.name === name) ? 'installed' : 'refused'}`)
+      expect(`${name}: ${code === 0 ? 'installed' : 'refused'}`, err).toBe(
+        `${name}: ${odd.some(one => one.name === name) ? 'installed' : 'refused'}`,
+      )
     }
   })
 
   test('a package of rpm 3, without regions, digests and folders apart', async () => {
-    const spec = { ...OURS, compression: 'gz', epoch: 1, recommends: [], suggests: [], supplements: [], enhances: [], requires: ['/bin/sh'] } as const
-    const paths = (await agree((await spoolBytes(folder, 'v4.rpm', await buildRpm(spec))).path)).files.map(({ path }) => path)
+    const spec = {
+      ...OURS,
+      compression: 'gz',
+      epoch: 1,
+      recommends: [],
+      suggests: [],
+      supplements: [],
+      enhances: [],
+      requires: ['/bin/sh'],
+    } as const
+    const paths = (await agree((await spoolBytes(folder, 'v4.rpm', await buildRpm(spec))).path)).files.map(
+      ({ path }) => path,
+    )
     // its own name was not among what it provides yet
     const parts = await rpmParts(spec)
     const old = { ...parts, tags: parts.tags.filter(({ tag }) => ![1047, 1112, 1113].includes(tag)) }
@@ -237,29 +393,58 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     expect((await inspect(file, signal)).facts.archive).toBe(cpio.length)
     const changed = Buffer.from(packRpm6(parts, cpio))
     changed[changed.length - 20] = (changed[changed.length - 20] ?? 0) ^ 1
-    await expect(inspect(await spoolBytes(folder, 'v6-changed.rpm', changed), signal)).rejects.toMatchObject({ code: 'bad_package' })
+    await expect(inspect(await spoolBytes(folder, 'v6-changed.rpm', changed), signal)).rejects.toMatchObject({
+      code: 'bad_package',
+    })
   })
 
   test('a value of every type in place of every type is taken where rpm loads it', async () => {
-    const sample: Readonly<Record<number, Buffer>> = { 1: Buffer.from([1]), 2: Buffer.from([1]), 3: Buffer.from([0, 1]), 4: Buffer.from([0, 0, 0, 1]), 5: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
-      6: Buffer.from('x\0'), 7: Buffer.from([1]), 8: Buffer.from('x\0'), 9: Buffer.from('x\0') }
+    const sample: Readonly<Record<number, Buffer>> = {
+      1: Buffer.from([1]),
+      2: Buffer.from([1]),
+      3: Buffer.from([0, 1]),
+      4: Buffer.from([0, 0, 0, 1]),
+      5: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
+      6: Buffer.from('x\0'),
+      7: Buffer.from([1]),
+      8: Buffer.from('x\0'),
+      9: Buffer.from('x\0'),
+    }
     const parts = await rpmParts({ name: 'typed', version: '1', release: '1', compression: 'none' })
     // we use none of them, so nothing but their type can be wrong: one of each type, and one that may be anything
     for (const tag of [1029, 1033, 1119, 1043, 1094, 5002, 1199]) {
       for (const type of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
-        const file = await spoolBytes(folder, 'typed.rpm', packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag), { tag, type, count: 1, data: sample[type] ?? Buffer.alloc(0) }] }))
+        const file = await spoolBytes(
+          folder,
+          'typed.rpm',
+          packRpm({
+            ...parts,
+            tags: [
+              ...parts.tags.filter(one => one.tag !== tag),
+              { tag, type, count: 1, data: sample[type] ?? Buffer.alloc(0) },
+            ],
+          }),
+        )
         const theirs = await run('rpm', ['-K', '--nosignature', file.path])
-        const ours = await inspect(file, signal).then(() => 0, () => 1)
+        const ours = await inspect(file, signal).then(
+          () => 0,
+          () => 1,
+        )
         expect(`${tag} as ${type}: ${ours}`).toBe(`${tag} as ${type}: ${theirs.code}`)
       }
     }
   })
 
   test.each([
-    ['between two values', { tag: 1004, type: 6, count: 1, data: Buffer.from('x\0hidden') }], ['behind the last one', { tag: 5200, type: 6, count: 1, data: Buffer.from('x\0hidden') }],
+    ['between two values', { tag: 1004, type: 6, count: 1, data: Buffer.from('x\0hidden') }],
+    ['behind the last one', { tag: 5200, type: 6, count: 1, data: Buffer.from('x\0hidden') }],
   ])('bytes %s of a header are refused by both', async (_where, tag) => {
     const parts = await rpmParts({ name: 'gap', version: '1', release: '1' })
-    const file = await spoolBytes(folder, 'gap.rpm', packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag.tag), tag] }))
+    const file = await spoolBytes(
+      folder,
+      'gap.rpm',
+      packRpm({ ...parts, tags: [...parts.tags.filter(one => one.tag !== tag.tag), tag] }),
+    )
     expect((await run('rpm', ['-qp', '--nosignature', file.path])).err).toContain('hdr load: BAD')
     await expect(inspect(file, signal)).rejects.toMatchObject({ code: 'bad_package' })
   })
@@ -267,11 +452,26 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
 
 describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signature of a package', () => {
   let folder: string
-  const gpg = (...args: string[]): Promise<string> => mustRun('gpg', ['--homedir', join(folder, 'gnupg'), '--batch', '--yes', '--pinentry-mode', 'loopback', '--passphrase', '', ...args])
+  const gpg = (...args: string[]): Promise<string> =>
+    mustRun('gpg', [
+      '--homedir',
+      join(folder, 'gnupg'),
+      '--batch',
+      '--yes',
+      '--pinentry-mode',
+      'loopback',
+      '--passphrase',
+      '',
+      ...args,
+    ])
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rpm-signature-'))
     mkdirSync(join(folder, 'gnupg'), { mode: 0o700 })
-    for (const [kind, name] of [['rsa2048', 'rsa@example.test'], ['ed25519', 'ed@example.test']] as const) await gpg('--quick-generate-key', name, kind, 'sign')
+    for (const [kind, name] of [
+      ['rsa2048', 'rsa@example.test'],
+      ['ed25519', 'ed@example.test'],
+    ] as const)
+      await gpg('--quick-generate-key', name, kind, 'sign')
   })
   afterAll(async () => {
     await run('gpgconf', ['--homedir', join(folder, 'gnupg'), '--kill', 'all'])
@@ -281,7 +481,11 @@ describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signatur
   const spec = { name: 'signed', version: '1', release: '1' }
   async function signedBy(name: string, ...args: readonly string[]): Promise<string> {
     const { path } = await spoolBytes(folder, `${name}${args.join('')}.rpm`, await buildRpm(spec))
-    await mustRun('rpmsign', ['--define', `_gpg_name ${name}`, '--define', '__gpg /usr/bin/gpg', ...args, '--addsign', path], { env: { GNUPGHOME: join(folder, 'gnupg'), GPG_TTY: '/dev/null' } })
+    await mustRun(
+      'rpmsign',
+      ['--define', `_gpg_name ${name}`, '--define', '__gpg /usr/bin/gpg', ...args, '--addsign', path],
+      { env: { GNUPGHOME: join(folder, 'gnupg'), GPG_TTY: '/dev/null' } },
+    )
     return path
   }
   /** What gpg says of the signature as we hand it on. */
@@ -292,12 +496,24 @@ describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signatur
     for await (const chunk of signature.signed()) chunks.push(Buffer.from(chunk))
     writeFileSync(join(folder, 'signed'), Buffer.concat(chunks))
     writeFileSync(join(folder, 'signature'), signature.signature)
-    return (await run('gpg', ['--homedir', join(folder, 'gnupg'), '--batch', '--verify', join(folder, 'signature'), join(folder, 'signed')])).code
+    return (
+      await run('gpg', [
+        '--homedir',
+        join(folder, 'gnupg'),
+        '--batch',
+        '--verify',
+        join(folder, 'signature'),
+        join(folder, 'signed'),
+      ])
+    ).code
   }
 
-  test.each(['rsa@example.test', 'ed@example.test'])('of %s, by rpmsign, is given with the bytes it is over', async name => {
-    expect(await verify(await signedBy(name))).toBe(0)
-  })
+  test.each(['rsa@example.test', 'ed@example.test'])(
+    'of %s, by rpmsign, is given with the bytes it is over',
+    async name => {
+      expect(await verify(await signedBy(name))).toBe(0)
+    },
+  )
 
   test('of header and payload, beside that of the header: it is the header that counts', async () => {
     expect(await verify(await signedBy('rsa@example.test', '--rpmv3'))).toBe(0)
@@ -310,8 +526,19 @@ describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signatur
     writeFileSync(path, bytes.subarray(header))
     await gpg('--local-user', 'rsa@example.test', '--detach-sign', path)
     const parts = await rpmParts(spec)
-    const { file } = { file: await spoolBytes(folder, 'old.rpm', Buffer.concat([parts.lead, signatureHeader(encodeHeader(parts.tags, 63), parts.payload, parts.payloadBytes,
-      [binTag(1002, await readFile(`${path}.sig`))]), bytes.subarray(header)])) }
+    const { file } = {
+      file: await spoolBytes(
+        folder,
+        'old.rpm',
+        Buffer.concat([
+          parts.lead,
+          signatureHeader(encodeHeader(parts.tags, 63), parts.payload, parts.payloadBytes, [
+            binTag(1002, await readFile(`${path}.sig`)),
+          ]),
+          bytes.subarray(header),
+        ]),
+      ),
+    }
     expect(await verify(file.path)).toBe(0)
   })
 
@@ -323,7 +550,11 @@ describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signatur
     writeFileSync(join(folder, 'header'), unsigned.subarray(...header))
     await gpg('--local-user', 'ed@example.test', '--detach-sign', join(folder, 'header'))
     const base64 = (await readFile(join(folder, 'header.sig'))).toString('base64')
-    expect(await verify((await spoolBytes(folder, 'v6-signed.rpm', packRpm6(parts, cpio, [stringsTag(278, [base64])]))).path)).toBe(0)
+    expect(
+      await verify(
+        (await spoolBytes(folder, 'v6-signed.rpm', packRpm6(parts, cpio, [stringsTag(278, [base64])]))).path,
+      ),
+    ).toBe(0)
   })
 
   test('that is none is not there', async () => {
@@ -337,7 +568,10 @@ describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real Clam
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rpm-clamd-'))
     // whole files alone, so that what is found was taken out of the archive
-    writeFileSync(join(folder, 'local.hdb'), `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Whole-File\n`)
+    writeFileSync(
+      join(folder, 'local.hdb'),
+      `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Whole-File\n`,
+    )
     clamd = await startClamd()
   })
   afterAll(async () => {
@@ -345,11 +579,15 @@ describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real Clam
     await rm(folder, { recursive: true, force: true })
   })
 
-  const build = async (spec: Partial<RpmSpec>): Promise<SpooledFile> => spoolBytes(folder, 'eicar.rpm', await buildRpm({ name: 'eicar', version: '1', release: '1', ...spec }))
+  const build = async (spec: Partial<RpmSpec>): Promise<SpooledFile> =>
+    spoolBytes(folder, 'eicar.rpm', await buildRpm({ name: 'eicar', version: '1', release: '1', ...spec }))
   const byClamd = async (spec: Partial<RpmSpec>): Promise<unknown> => {
     const file = await build(spec)
     const { identity, about } = await inspect(file, signal)
-    return createClamd({ address: clamd.address, clock: systemClock }).scan({ identity, about, distribution: getDistribution('fedora'), purl: '', inner: () => inner(file) }, signal)
+    return createClamd({ address: clamd.address, clock: systemClock }).scan(
+      { identity, about, distribution: getDistribution('fedora'), purl: '', inner: () => inner(file) },
+      signal,
+    )
   }
   /** The streams in which a file that is EICAR as a whole was found. */
   async function wholeFiles(spec: Partial<RpmSpec>): Promise<string[]> {
@@ -357,7 +595,8 @@ describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real Clam
     const infected: string[] = []
     for (const name of ['payload.cpio', 'scripts']) {
       writeFileSync(join(folder, name), await unpacked(path, name))
-      if ((await run('clamscan', ['--no-summary', '-d', join(folder, 'local.hdb'), join(folder, name)])).code === 1) infected.push(name)
+      if ((await run('clamscan', ['--no-summary', '-d', join(folder, 'local.hdb'), join(folder, name)])).code === 1)
+        infected.push(name)
     }
     return infected
   }
@@ -368,13 +607,23 @@ describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real Clam
     expect(await byClamd({ compression, files })).toMatchObject({ kind: 'infected', where: 'payload.cpio' })
   })
   test('finds a file in a payload of the form for large files', async () => {
-    expect(await wholeFiles({ large: true, files: { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR } })).toEqual(['payload.cpio'])
+    expect(await wholeFiles({ large: true, files: { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR } })).toEqual([
+      'payload.cpio',
+    ])
   })
-  test.each(['pre', 'post', 'preun', 'postun', 'pretrans', 'posttrans', 'verify'] as const)('finds it in the script %s, beside another', async script => {
-    expect(await wholeFiles({ scripts: { [script === 'pre' ? 'post' : 'pre']: 'echo harmless\n', [script]: EICAR } })).toEqual(['scripts'])
-  })
+  test.each(['pre', 'post', 'preun', 'postun', 'pretrans', 'posttrans', 'verify'] as const)(
+    'finds it in the script %s, beside another',
+    async script => {
+      expect(
+        await wholeFiles({ scripts: { [script === 'pre' ? 'post' : 'pre']: 'echo harmless\n', [script]: EICAR } }),
+      ).toEqual(['scripts'])
+    },
+  )
   test('names the scripts where it is in one of them', async () => {
-    expect(await byClamd({ scripts: { pre: 'echo pre', post: EICAR } })).toMatchObject({ kind: 'infected', where: 'scripts' })
+    expect(await byClamd({ scripts: { pre: 'echo pre', post: EICAR } })).toMatchObject({
+      kind: 'infected',
+      where: 'scripts',
+    })
   })
   test('finds nothing where there is nothing', async () => {
     expect(await wholeFiles({ scripts: { pre: 'echo pre' } })).toEqual([])

@@ -11,7 +11,9 @@ export interface Evr {
   readonly release?: string
 }
 
-/** Takes `[epoch:]version[-release]` apart as rpm does: digits before a colon are the epoch, the last hyphen divides. */
+/**
+ * Takes `[epoch:]version[-release]` apart as rpm does: digits before a colon are the epoch, the last hyphen divides.
+ */
 export function parseEvr(text: string): Evr {
   const [prefix, digits] = /^(\d*):/.exec(text) ?? []
   const rest = prefix === undefined ? text : text.slice(prefix.length)
@@ -36,8 +38,11 @@ export function printEvr({ epoch, version, release }: Evr): string {
 
 /** `~`, the end of the text, `^`, a run of letters, a run of digits: in this order, whatever follows them. */
 const KINDS = { tilde: 0, end: 1, caret: 2, letters: 3, digits: 4 } as const
-type Kind = typeof KINDS[keyof typeof KINDS]
-interface Segment { readonly kind: Kind; readonly text: string }
+type Kind = (typeof KINDS)[keyof typeof KINDS]
+interface Segment {
+  readonly kind: Kind
+  readonly text: string
+}
 
 const END: Segment = { kind: KINDS.end, text: '' }
 
@@ -46,7 +51,9 @@ function segmentsOf(text: string): Segment[] {
   return (text.match(/~|\^|[A-Za-z]+|[0-9]+/g) ?? []).map((run): Segment => {
     if (run === '~') return { kind: KINDS.tilde, text: run }
     if (run === '^') return { kind: KINDS.caret, text: run }
-    return /^[0-9]/.test(run) ? { kind: KINDS.digits, text: run.replace(/^0+/, '') } : { kind: KINDS.letters, text: run }
+    return /^[0-9]/.test(run)
+      ? { kind: KINDS.digits, text: run.replace(/^0+/, '') }
+      : { kind: KINDS.letters, text: run }
   })
 }
 
@@ -64,8 +71,8 @@ function comparePart(a: string, b: string): number {
 }
 
 /**
- * Compares two rpm versions in rpm's order: `1.0~rc1-1 < 1.0-1 < 1.0^git1-1 < 1.0.1-1 < 1:0.9-1`. One without a release comes
- * before the same one with any.
+ * Compares two rpm versions in rpm's order: `1.0~rc1-1 < 1.0-1 < 1.0^git1-1 < 1.0.1-1 < 1:0.9-1`. One without a release
+ * comes before the same one with any.
  * @param a, b  [epoch:]version[-release]; not validated here
  * @returns <0, 0, >0
  */
@@ -79,8 +86,8 @@ export function compareVersions(a: string, b: string): number {
 }
 
 /**
- * True when a package of exactly `have` is within `op` `need`. A side without an epoch has 0; where one side has no release
- * the releases are not compared, as long as the other side's bound includes equality.
+ * True when a package of exactly `have` is within `op` `need`. A side without an epoch has 0; where one side has no
+ * release the releases are not compared, as long as the other side's bound includes equality.
  * Source: rpm 4.18, dependency matching; checked against dnf's solver in relation.test.ts.
  */
 export function isWithin(have: string, op: RelationOp, need: string): boolean {
@@ -95,30 +102,34 @@ export function isWithin(have: string, op: RelationOp, need: string): boolean {
 }
 
 /*
- * The key alphabet, in byte order: `!` the tilde, `"` the end of a part, `#` the caret, `$` the end of a run of letters,
- * letters as themselves, `{` before a number: how many digits it has (`a` none, `b` one, … `z` 25 and more to come), then
- * the digits.
+ * The key alphabet, in byte order: `!` the tilde, `"` the end of a part, `#` the caret, `$` the end of a run of
+ * letters, letters as themselves, `{` before a number: how many digits it has (`a` none, `b` one, … `z` 25 and more to
+ * come), then the digits.
  */
 function numberKey(value: string): string {
   const full = Math.floor(value.length / 25)
-  return `{${'z'.repeat(full)}${String.fromCharCode(97 + value.length % 25)}${value}`
+  return `{${'z'.repeat(full)}${String.fromCharCode(97 + (value.length % 25))}${value}`
 }
 
 function partKey(part: string): string {
   const keys = segmentsOf(part).map(({ kind, text }) => {
     switch (kind) {
-      case KINDS.tilde: return '!'
-      case KINDS.caret: return '#'
-      case KINDS.digits: return numberKey(text)
-      default: return `${text}$`
+      case KINDS.tilde:
+        return '!'
+      case KINDS.caret:
+        return '#'
+      case KINDS.digits:
+        return numberKey(text)
+      default:
+        return `${text}$`
     }
   })
   return `${keys.join('')}"`
 }
 
 /**
- * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal keys:
- * `1.0-1` and `0:1.00-01` are one.
+ * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal
+ * keys: `1.0-1` and `0:1.00-01` are one.
  */
 export function versionKey(text: string): string {
   const { epoch, version, release } = parseEvr(text)
@@ -136,10 +147,15 @@ export function complainVersion(text: string): string | undefined {
   if (text.length > MAX_VERSION) return `it has ${text.length} characters, at most ${MAX_VERSION} are allowed`
   if (Number(epoch ?? 0) > MAX_EPOCH) return `its epoch is larger than ${MAX_EPOCH}`
   if (release === undefined) return 'it has no release behind a hyphen'
-  for (const [what, part] of [['version', version], ['release', release]] as const) {
+  for (const [what, part] of [
+    ['version', version],
+    ['release', release],
+  ] as const) {
     if (part === '') return `its ${what} is empty`
     if (!/^[A-Za-z0-9._+~^]+$/.test(part)) return `its ${what} may hold only letters, digits and . _ + ~ ^`
     if (!/[A-Za-z0-9]/.test(part)) return `its ${what} holds neither a letter nor a digit`
   }
-  return epoch !== undefined && printEvr({ epoch, version, release }) !== text ? 'its epoch is written with zeros, which are left out' : undefined
+  return epoch !== undefined && printEvr({ epoch, version, release }) !== text
+    ? 'its epoch is written with zeros, which are left out'
+    : undefined
 }

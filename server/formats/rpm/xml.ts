@@ -7,7 +7,15 @@ import type { RpmDependency, RpmFacts, RpmFile } from './facts.ts'
 const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 const SPECIAL = /[&<>\r]/g
 const SPECIAL_IN_QUOTES = /[&<>"\t\n\r]/g
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;' }
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
 const entity = (char: string): string => ENTITIES[char] ?? ''
 
 /** Text between tags. What XML 1.0 cannot hold is dropped, halves of a surrogate pair become U+FFFD. */
@@ -35,8 +43,10 @@ function entries(tag: string, list: readonly string[]): string {
 
 /** `name="libfoo" flags="GE" epoch="0" ver="1.2"` */
 function capability({ name, op, evr }: RpmDependency): string {
-  const bound = op === undefined || evr === undefined ? ''
-    : ` flags="${FLAGS[op]}" epoch="${escapeAttribute(evr.epoch ?? '0')}"${evr.version === '' ? '' : ` ver="${escapeAttribute(evr.version)}"`}${evr.release === undefined ? '' : ` rel="${escapeAttribute(evr.release)}"`}`
+  const bound =
+    op === undefined || evr === undefined
+      ? ''
+      : ` flags="${FLAGS[op]}" epoch="${escapeAttribute(evr.epoch ?? '0')}"${evr.version === '' ? '' : ` ver="${escapeAttribute(evr.version)}"`}${evr.release === undefined ? '' : ` rel="${escapeAttribute(evr.release)}"`}`
   return `name="${escapeAttribute(name)}"${bound}`
 }
 
@@ -56,8 +66,10 @@ function printRequires({ requires, provides, files }: RpmFacts): string[] {
   return [...new Set(printEntries(needed))]
 }
 
-const printFile = (indent: string) => ({ path, type }: RpmFile): string =>
-  `${indent}<file${type === undefined ? '' : ` type="${type}"`}>${escapeText(path)}</file>\n`
+const printFile =
+  (indent: string) =>
+  ({ path, type }: RpmFile): string =>
+    `${indent}<file${type === undefined ? '' : ` type="${type}"`}>${escapeText(path)}</file>\n`
 
 // written by this format's inspect
 const factsOf = (entry: PublishedEntry): RpmFacts => entry.facts as RpmFacts
@@ -68,7 +80,10 @@ const versionOf = ({ epoch, version, release }: RpmFacts): string =>
 const openPackage = (entry: PublishedEntry, facts: RpmFacts): string =>
   `<package pkgid="${entry.blob.sha256}" name="${escapeAttribute(entry.name)}" arch="${escapeAttribute(entry.arch)}">\n  ${versionOf(facts)}\n`
 
-/** One `<package>` of primary.xml, in the order of fields that createrepo_c writes. @param href relative to the repository */
+/**
+ * One `<package>` of primary.xml, in the order of fields that createrepo_c writes. @param href relative to the
+ * repository
+ */
 export function renderPrimary(entry: PublishedEntry, href: string): string {
   const facts = factsOf(entry)
   const { name, arch, blob } = entry
@@ -92,10 +107,18 @@ export function renderPrimary(entry: PublishedEntry, href: string): string {
     ${element('rpm:sourcerpm', facts.sourcerpm)}
     <rpm:header-range start="${facts.header[0]}" end="${facts.header[1]}"/>
 ${[
-  entries('provides', printEntries(facts.provides)), entries('requires', printRequires(facts)), entries('conflicts', printEntries(facts.conflicts)),
-  entries('obsoletes', printEntries(facts.obsoletes)), entries('suggests', printEntries(facts.suggests)), entries('enhances', printEntries(facts.enhances)),
-  entries('recommends', printEntries(facts.recommends)), entries('supplements', printEntries(facts.supplements)),
-].join('')}${facts.files.filter(file => isPrimaryFile(file.path)).map(printFile('    ')).join('')}  </format>
+  entries('provides', printEntries(facts.provides)),
+  entries('requires', printRequires(facts)),
+  entries('conflicts', printEntries(facts.conflicts)),
+  entries('obsoletes', printEntries(facts.obsoletes)),
+  entries('suggests', printEntries(facts.suggests)),
+  entries('enhances', printEntries(facts.enhances)),
+  entries('recommends', printEntries(facts.recommends)),
+  entries('supplements', printEntries(facts.supplements)),
+].join('')}${facts.files
+    .filter(file => isPrimaryFile(file.path))
+    .map(printFile('    '))
+    .join('')}  </format>
 </package>
 `
 }
@@ -106,11 +129,15 @@ export function renderFilelists(entry: PublishedEntry): string {
   return `${openPackage(entry, facts)}${facts.files.map(printFile('  ')).join('')}</package>\n`
 }
 
-/** Spec files know only days, and clients sort by time: what is newer of one day is moved on by seconds, as createrepo_c does it. */
+/**
+ * Spec files know only days, and clients sort by time: what is newer of one day is moved on by seconds, as createrepo_c
+ * does it.
+ */
 function datesOf({ changelog }: RpmFacts): number[] {
   const dates: number[] = []
   for (const [i, { at }] of changelog.entries()) {
-    if (at === changelog[i - 1]?.at) for (let [newer, taken] = [i - 1, at]; dates[newer] === taken; newer--) dates[newer] = ++taken
+    if (at === changelog[i - 1]?.at)
+      for (let [newer, taken] = [i - 1, at]; dates[newer] === taken; newer--) dates[newer] = ++taken
     dates.push(at)
   }
   return dates
@@ -120,6 +147,9 @@ function datesOf({ changelog }: RpmFacts): number[] {
 export function renderOther(entry: PublishedEntry): string {
   const facts = factsOf(entry)
   const dates = datesOf(facts)
-  const changes = facts.changelog.map(({ author, text }, i) => `  <changelog author="${escapeAttribute(author)}" date="${dates[i] ?? 0}">${escapeText(text)}</changelog>\n`)
+  const changes = facts.changelog.map(
+    ({ author, text }, i) =>
+      `  <changelog author="${escapeAttribute(author)}" date="${dates[i] ?? 0}">${escapeText(text)}</changelog>\n`,
+  )
   return `${openPackage(entry, facts)}${changes.toReversed().join('')}</package>\n`
 }

@@ -8,7 +8,10 @@ import { bestScore, ratingOf } from './severity.ts'
 import type { StoredRow } from './shards.ts'
 
 /** What is said under one id, perhaps by several feeds, and what it is about. */
-interface Found { readonly rows: Set<StoredRow>; readonly packages: Set<OfferedPackage> }
+interface Found {
+  readonly rows: Set<StoredRow>
+  readonly packages: Set<OfferedPackage>
+}
 
 const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
 
@@ -18,7 +21,12 @@ function isFixOf(row: StoredRow, one: OfferedPackage, order: VersionOrder): bool
   if (row.name !== (isSource ? one.source : one.name) || row.archs?.includes(one.arch) === false) return false
   const spell = isSource ? withoutEpoch : (version: string): string => version
   const version = spell(isSource ? one.source_version : one.version)
-  return order.isVersion(version) && row.spans.some(({ to, closed }) => to !== undefined && to !== '0' && closed !== true && order.compare(spell(to), version) === 0)
+  return (
+    order.isVersion(version) &&
+    row.spans.some(
+      ({ to, closed }) => to !== undefined && to !== '0' && closed !== true && order.compare(spell(to), version) === 0,
+    )
+  )
 }
 
 /** `ALBA-2026:1` mends a bug, `ALEA-2026:1` adds something; AlmaLinux, Rocky, Red Hat and Oracle name theirs alike. */
@@ -34,28 +42,47 @@ function severityOf(advisory: Advisory, rows: readonly StoredRow[]): Severity | 
   return advisory.severity ?? (said.length > 0 ? said.reduce(worse) : score === undefined ? undefined : ratingOf(score))
 }
 
-const byText = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort(byText)
 
 /** Of several that speak under one id, the one that knows most speaks; the CVEs are everyone's. */
 function tell({ meta }: Snapshot, { rows, packages }: Found): FixAdvisory | undefined {
-  const sorted = [...rows].map(row => ({ row, text: JSON.stringify(row.advisory) }))
-    .sort((a, b) => b.row.advisory.rank - a.row.advisory.rank || byText(a.row.advisory.source, b.row.advisory.source) || byText(a.text, b.text)).map(({ row }) => row)
+  const sorted = [...rows]
+    .map(row => ({ row, text: JSON.stringify(row.advisory) }))
+    .sort(
+      (a, b) =>
+        b.row.advisory.rank - a.row.advisory.rank ||
+        byText(a.row.advisory.source, b.row.advisory.source) ||
+        byText(a.text, b.text),
+    )
+    .map(({ row }) => row)
   const advisory = sorted[0]?.advisory
   if (advisory === undefined) return undefined
   const severity = severityOf(advisory, sorted)
   const key = ({ name, arch, version }: OfferedPackage): string => `${name} ${arch} ${version}`
   return {
-    id: advisory.id, kind: kindOf(advisory.id), title: advisory.summary ?? advisory.id, from: advisory.source,
-    ...severity === undefined ? {} : { severity },
+    id: advisory.id,
+    kind: kindOf(advisory.id),
+    title: advisory.summary ?? advisory.id,
+    from: advisory.source,
+    ...(severity === undefined ? {} : { severity }),
     at: advisory.modified ?? meta.sources[advisory.source]?.as_of ?? meta.created,
-    cves: unique(sorted.flatMap(row => row.advisory.cves)), references: advisory.references ?? [],
+    cves: unique(sorted.flatMap(row => row.advisory.cves)),
+    references: advisory.references ?? [],
     packages: [...packages].sort((a, b) => byText(key(a), key(b))),
   }
 }
 
-/** Reads the compiled tables for advisories whose fix is a given build, of binaries or of the source that they are from. */
-export function createAdvisoriesOf({ database, orders }: { readonly database: Database; readonly orders: Orders }): FindFixes {
+/**
+ * Reads the compiled tables for advisories whose fix is a given build, of binaries or of the source that they are from.
+ */
+export function createAdvisoriesOf({
+  database,
+  orders,
+}: {
+  readonly database: Database
+  readonly orders: Orders
+}): FindFixes {
   return async (distribution, packages) => {
     const { ecosystem } = ecosystemOf(distribution)
     const snapshot = await database.open()
@@ -71,6 +98,9 @@ export function createAdvisoriesOf({ database, orders }: { readonly database: Da
         found.set(row.advisory.id, known)
       }
     }
-    return [...found.values()].map(one => tell(snapshot, one)).filter(one => one !== undefined).sort((a, b) => byText(a.id, b.id))
+    return [...found.values()]
+      .map(one => tell(snapshot, one))
+      .filter(one => one !== undefined)
+      .sort((a, b) => byText(a.id, b.id))
   }
 }

@@ -3,10 +3,14 @@ import type { Ecosystem } from './ecosystems.ts'
 import type { OrderId } from './orders.ts'
 
 /**
- * Versions from `from` on ('0': from the first) up to `to`: undefined for all that follow; the version itself belongs to it
- * when `closed`.
+ * Versions from `from` on ('0': from the first) up to `to`: undefined for all that follow; the version itself belongs
+ * to it when `closed`.
  */
-export interface Span { readonly from: string; readonly to?: string; readonly closed?: true }
+export interface Span {
+  readonly from: string
+  readonly to?: string
+  readonly closed?: true
+}
 
 /** What is said about many packages at once. */
 export interface Advisory {
@@ -14,7 +18,10 @@ export interface Advisory {
   readonly id: string
   /** Which import it came in with: `osv/Debian`, `debian/tracker`. */
   readonly source: string
-  /** Of several that speak of one CVE and package, the highest decides: 3 the distribution's own table, 2 per CVE, 1 per update. */
+  /**
+   * Of several that speak of one CVE and package, the highest decides: 3 the distribution's own table, 2 per CVE, 1 per
+   * update.
+   */
   readonly rank: 1 | 2 | 3
   readonly cves: readonly string[]
   /** Other names of the same vulnerability; only they join advisories. */
@@ -58,10 +65,15 @@ export function isSecurity({ id, cves }: Pick<Advisory, 'id' | 'cves'>): boolean
 }
 
 /** One row on its way into the tables. */
-export interface Entry { readonly ecosystem: Ecosystem; readonly advisory: Advisory; readonly row: Row }
+export interface Entry {
+  readonly ecosystem: Ecosystem
+  readonly advisory: Advisory
+  readonly row: Row
+}
 
 /** Why something of a feed is not in the tables, and how often. */
-export type Skipped = 'withdrawn' | 'malformed' | 'no_introduced' | 'bad_version' | 'other_ecosystem' | 'no_package' | 'not_security'
+export type Skipped =
+  'withdrawn' | 'malformed' | 'no_introduced' | 'bad_version' | 'other_ecosystem' | 'no_package' | 'not_security'
 export type SkipCounts = Partial<Record<Skipped, number>>
 
 /** What importers put their rows into. */

@@ -10,8 +10,8 @@ import { relPath } from '../../core/identity.ts'
 import { malformed, Malformed, printBytes, quote } from '../../lib/limited.ts'
 
 /**
- * The bundle that sites without internet carry in: one tar with a manifest of digests, and a detached OpenPGP signature over
- * the manifest.
+ * The bundle that sites without internet carry in: one tar with a manifest of digests, and a detached OpenPGP signature
+ * over the manifest.
  *
  *     vulndb-YYYYMMDD.tar
  *     ├── manifest.json              what is in it, from when, under which licence
@@ -21,14 +21,35 @@ import { malformed, Malformed, printBytes, quote } from '../../lib/limited.ts'
  *     ├── kev/known_exploited_vulnerabilities.json    epss/epss_scores-YYYY-MM-DD.csv.gz
  *     └── grype/*    trivy/*    clamav/*               as those engines take them
  */
-export interface BundleFile { readonly path: string; readonly sha256: string; readonly size: number; readonly source?: string; readonly source_date?: string; readonly licence?: string }
-export interface BundleManifest { readonly format: 1; readonly created: string; readonly files: readonly BundleFile[] }
+export interface BundleFile {
+  readonly path: string
+  readonly sha256: string
+  readonly size: number
+  readonly source?: string
+  readonly source_date?: string
+  readonly licence?: string
+}
+export interface BundleManifest {
+  readonly format: 1
+  readonly created: string
+  readonly files: readonly BundleFile[]
+}
 
 /** A file of a bundle that lies on disk under a name of ours. */
-export interface UnpackedFile { readonly file: BundleFile; readonly path: string }
-export interface UnpackedBundle { readonly manifest: BundleManifest; readonly signature: 'verified' | 'not_checked'; readonly files: readonly UnpackedFile[] }
+export interface UnpackedFile {
+  readonly file: BundleFile
+  readonly path: string
+}
+export interface UnpackedBundle {
+  readonly manifest: BundleManifest
+  readonly signature: 'verified' | 'not_checked'
+  readonly files: readonly UnpackedFile[]
+}
 
-export interface BundleLimits { readonly maxFiles: number; readonly maxBytes: number }
+export interface BundleLimits {
+  readonly maxFiles: number
+  readonly maxBytes: number
+}
 export const BUNDLE_LIMITS: BundleLimits = { maxFiles: 5_000, maxBytes: 32 * 2 ** 30 }
 
 const MANIFEST = 'manifest.json'
@@ -48,8 +69,14 @@ function checkPath(path: string): string {
 
 function isFile(value: unknown): value is BundleFile {
   const { path, sha256, size, source_date: date } = value as Record<string, unknown>
-  return typeof path === 'string' && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) && Number.isSafeInteger(size) && (size as number) >= 0
-    && (date === undefined || (typeof date === 'string' && !Number.isNaN(Date.parse(date))))
+  return (
+    typeof path === 'string' &&
+    typeof sha256 === 'string' &&
+    /^[0-9a-f]{64}$/.test(sha256) &&
+    Number.isSafeInteger(size) &&
+    (size as number) >= 0 &&
+    (date === undefined || (typeof date === 'string' && !Number.isNaN(Date.parse(date))))
+  )
 }
 
 /** @throws Malformed when the manifest is not one of format 1 */
@@ -60,14 +87,26 @@ function readManifest(bytes: Buffer): BundleManifest {
   } catch (error) {
     return malformed('manifest.json of the bundle is no JSON', error)
   }
-  const { format, created, files } = typeof value === 'object' && value !== null ? value as Record<string, unknown> : {}
-  if (format !== 1) malformed(`manifest.json of the bundle is of format ${JSON.stringify(format) ?? 'none'}; this release reads format 1`)
-  if (typeof created !== 'string' || Number.isNaN(Date.parse(created))) malformed('manifest.json of the bundle does not say when it was made')
-  const list = Array.isArray(files) ? files as readonly unknown[] : malformed('manifest.json of the bundle lists no files')
-  if (!list.every(file => typeof file === 'object' && file !== null && isFile(file))) malformed('manifest.json of the bundle lists a file without path, sha256 or size')
+  const { format, created, files } =
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  if (format !== 1)
+    malformed(
+      `manifest.json of the bundle is of format ${JSON.stringify(format) ?? 'none'}; this release reads format 1`,
+    )
+  if (typeof created !== 'string' || Number.isNaN(Date.parse(created)))
+    malformed('manifest.json of the bundle does not say when it was made')
+  const list = Array.isArray(files)
+    ? (files as readonly unknown[])
+    : malformed('manifest.json of the bundle lists no files')
+  if (!list.every(file => typeof file === 'object' && file !== null && isFile(file)))
+    malformed('manifest.json of the bundle lists a file without path, sha256 or size')
   const paths = list.map(file => checkPath((file as BundleFile).path))
   if (new Set(paths).size !== paths.length) malformed('manifest.json of the bundle lists a file twice')
-  return { format: 1, created: new Date(created).toISOString(), files: list.map((file, at) => ({ ...file as BundleFile, path: paths[at] ?? '' })) }
+  return {
+    format: 1,
+    created: new Date(created).toISOString(),
+    files: list.map((file, at) => ({ ...(file as BundleFile), path: paths[at] ?? '' })),
+  }
 }
 
 /** True when one of the armoured keys has signed these bytes. */
@@ -84,7 +123,12 @@ async function isSignedBy(bytes: Buffer, armoredSignature: string, armoredKeys: 
   }
 }
 
-interface Arrived { readonly sha256: string; readonly size: number; readonly path: string; readonly head: Buffer | undefined }
+interface Arrived {
+  readonly sha256: string
+  readonly size: number
+  readonly path: string
+  readonly head: Buffer | undefined
+}
 
 /** Writes one entry to disk and digests it; small ones that are read by us are kept as well. */
 async function takeEntry(stream: Readable, path: string, room: number, keep: boolean): Promise<Arrived> {
@@ -105,12 +149,19 @@ async function takeEntry(stream: Readable, path: string, room: number, keep: boo
 }
 
 /** Every file of the tar, under numbers in `folder`: no name of the archive becomes one on disk. */
-async function extract(chunks: AsyncIterable<Buffer>, folder: string, limits: BundleLimits): Promise<Map<string, Arrived>> {
+async function extract(
+  chunks: AsyncIterable<Buffer>,
+  folder: string,
+  limits: BundleLimits,
+): Promise<Map<string, Arrived>> {
   await mkdir(folder, { recursive: true })
   const unpacker = tar.extract()
   const arrived = new Map<string, Arrived>()
   let room = limits.maxBytes
-  const feeding = pipeline(chunks, unpacker).then(() => undefined, (error: unknown) => error)
+  const feeding = pipeline(chunks, unpacker).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
   try {
     for await (const entry of unpacker) {
       const { name, type } = entry.header
@@ -118,12 +169,18 @@ async function extract(chunks: AsyncIterable<Buffer>, folder: string, limits: Bu
         entry.resume()
         continue
       }
-      if (type !== 'file' && type !== 'contiguous-file') malformed(`the bundle holds ${quote(name)}, a ${type ?? 'thing'}; only files are allowed`)
+      if (type !== 'file' && type !== 'contiguous-file')
+        malformed(`the bundle holds ${quote(name)}, a ${type ?? 'thing'}; only files are allowed`)
       const path = checkPath(name)
       if (arrived.has(path)) malformed(`the bundle holds ${quote(path)} twice`)
       if (arrived.size >= limits.maxFiles) malformed(`the bundle holds more than ${limits.maxFiles} files`)
       // a streamx stream: pipeline takes it, its type is another
-      const taken = await takeEntry(entry as unknown as Readable, join(folder, String(arrived.size)), room, path === MANIFEST || path === SIGNATURE)
+      const taken = await takeEntry(
+        entry as unknown as Readable,
+        join(folder, String(arrived.size)),
+        room,
+        path === MANIFEST || path === SIGNATURE,
+      )
       room -= taken.size
       arrived.set(path, taken)
     }
@@ -134,27 +191,37 @@ async function extract(chunks: AsyncIterable<Buffer>, folder: string, limits: Bu
     throw fed instanceof Malformed ? fed : new Malformed('the bundle is no readable tar, or it is cut off', error)
   }
   const fed = await feeding
-  if (fed !== undefined) throw fed instanceof Malformed ? fed : new Malformed('the bundle is no readable tar, or it is cut off', fed)
+  if (fed !== undefined)
+    throw fed instanceof Malformed ? fed : new Malformed('the bundle is no readable tar, or it is cut off', fed)
   return arrived
 }
 
 /**
- * Unpacks a bundle below `folder` and proves it: the signature when a key is pinned, then every file's size and digest. A file
- * that the manifest does not list refuses the bundle, as one that is missing does.
+ * Unpacks a bundle below `folder` and proves it: the signature when a key is pinned, then every file's size and digest.
+ * A file that the manifest does not list refuses the bundle, as one that is missing does.
  * @throws Malformed naming what is wrong
  */
-export async function unpackBundle(chunks: AsyncIterable<Buffer>, folder: string, { key, limits = BUNDLE_LIMITS }: { readonly key: string; readonly limits?: BundleLimits }): Promise<UnpackedBundle> {
+export async function unpackBundle(
+  chunks: AsyncIterable<Buffer>,
+  folder: string,
+  { key, limits = BUNDLE_LIMITS }: { readonly key: string; readonly limits?: BundleLimits },
+): Promise<UnpackedBundle> {
   const arrived = await extract(chunks, folder, limits)
   const written = arrived.get(MANIFEST)?.head ?? malformed('the tar holds no manifest.json, so it is no bundle')
   const signature = arrived.get(SIGNATURE)?.head?.toString('utf8')
   if (key !== '') {
-    if (signature === undefined) malformed('the bundle is not signed, and security.bundle_key names the key that must have signed it')
-    if (!await isSignedBy(written, signature, key)) malformed('the signature of the bundle is not one by security.bundle_key: the bundle is damaged, or made by somebody else')
+    if (signature === undefined)
+      malformed('the bundle is not signed, and security.bundle_key names the key that must have signed it')
+    if (!(await isSignedBy(written, signature, key)))
+      malformed(
+        'the signature of the bundle is not one by security.bundle_key: the bundle is damaged, or made by somebody else',
+      )
   }
   const manifest = readManifest(written)
   const files = manifest.files.map((file): UnpackedFile => {
     const there = arrived.get(file.path) ?? malformed(`the bundle lacks ${quote(file.path)}, which its manifest lists`)
-    if (there.size !== file.size || there.sha256 !== file.sha256) malformed(`${quote(file.path)} of the bundle is not what its manifest says: it is damaged`)
+    if (there.size !== file.size || there.sha256 !== file.sha256)
+      malformed(`${quote(file.path)} of the bundle is not what its manifest says: it is damaged`)
     return { file, path: there.path }
   })
   const listed = new Set([MANIFEST, SIGNATURE, ...manifest.files.map(({ path }) => path)])
@@ -164,9 +231,18 @@ export async function unpackBundle(chunks: AsyncIterable<Buffer>, folder: string
 }
 
 /** A file to put into a bundle. */
-export interface BundleInput { readonly from: string; readonly path: string; readonly source?: string; readonly source_date?: string; readonly licence?: string }
+export interface BundleInput {
+  readonly from: string
+  readonly path: string
+  readonly source?: string
+  readonly source_date?: string
+  readonly licence?: string
+}
 
-export interface PackOptions { readonly created: string; readonly sign?: (manifest: Buffer) => Promise<string> }
+export interface PackOptions {
+  readonly created: string
+  readonly sign?: (manifest: Buffer) => Promise<string>
+}
 
 async function digest(path: string): Promise<string> {
   const hash = createHash('sha256')
@@ -178,9 +254,13 @@ async function digest(path: string): Promise<string> {
  * Writes a bundle to `to`, the manifest first.
  * @param sign gives the armoured detached signature over the manifest; without it the bundle is not signed
  */
-export async function packBundle(to: string, inputs: readonly BundleInput[], { created, sign }: PackOptions): Promise<BundleManifest> {
+export async function packBundle(
+  to: string,
+  inputs: readonly BundleInput[],
+  { created, sign }: PackOptions,
+): Promise<BundleManifest> {
   const files: BundleFile[] = []
-  for (const { from, path, ...about } of [...inputs].sort((a, b) => a.path < b.path ? -1 : 1)) {
+  for (const { from, path, ...about } of [...inputs].sort((a, b) => (a.path < b.path ? -1 : 1))) {
     files.push({ path: checkPath(path), sha256: await digest(from), size: (await stat(from)).size, ...about })
   }
   const manifest: BundleManifest = { format: 1, created, files }
@@ -196,6 +276,7 @@ export async function packBundle(to: string, inputs: readonly BundleInput[], { c
   }
   pack.finalize()
   await written
-  if (files.length > BUNDLE_LIMITS.maxFiles) malformed(`a bundle holds at most ${BUNDLE_LIMITS.maxFiles} files and ${printBytes(BUNDLE_LIMITS.maxBytes)}`)
+  if (files.length > BUNDLE_LIMITS.maxFiles)
+    malformed(`a bundle holds at most ${BUNDLE_LIMITS.maxFiles} files and ${printBytes(BUNDLE_LIMITS.maxBytes)}`)
   return manifest
 }

@@ -11,7 +11,10 @@ import { openShard, type Shard, type StoredRow } from './shards.ts'
 /** One generation, as it was when it was opened. */
 export interface Snapshot {
   readonly meta: Meta
-  /** Everything that is said about these names. @throws Malformed, or the file system's error, when a piece cannot be read */
+  /**
+   * Everything that is said about these names. @throws Malformed, or the file system's error, when a piece cannot be
+   * read
+   */
   rows(ecosystem: Ecosystem, names: readonly string[]): Promise<readonly StoredRow[]>
   /** The vectors known for a CVE from any feed. */
   vectors(cve: string): Promise<readonly string[]>
@@ -47,15 +50,18 @@ function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number
     }
     const loading = load()
     kept.set(key, loading)
-    loading.then(value => {
-      if (kept.get(key) !== loading) return
-      sizes.set(key, value.sizeBytes)
-      bytes += value.sizeBytes
-      for (const oldest of kept.keys()) {
-        if (bytes <= mostBytes || oldest === key) break
-        drop(oldest)
-      }
-    }, () => drop(key))
+    loading.then(
+      value => {
+        if (kept.get(key) !== loading) return
+        sizes.set(key, value.sizeBytes)
+        bytes += value.sizeBytes
+        for (const oldest of kept.keys()) {
+          if (bytes <= mostBytes || oldest === key) break
+          drop(oldest)
+        }
+      },
+      () => drop(key),
+    )
     return loading
   }
 }
@@ -63,14 +69,18 @@ function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number
 function openSnapshot(place: Place, meta: Meta): Snapshot {
   const folder = place.generation(meta.generation)
   const cached = createCache<Opened>(MOST_CACHED)
-  const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(MOST_CACHED / 8)
+  const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(
+    MOST_CACHED / 8,
+  )
 
   async function rowsOf(ecosystem: Ecosystem, name: string): Promise<readonly StoredRow[]> {
     const facts = meta.ecosystems[ecosystem]
     const piece = pieceOf(hashOf(name), facts?.digits ?? 0)
     // a piece that should be there and is not is an error, never nothing known
     if (facts?.pieces.includes(piece) !== true) return []
-    const opened = await cached(`${ecosystem}/${piece}`, async () => openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))))
+    const opened = await cached(`${ecosystem}/${piece}`, async () =>
+      openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))),
+    )
     return opened.rows(name)
   }
 
@@ -82,9 +92,20 @@ function openSnapshot(place: Place, meta: Meta): Snapshot {
     async vectors(cve) {
       const piece = pieceOf(hashOf(cve), meta.vector_digits)
       const { byCve } = await vectors(piece, async () => {
-        const bytes = await readFile(join(folder, '.cvss', pieceFile(piece))).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+        const bytes = await readFile(join(folder, '.cvss', pieceFile(piece))).catch((error: NodeJS.ErrnoException) => {
+          if (error.code === 'ENOENT') return undefined
+          throw error
+        })
         const text = bytes === undefined ? '' : (await promisify(gunzip)(bytes)).toString('utf8')
-        return { sizeBytes: text.length, byCve: new Map(text.split('\n').filter(line => line !== '').map(line => JSON.parse(line) as [string, readonly string[]])) }
+        return {
+          sizeBytes: text.length,
+          byCve: new Map(
+            text
+              .split('\n')
+              .filter(line => line !== '')
+              .map(line => JSON.parse(line) as [string, readonly string[]]),
+          ),
+        }
       })
       return byCve.get(cve) ?? []
     },
@@ -98,10 +119,12 @@ export function createDatabase({ security }: { readonly security: string }): Dat
   return {
     async open() {
       const generation = await currentGeneration(place)
-      if (generation === undefined) return opened = undefined
+      if (generation === undefined) return (opened = undefined)
       if (opened?.meta.generation === generation) return opened
-      const meta = await readMeta(place.generation(generation)) ?? malformed(`generation ${generation} of the advisory tables has no meta.json`)
-      return opened = openSnapshot(place, meta)
+      const meta =
+        (await readMeta(place.generation(generation))) ??
+        malformed(`generation ${generation} of the advisory tables has no meta.json`)
+      return (opened = openSnapshot(place, meta))
     },
   }
 }

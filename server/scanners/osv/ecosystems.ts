@@ -11,7 +11,10 @@ export interface Family {
   readonly kind: 'distribution' | 'language'
   /** How a name is spelled in the tables. */
   readonly spell?: (name: string) => string
-  /** Its updates list builds: in module streams, in flavours, with an epoch that the header of their source does not have. */
+  /**
+   * Its updates list builds: in module streams, in flavours, with an epoch that the header of their source does not
+   * have.
+   */
   readonly listsBuilds?: true
   /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
   readonly marksRebuilds?: true
@@ -19,9 +22,14 @@ export interface Family {
   readonly signedSource?: (source: string) => string | undefined
 }
 
-/** Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` of `linux`, `linux-signed-hwe-6.5` of `linux-hwe-6.5`. */
+/**
+ * Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` of `linux`,
+ * `linux-signed-hwe-6.5` of `linux-hwe-6.5`.
+ */
 function signedKernel(source: string): string | undefined {
-  return /^linux-signed(?:-|$)/.test(source) ? source.replace('-signed', '').replace(/-(?:amd64|arm64|i386)$/, '') : undefined
+  return /^linux-signed(?:-|$)/.test(source)
+    ? source.replace('-signed', '').replace(/-(?:amd64|arm64|i386)$/, '')
+    : undefined
 }
 
 const FAMILIES: Readonly<Record<string, Family>> = {
@@ -55,12 +63,18 @@ export function spellName(ecosystem: Ecosystem, name: string): string {
   return familyOf(ecosystem)?.spell?.(name) ?? name
 }
 
-const LANGUAGES: Readonly<Record<string, Ecosystem>> = { npm: 'npm', PyPI: 'pypi', Maven: 'maven', Go: 'go', 'crates.io': 'crates' }
+const LANGUAGES: Readonly<Record<string, Ecosystem>> = {
+  'npm': 'npm',
+  'PyPI': 'pypi',
+  'Maven': 'maven',
+  'Go': 'go',
+  'crates.io': 'crates',
+}
 
 /**
- * OSV's names of distributions. Not here, so left out: Ubuntu:Pro (fixes that need a subscription), Red Hat's other product
- * streams (their releases are numbered differently), SUSE's own products, and names without a release.
- * Source: https://ossf.github.io/osv-schema/#defined-ecosystems
+ * OSV's names of distributions. Not here, so left out: Ubuntu:Pro (fixes that need a subscription), Red Hat's other
+ * product streams (their releases are numbered differently), SUSE's own products, and names without a release. Source:
+ * https://ossf.github.io/osv-schema/#defined-ecosystems
  */
 const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: string) => Ecosystem])[] = [
   [/^Debian:(\d+)(?:\.0)?$/, release => `debian-${release}`],
@@ -85,18 +99,38 @@ export function readEcosystem(name: string): Ecosystem | undefined {
   return undefined
 }
 
-/** Families of the scanner ids in `core/distributions.ts` that are spelled differently here; CentOS Stream has no data of its own. */
-const SPELLED: Readonly<Record<string, string>> = { centos: 'redhat', 'opensuse.leap': 'opensuse-leap', 'opensuse.tumbleweed': 'opensuse-tumbleweed' }
+/**
+ * Families of the scanner ids in `core/distributions.ts` that are spelled differently here; CentOS Stream has no data
+ * of its own.
+ */
+const SPELLED: Readonly<Record<string, string>> = {
+  'centos': 'redhat',
+  'opensuse.leap': 'opensuse-leap',
+  'opensuse.tumbleweed': 'opensuse-tumbleweed',
+}
 
-/** Where advisories for a distribution's packages lie. `isBorrowed`: they are a relative's, as RHEL's for CentOS Stream. */
-export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): { readonly ecosystem: Ecosystem; readonly isBorrowed: boolean } {
+/**
+ * Where advisories for a distribution's packages lie. `isBorrowed`: they are a relative's, as RHEL's for CentOS Stream.
+ */
+export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): {
+  readonly ecosystem: Ecosystem
+  readonly isBorrowed: boolean
+} {
   const [family = '', release = ''] = scanner.split(':')
   const name = SPELLED[family] ?? family
   return { ecosystem: release === 'rolling' ? name : `${name}-${release}`, isBorrowed: name === 'redhat' }
 }
 
 /** What Debian's tracker calls its releases. `sid` and `trixie` onwards have no tree here, but cost nothing. */
-const DEBIAN: Readonly<Record<string, string>> = { jessie: '8', stretch: '9', buster: '10', bullseye: '11', bookworm: '12', trixie: '13', forky: '14' }
+const DEBIAN: Readonly<Record<string, string>> = {
+  jessie: '8',
+  stretch: '9',
+  buster: '10',
+  bullseye: '11',
+  bookworm: '12',
+  trixie: '13',
+  forky: '14',
+}
 
 /** The ecosystem of a release by its codename, or undefined. */
 export function debianRelease(codename: string): Ecosystem | undefined {

@@ -16,7 +16,10 @@ export type FeedStates = Readonly<Record<string, FeedState>>
 
 /** What each feed said last, by its address. */
 export async function loadFeedStates(security: string): Promise<FeedStates> {
-  const text = await readFile(createPlace({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return '{}'; throw error })
+  const text = await readFile(createPlace({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}'
+    throw error
+  })
   try {
     return JSON.parse(text) as FeedStates
   } catch {
@@ -32,5 +35,7 @@ export async function saveFeedStates(security: string, states: FeedStates): Prom
 /** By source: when its feed last said that nothing newer exists than what is loaded. */
 export async function readFeedStates(security: string): Promise<Readonly<Record<string, string>>> {
   const states = Object.values(await loadFeedStates(security))
-  return Object.fromEntries(states.filter(state => state.error === undefined).map(state => [state.source, state.checked_at]))
+  return Object.fromEntries(
+    states.filter(state => state.error === undefined).map(state => [state.source, state.checked_at]),
+  )
 }

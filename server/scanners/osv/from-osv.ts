@@ -8,9 +8,10 @@ import { isWithin, spansOf } from './ranges.ts'
 import { scoreOf, severityOf } from './severity.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
-const fieldsOf = (value: unknown): Fields => isFields(value) ? value : {}
-const listOf = (value: unknown): readonly unknown[] => Array.isArray(value) ? value as readonly unknown[] : []
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : [])
 const textsOf = (value: unknown): string[] => listOf(value).filter(item => typeof item === 'string')
 const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]
 const cvesOf = (ids: readonly string[]): string[] => unique(ids.map(cveOf).filter(cve => cve !== undefined))
@@ -33,14 +34,17 @@ const MOST_ALIASES = 100
 /** CVSS vectors, and the distribution's own word where it writes it beside them, as Ubuntu does. */
 function readSeverity(list: unknown): { readonly vectors: readonly string[]; readonly word: Severity | undefined } {
   const entries = listOf(list).filter(isFields)
-  const vectors = entries.filter(({ type }) => typeof type === 'string' && type.startsWith('CVSS')).map(({ score }) => score).filter(score => typeof score === 'string')
+  const vectors = entries
+    .filter(({ type }) => typeof type === 'string' && type.startsWith('CVSS'))
+    .map(({ score }) => score)
+    .filter(score => typeof score === 'string')
   const word = entries.map(({ score }) => severityOf(score)).find(found => found !== undefined)
   return { vectors: unique(vectors.map(vector => vector.trim()).filter(vector => scoreOf(vector) !== undefined)), word }
 }
 
 /**
- * The CVEs of an advisory. An id that is a CVE's names it alone; else `aliases` and `upstream` do, and where they name none
- * `related`, as older records of distributions have it. For language packages `related` means something else.
+ * The CVEs of an advisory. An id that is a CVE's names it alone; else `aliases` and `upstream` do, and where they name
+ * none `related`, as older records of distributions have it. For language packages `related` means something else.
  */
 function readCves(record: Fields, id: string, isLanguage: boolean): string[] {
   const own = cveOf(id)
@@ -61,27 +65,52 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
   const prefix = isLanguage ? undefined : severityOf(/^(\w+): /.exec(title)?.[1])
   const said = severityOf(fieldsOf(record.database_specific).severity)
   // a distribution's word stands before the scores, GitHub's only where there are none
-  const severity = isLanguage ? (id.startsWith('MAL-') ? 'critical' : vectors.length === 0 ? said : undefined) : word ?? said ?? prefix
-  const summary = title === '' && typeof record.details === 'string' ? record.details.trim().split('\n', 1)[0] ?? '' : title
-  const references = unique(listOf(record.references).filter(isFields).map(({ url }) => url).filter(url => typeof url === 'string').filter(url => /^https?:\/\/\S{1,500}$/.test(url)))
+  const severity = isLanguage
+    ? id.startsWith('MAL-')
+      ? 'critical'
+      : vectors.length === 0
+        ? said
+        : undefined
+    : (word ?? said ?? prefix)
+  const summary =
+    title === '' && typeof record.details === 'string' ? (record.details.trim().split('\n', 1)[0] ?? '') : title
+  const references = unique(
+    listOf(record.references)
+      .filter(isFields)
+      .map(({ url }) => url)
+      .filter(url => typeof url === 'string')
+      .filter(url => /^https?:\/\/\S{1,500}$/.test(url)),
+  )
   const aliases = isLanguage ? unique(textsOf(record.aliases).slice(0, MOST_ALIASES)) : []
   const modified = readDate(record.modified)
   return {
-    id, source, cves, rank: PER_CVE.test(id) || isLanguage ? 2 : 1,
-    ...aliases.length === 0 ? {} : { aliases },
-    ...severity === undefined ? {} : { severity },
-    ...vectors.length === 0 ? {} : { vectors },
-    ...summary === '' ? {} : { summary: summary.slice(0, MOST_SUMMARY) },
-    ...references.length === 0 ? {} : { references: references.slice(0, MOST_REFERENCES) },
-    ...modified === undefined ? {} : { modified },
-    ...!isLanguage && /\bregression\b/i.test(title) ? { regression: true } : {},
+    id,
+    source,
+    cves,
+    rank: PER_CVE.test(id) || isLanguage ? 2 : 1,
+    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(severity === undefined ? {} : { severity }),
+    ...(vectors.length === 0 ? {} : { vectors }),
+    ...(summary === '' ? {} : { summary: summary.slice(0, MOST_SUMMARY) }),
+    ...(references.length === 0 ? {} : { references: references.slice(0, MOST_REFERENCES) }),
+    ...(modified === undefined ? {} : { modified }),
+    ...(!isLanguage && /\bregression\b/i.test(title) ? { regression: true } : {}),
   }
 }
 
-interface Context { readonly record: Fields; readonly advisory: Advisory; readonly orders: Orders; readonly sink: Sink }
+interface Context {
+  readonly record: Fields
+  readonly advisory: Advisory
+  readonly orders: Orders
+  readonly sink: Sink
+}
 
 /** The affected stretches of all ranges, and the versions outside them; undefined when nothing of it can be used. */
-function readAffected(affected: Fields, orderId: OrderId, { orders, sink }: Context): { readonly spans: readonly Span[]; readonly versions: readonly string[] } | undefined {
+function readAffected(
+  affected: Fields,
+  orderId: OrderId,
+  { orders, sink }: Context,
+): { readonly spans: readonly Span[]; readonly versions: readonly string[] } | undefined {
   const order = orders[orderId]
   const spans: Span[] = []
   let isRead = false
@@ -102,29 +131,49 @@ function readAffected(affected: Fields, orderId: OrderId, { orders, sink }: Cont
 
 /** Ubuntu rates each CVE of a notice: `cves_map` of the entry or of the record. */
 function readRatings(affected: Fields, record: Fields): Record<string, Severity> | undefined {
-  const map = [fieldsOf(affected.database_specific).cves_map, fieldsOf(record.database_specific).cves_map].find(isFields)
-  const rated = listOf(map?.cves).filter(isFields).flatMap(({ id, severity }) => {
-    const word = readSeverity(severity).word
-    return typeof id === 'string' && word !== undefined ? [[id, word] as const] : []
-  })
+  const map = [fieldsOf(affected.database_specific).cves_map, fieldsOf(record.database_specific).cves_map].find(
+    isFields,
+  )
+  const rated = listOf(map?.cves)
+    .filter(isFields)
+    .flatMap(({ id, severity }) => {
+      const word = readSeverity(severity).word
+      return typeof id === 'string' && word !== undefined ? [[id, word] as const] : []
+    })
   return rated.length === 0 ? undefined : Object.fromEntries(rated)
 }
 
 /** Distributions write their rating beside each package: Debian an urgency, Ubuntu a priority, others a severity. */
 function readUrgency(affected: Fields): Severity | undefined {
   const { urgency, ubuntu_priority: priority, severity } = fieldsOf(affected.ecosystem_specific)
-  return [urgency, priority, severity, fieldsOf(affected.database_specific).severity].map(severityOf).find(word => word !== undefined) ?? readSeverity(affected.severity).word
+  return (
+    [urgency, priority, severity, fieldsOf(affected.database_specific).severity]
+      .map(severityOf)
+      .find(word => word !== undefined) ?? readSeverity(affected.severity).word
+  )
 }
 
-/** openSUSE lists what each source was built into, every binary with a version of its own: `[{ "libfoo1": "1.2-3.1" }]`. */
+/**
+ * openSUSE lists what each source was built into, every binary with a version of its own: `[{ "libfoo1": "1.2-3.1" }]`.
+ */
 function readBinaries(affected: Fields): readonly (readonly [name: string, version: string])[] {
-  return listOf(fieldsOf(affected.ecosystem_specific).binaries).filter(isFields)
-    .flatMap(binaries => Object.entries(binaries).filter((pair): pair is [string, string] => typeof pair[1] === 'string' && !('binary_name' in binaries)))
+  return listOf(fieldsOf(affected.ecosystem_specific).binaries)
+    .filter(isFields)
+    .flatMap(binaries =>
+      Object.entries(binaries).filter(
+        (pair): pair is [string, string] => typeof pair[1] === 'string' && !('binary_name' in binaries),
+      ),
+    )
 }
 
-/** Ranges of semantic versions that the ecosystem's own order does not read; its packages' versions are written in that one. */
+/**
+ * Ranges of semantic versions that the ecosystem's own order does not read; its packages' versions are written in that
+ * one.
+ */
 function isSemverOnly(affected: Fields, own: VersionOrder): boolean {
-  return listOf(affected.ranges).map(fieldsOf).some(({ type, events }) => type === 'SEMVER' && spansOf(events, own) === 'bad_version')
+  return listOf(affected.ranges)
+    .map(fieldsOf)
+    .some(({ type, events }) => type === 'SEMVER' && spansOf(events, own) === 'bad_version')
 }
 
 /** Which releases name packages as they are installed. The others name their source. */
@@ -149,22 +198,34 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   const isBinary = BY_BINARY.test(ecosystem)
   const severity = family.kind === 'distribution' ? readUrgency(affected) : undefined
   const ratings = readRatings(affected, record)
-  const modules = family.listsBuilds === true ? modulesOf(read.spans, specific.rpm_modularity, advisory.summary) : undefined
+  const modules =
+    family.listsBuilds === true ? modulesOf(read.spans, specific.rpm_modularity, advisory.summary) : undefined
   const shared = {
-    ...orderId === family.order ? {} : { order: orderId }, ...severity === undefined ? {} : { severity }, ...ratings === undefined ? {} : { ratings },
-    ...modules === undefined ? {} : { modules },
+    ...(orderId === family.order ? {} : { order: orderId }),
+    ...(severity === undefined ? {} : { severity }),
+    ...(ratings === undefined ? {} : { ratings }),
+    ...(modules === undefined ? {} : { modules }),
   }
   const binaries = family.listsBuilds === true && !isBinary ? readBinaries(affected) : []
   if (binaries.length > 0) {
-    const rows: Row[] = binaries.filter(([, version]) => orders[family.order].isVersion(version)).map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
+    const rows: Row[] = binaries
+      .filter(([, version]) => orders[family.order].isVersion(version))
+      .map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
     // where none of them has the source's name, whoever is asked about by that name is asked about the source
-    return binaries.some(([name]) => name === written) ? rows : [...rows, { name: written, by: 'binary', spans: read.spans, ...shared }]
+    return binaries.some(([name]) => name === written)
+      ? rows
+      : [...rows, { name: written, by: 'binary', spans: read.spans, ...shared }]
   }
-  return [{
-    name: spellName(ecosystem, written), by: isBinary || family.kind === 'language' ? 'binary' : 'source', spans: read.spans,
-    ...read.versions.length === 0 ? {} : { versions: read.versions }, ...shared,
-    ...read.spans.length === 0 && read.versions.length === 0 ? { safe: true } : {},
-  }]
+  return [
+    {
+      name: spellName(ecosystem, written),
+      by: isBinary || family.kind === 'language' ? 'binary' : 'source',
+      spans: read.spans,
+      ...(read.versions.length === 0 ? {} : { versions: read.versions }),
+      ...shared,
+      ...(read.spans.length === 0 && read.versions.length === 0 ? { safe: true } : {}),
+    },
+  ]
 }
 
 /**
@@ -172,7 +233,10 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
  * @returns its id and when it was modified, or undefined when it is no record
  * Source: https://ossf.github.io/osv-schema/, 1.7.5
  */
-export function readOsvRecord(value: unknown, { source, orders, sink }: FeedContext): { readonly id: string; readonly modified?: string } | undefined {
+export function readOsvRecord(
+  value: unknown,
+  { source, orders, sink }: FeedContext,
+): { readonly id: string; readonly modified?: string } | undefined {
   const record = fieldsOf(value)
   const { id } = record
   if (typeof id !== 'string' || id === '' || id.length > 200) {
@@ -180,7 +244,7 @@ export function readOsvRecord(value: unknown, { source, orders, sink }: FeedCont
     return undefined
   }
   const modified = readDate(record.modified)
-  const read = { id, ...modified === undefined ? {} : { modified } }
+  const read = { id, ...(modified === undefined ? {} : { modified }) }
   if (record.withdrawn !== undefined && record.withdrawn !== null) {
     sink.skip('withdrawn')
     return read
@@ -203,7 +267,8 @@ export function readOsvRecord(value: unknown, { source, orders, sink }: FeedCont
     }
     const own = readSeverity(affected.severity).vectors
     const named = own.length === 0 ? advisory : { ...advisory, vectors: own }
-    for (const row of readPackage(affected, ecosystem, { record, advisory: named, orders, sink })) sink.add({ ecosystem, advisory: named, row })
+    for (const row of readPackage(affected, ecosystem, { record, advisory: named, orders, sink }))
+      sink.add({ ecosystem, advisory: named, row })
     const [cve, ...others] = named.cves
     if (cve !== undefined && others.length === 0 && named.vectors !== undefined) sink.vector(cve, named.vectors)
   }

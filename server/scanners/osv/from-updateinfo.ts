@@ -19,7 +19,9 @@ interface Package {
 }
 
 /** A repository of an update, by the names it has. */
-interface Collection { readonly names: string[] }
+interface Collection {
+  readonly names: string[]
+}
 
 interface Update {
   readonly type: string
@@ -50,7 +52,10 @@ const RELEASES: readonly (readonly [pattern: RegExp, ecosystem: (release: string
 function namedIn(texts: readonly string[]): Ecosystem | undefined {
   for (const text of texts) {
     for (const [pattern, ecosystem] of RELEASES) {
-      const found = pattern.exec(text)?.slice(1).find(group => group !== undefined)
+      const found = pattern
+        .exec(text)
+        ?.slice(1)
+        .find(group => group !== undefined)
       if (found !== undefined) return ecosystem(found)
     }
   }
@@ -58,14 +63,18 @@ function namedIn(texts: readonly string[]): Ecosystem | undefined {
 }
 
 /**
- * Which ecosystem each package of an update is for: that of its own collection, else the update's. Where the caller knows it, it is
- * the caller's; of an update that has a collection for that one, only what is in it.
+ * Which ecosystem each package of an update is for: that of its own collection, else the update's. Where the caller
+ * knows it, it is the caller's; of an update that has a collection for that one, only what is in it.
  * @throws Malformed when nobody says
  */
-function byEcosystem({ release, id, collections, packages }: Update, given: Ecosystem | undefined): ReadonlyMap<Ecosystem | undefined, readonly Package[]> {
+function byEcosystem(
+  { release, id, collections, packages }: Update,
+  given: Ecosystem | undefined,
+): ReadonlyMap<Ecosystem | undefined, readonly Package[]> {
   const named = new Map(collections.map(collection => [collection, namedIn(collection.names)]))
   const ofUpdate = namedIn([release, ...collections.flatMap(({ names }) => names), id])
-  if (given === undefined && ofUpdate === undefined) malformed('updateinfo.xml does not say which distribution it is for; name one with the field distribution')
+  if (given === undefined && ofUpdate === undefined)
+    malformed('updateinfo.xml does not say which distribution it is for; name one with the field distribution')
   const isListed = given !== undefined && [...named.values()].includes(given)
   return Map.groupBy(packages, ({ collection }) => {
     const own = collection === undefined ? undefined : named.get(collection)
@@ -80,7 +89,9 @@ const MOST_REFERENCES = 4
 /** `2024-01-31 00:00:00`, ISO 8601, or seconds since 1970 as SUSE writes them. */
 function readDate(text: string | undefined): string {
   if (text === undefined || text === '') return ''
-  const at = /^\d{9,11}$/.test(text) ? new Date(Number(text) * 1000) : new Date(`${text.replace(' ', 'T')}${/\d\d:\d\d/.test(text) && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? 'Z' : ''}`)
+  const at = /^\d{9,11}$/.test(text)
+    ? new Date(Number(text) * 1000)
+    : new Date(`${text.replace(' ', 'T')}${/\d\d:\d\d/.test(text) && !/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? 'Z' : ''}`)
   return Number.isNaN(at.getTime()) ? '' : at.toISOString()
 }
 
@@ -92,11 +103,18 @@ function cvesOf({ references, title, description, type }: Update): string[] {
 
 function advisoryOf(update: Update, source: string): Advisory {
   const severity = severityOf(update.severity) ?? severityOf(/^(\w+): /.exec(update.title)?.[1])
-  const links = [...new Set(update.references.map(({ href }) => href).filter(href => /^https?:\/\/\S{1,500}$/.test(href)))]
+  const links = [
+    ...new Set(update.references.map(({ href }) => href).filter(href => /^https?:\/\/\S{1,500}$/.test(href))),
+  ]
   return {
-    id: update.id, source, rank: 3, cves: cvesOf(update),
-    ...severity === undefined ? {} : { severity }, ...update.title === '' ? {} : { summary: update.title.slice(0, 300) },
-    ...links.length === 0 ? {} : { references: links.slice(0, MOST_REFERENCES) }, ...update.modified === '' ? {} : { modified: update.modified },
+    id: update.id,
+    source,
+    rank: 3,
+    cves: cvesOf(update),
+    ...(severity === undefined ? {} : { severity }),
+    ...(update.title === '' ? {} : { summary: update.title.slice(0, 300) }),
+    ...(links.length === 0 ? {} : { references: links.slice(0, MOST_REFERENCES) }),
+    ...(update.modified === '' ? {} : { modified: update.modified }),
   }
 }
 
@@ -113,14 +131,21 @@ function rowsOf({ title }: Update, packages: readonly Package[], { orders, sink 
     }
     const key = `${name}\0${to}\0${module ?? ''}`
     const modules = modulesOf([{ from: '0', to }], module, title)
-    const known = rows.get(key) ?? { row: { name, by: 'binary', spans: [{ from: '0', to }], ...modules === undefined ? {} : { modules } }, archs: new Set<string>() }
+    const known = rows.get(key) ?? {
+      row: { name, by: 'binary', spans: [{ from: '0', to }], ...(modules === undefined ? {} : { modules }) },
+      archs: new Set<string>(),
+    }
     if (arch !== '') known.archs.add(arch)
     rows.set(key, known)
   }
-  return [...rows.values()].map(({ row, archs }) => archs.size === 0 ? row : { ...row, archs: [...archs].sort() })
+  return [...rows.values()].map(({ row, archs }) => (archs.size === 0 ? row : { ...row, archs: [...archs].sort() }))
 }
 
-export interface UpdateinfoResult { readonly records: number; readonly newest: string; readonly ecosystems: ReadonlySet<Ecosystem> }
+export interface UpdateinfoResult {
+  readonly records: number
+  readonly newest: string
+  readonly ecosystems: ReadonlySet<Ecosystem>
+}
 
 /**
  * updateinfo.xml of an RPM repository, as it is read: updates, their builds, references and severity. An update without
@@ -129,7 +154,11 @@ export interface UpdateinfoResult { readonly records: number; readonly newest: s
  * @throws Malformed when it is no such file, or nobody says which distribution it is for
  * Source: https://fedoraproject.org/wiki/Updateinfo; createrepo_c writes and dnf reads the same
  */
-export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context: FeedContext, given?: Ecosystem): Promise<UpdateinfoResult> {
+export async function readUpdateinfo(
+  chunks: AsyncIterable<Uint8Array>,
+  context: FeedContext,
+  given?: Ecosystem,
+): Promise<UpdateinfoResult> {
   const parser = new SaxesParser({ position: false })
   const ecosystems = new Set<Ecosystem>()
   let records = 0
@@ -146,7 +175,8 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
     if (done.modified > newest) newest = done.modified
     const packages = byEcosystem(done, given)
     const advisory = advisoryOf(done, context.source)
-    if (done.id === '' || (done.type !== 'security' && advisory.cves.length === 0)) return context.sink.skip(done.id === '' ? 'malformed' : 'not_security')
+    if (done.id === '' || (done.type !== 'security' && advisory.cves.length === 0))
+      return context.sink.skip(done.id === '' ? 'malformed' : 'not_security')
     for (const [ecosystem, list] of packages) {
       if (ecosystem === undefined) {
         list.forEach(() => context.sink.skip('other_ecosystem'))
@@ -158,27 +188,55 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
   }
 
   parser.on('opentag', ({ name, attributes }) => {
-    const of = (key: string): string => { const value = attributes[key]; return typeof value === 'string' ? value.trim() : '' }
+    const of = (key: string): string => {
+      const value = attributes[key]
+      return typeof value === 'string' ? value.trim() : ''
+    }
     if (root === '') root = name
     element = name
     text = ''
-    if (name === 'update') update = { type: of('type'), id: '', title: '', release: '', severity: '', description: '', modified: '', references: [], packages: [], collections: [] }
-    else if (name === 'updated' || (name === 'issued' && update?.modified === '')) { if (update !== undefined) update.modified = readDate(of('date')) || update.modified }
-    else if (name === 'reference') update?.references.push({ href: of('href'), id: of('id'), title: of('title') })
+    if (name === 'update')
+      update = {
+        type: of('type'),
+        id: '',
+        title: '',
+        release: '',
+        severity: '',
+        description: '',
+        modified: '',
+        references: [],
+        packages: [],
+        collections: [],
+      }
+    else if (name === 'updated' || (name === 'issued' && update?.modified === '')) {
+      if (update !== undefined) update.modified = readDate(of('date')) || update.modified
+    } else if (name === 'reference') update?.references.push({ href: of('href'), id: of('id'), title: of('title') })
     else if (name === 'collection') {
       module = undefined
       collection = { names: [of('short')] }
       update?.collections.push(collection)
     } else if (name === 'module') module = `${of('name')}:${of('stream')}`
-    else if (name === 'package') update?.packages.push({ name: of('name'), epoch: of('epoch') || '0', version: of('version'), release: of('release'), arch: of('arch'), module, collection })
+    else if (name === 'package')
+      update?.packages.push({
+        name: of('name'),
+        epoch: of('epoch') || '0',
+        version: of('version'),
+        release: of('release'),
+        arch: of('arch'),
+        module,
+        collection,
+      })
   })
-  const take = (piece: string): void => { if (text.length < MOST_TEXT) text += piece }
+  const take = (piece: string): void => {
+    if (text.length < MOST_TEXT) text += piece
+  }
   parser.on('text', take)
   parser.on('cdata', take)
   parser.on('closetag', ({ name }) => {
     if (update !== undefined && name === element) {
       const value = text.trim()
-      if (name === 'id' || name === 'title' || name === 'release' || name === 'severity' || name === 'description') update[name] = value
+      if (name === 'id' || name === 'title' || name === 'release' || name === 'severity' || name === 'description')
+        update[name] = value
       else if (name === 'name') collection?.names.push(value)
     }
     if (name === 'update' && update !== undefined) {
@@ -194,7 +252,8 @@ export async function readUpdateinfo(chunks: AsyncIterable<Uint8Array>, context:
     for await (const chunk of chunks) parser.write(decoder.write(chunk))
     parser.close()
   } catch (error) {
-    if (error instanceof Error && error.name === 'Error') malformed(`updateinfo.xml is damaged (${error.message.slice(0, 200)})`, error)
+    if (error instanceof Error && error.name === 'Error')
+      malformed(`updateinfo.xml is damaged (${error.message.slice(0, 200)})`, error)
     throw error
   }
   if (root !== 'updates') malformed('the file is XML, but no updateinfo.xml')

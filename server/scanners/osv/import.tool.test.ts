@@ -10,30 +10,43 @@ import { importData, type ImportResult } from './import.ts'
 import { createPlace } from './place.ts'
 
 let security: string
-beforeEach(async () => { security = await mkdtemp(join(tmpdir(), 'gh-vulndb-')) })
-afterEach(async () => { await rm(security, { recursive: true, force: true }) })
+beforeEach(async () => {
+  security = await mkdtemp(join(tmpdir(), 'gh-vulndb-'))
+})
+afterEach(async () => {
+  await rm(security, { recursive: true, force: true })
+})
 
 async function load(id: string): Promise<ImportResult> {
   const path = join(security, 'all.zip')
   await writeFile(path, osvZip([osvRecord(id, [['Debian:12', 'a', '2']])]))
-  return importData({ security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() }, orders)
+  return importData(
+    { security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() },
+    orders,
+  )
 }
-const words = async (pid: string): Promise<readonly string[]> => (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
+const words = async (pid: string): Promise<readonly string[]> =>
+  (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
 const mark = async (pid: string): Promise<string> => `${pid} ${(await words(pid))[19] ?? ''}`
 
-test.skipIf(process.platform !== 'linux')('an import that was killed does not stand in the way of the next, also while nobody has waited for it', async () => {
-  const { folder, lock } = createPlace({ security })
-  await mkdir(folder, { recursive: true })
-  // its child ends when it is told to, and it never waits for it: what is left is a zombie
-  const parent = spawn('/bin/sh', ['-c', 'sleep 100 & echo $!; exec sleep 100'], { stdio: ['ignore', 'pipe', 'ignore'] })
-  try {
-    const child = String((await once(parent.stdout, 'data'))[0]).trim()
-    await writeFile(lock, await mark(child))
-    await expect(load('DEBIAN-CVE-2026-10001')).rejects.toThrow('another import is running')
-    process.kill(Number(child), 'SIGKILL')
-    await expect.poll(async () => (await words(child))[0]).toBe('Z')
-    expect(await load('DEBIAN-CVE-2026-10001')).toMatchObject({ status: 'imported', generation: 1 })
-  } finally {
-    parent.kill('SIGKILL')
-  }
-})
+test.skipIf(process.platform !== 'linux')(
+  'an import that was killed does not stand in the way of the next, also while nobody has waited for it',
+  async () => {
+    const { folder, lock } = createPlace({ security })
+    await mkdir(folder, { recursive: true })
+    // its child ends when it is told to, and it never waits for it: what is left is a zombie
+    const parent = spawn('/bin/sh', ['-c', 'sleep 100 & echo $!; exec sleep 100'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    try {
+      const child = String((await once(parent.stdout, 'data'))[0]).trim()
+      await writeFile(lock, await mark(child))
+      await expect(load('DEBIAN-CVE-2026-10001')).rejects.toThrow('another import is running')
+      process.kill(Number(child), 'SIGKILL')
+      await expect.poll(async () => (await words(child))[0]).toBe('Z')
+      expect(await load('DEBIAN-CVE-2026-10001')).toMatchObject({ status: 'imported', generation: 1 })
+    } finally {
+      parent.kill('SIGKILL')
+    }
+  },
+)

@@ -21,31 +21,44 @@ export async function answerOf(work: Promise<ImportResult>): Promise<ImportAnswe
     if (error instanceof ImportRunning) return { kind: 'running', why: error.message }
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOSPC' || code === 'EDQUOT') return { kind: 'no_room', why: 'the disk is full' }
-    return { kind: 'broken', why: error instanceof Error ? error.stack ?? error.message : String(error) }
+    return { kind: 'broken', why: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }
 }
 
 /** The result, or the refusal that says why not. */
 export function resultOf(answer: ImportAnswer): ImportResult {
   switch (answer.kind) {
-    case 'done': return answer.result
-    case 'bad': return fail('bad_database', { why: answer.why })
-    case 'older': return fail('older_database', { why: answer.why })
-    case 'running': return fail('import_running', {})
-    case 'no_room': return fail('storage_full', {})
-    case 'broken': throw new Error(`the import broke: ${answer.why}`)
+    case 'done':
+      return answer.result
+    case 'bad':
+      return fail('bad_database', { why: answer.why })
+    case 'older':
+      return fail('older_database', { why: answer.why })
+    case 'running':
+      return fail('import_running', {})
+    case 'no_room':
+      return fail('storage_full', {})
+    case 'broken':
+      throw new Error(`the import broke: ${answer.why}`)
   }
 }
 
 /** What is being imported, and what was last. Times are ISO 8601. */
-export interface ImportState { readonly running: boolean; readonly since?: string; readonly last?: { readonly at: string; readonly ok: boolean; readonly said: string } }
+export interface ImportState {
+  readonly running: boolean
+  readonly since?: string
+  readonly last?: { readonly at: string; readonly ok: boolean; readonly said: string }
+}
 
 export interface Importer {
   /**
    * Compiles the files into a new generation in a thread of its own; one after the other.
    * @throws bad_database, older_database, import_running, storage_full; then the old data are live as before
    */
-  import(files: readonly ImportFile[], options?: { readonly force?: boolean; readonly trusted?: boolean }): Promise<ImportResult>
+  import(
+    files: readonly ImportFile[],
+    options?: { readonly force?: boolean; readonly trusted?: boolean },
+  ): Promise<ImportResult>
   state(): ImportState
   /** Waits for what is running. */
   stop(): Promise<void>
@@ -70,7 +83,9 @@ function compileInThread(worker: string, job: ImportJob): Promise<ImportAnswer> 
     const thread = new Worker(worker, { workerData: job, resourceLimits: LIMITS })
     thread.once('message', resolve)
     thread.once('error', error => resolve({ kind: 'broken', why: error.stack ?? error.message }))
-    thread.once('exit', code => resolve({ kind: 'broken', why: `the thread ended with ${code} before it had answered` }))
+    thread.once('exit', code =>
+      resolve({ kind: 'broken', why: `the thread ended with ${code} before it had answered` }),
+    )
   })
 }
 
@@ -80,10 +95,15 @@ export function createImporter({ security, worker, clock, key, onChanged }: Impo
   let state: ImportState = { running: false }
   let busy: Promise<unknown> = Promise.resolve()
 
-  async function run(files: readonly ImportFile[], { force = false, trusted = false }: { readonly force?: boolean; readonly trusted?: boolean }): Promise<ImportResult> {
+  async function run(
+    files: readonly ImportFile[],
+    { force = false, trusted = false }: { readonly force?: boolean; readonly trusted?: boolean },
+  ): Promise<ImportResult> {
     const now = clock.now().toISOString()
     state = { ...state, running: true, since: now }
-    const finish = (ok: boolean, said: string): void => { state = { running: false, last: { at: clock.now().toISOString(), ok, said } } }
+    const finish = (ok: boolean, said: string): void => {
+      state = { running: false, last: { at: clock.now().toISOString(), ok, said } }
+    }
     try {
       // what the daemon fetched itself came over a connection it checked; it is not a bundle and cannot be signed
       const result = resultOf(await compileInThread(worker, { security, files, force, key: trusted ? '' : key(), now }))
@@ -103,6 +123,8 @@ export function createImporter({ security, worker, clock, key, onChanged }: Impo
       return work
     },
     state: () => state,
-    stop: async () => { await busy },
+    stop: async () => {
+      await busy
+    },
   }
 }

@@ -7,21 +7,32 @@ import { digitsFor } from './place.ts'
 import { writeByHash } from './tables.ts'
 import type { EpssLine, KevLine, ThreatIntelStatus } from './threat-intel.ts'
 
-const pack = (lines: readonly unknown[]): Buffer => gzipSync(lines.map(line => `${JSON.stringify(line)}\n`).join(''), { level: 1 })
+const pack = (lines: readonly unknown[]): Buffer =>
+  gzipSync(lines.map(line => `${JSON.stringify(line)}\n`).join(''), { level: 1 })
 
 type KevFacts = NonNullable<ThreatIntelStatus['kev']>
 type EpssFacts = NonNullable<ThreatIntelStatus['epss']>
 
 /**
- * CISA's catalogue. Its count has to be that of its entries: one that is cut off must not take vulnerabilities off the list.
- * Source: https://www.cisa.gov/known-exploited-vulnerabilities-catalog, JSON
+ * CISA's catalogue. Its count has to be that of its entries: one that is cut off must not take vulnerabilities off the
+ * list. Source: https://www.cisa.gov/known-exploited-vulnerabilities-catalog, JSON
  */
-export function writeKev(folder: string, value: unknown, { importedAt, sofar }: { readonly importedAt: string; readonly sofar?: KevFacts | undefined }): KevFacts {
+export function writeKev(
+  folder: string,
+  value: unknown,
+  { importedAt, sofar }: { readonly importedAt: string; readonly sofar?: KevFacts | undefined },
+): KevFacts {
   const { catalogVersion: version, dateReleased: released, count, vulnerabilities } = value as Record<string, unknown>
-  const list = Array.isArray(vulnerabilities) ? vulnerabilities as readonly Record<string, unknown>[] : malformed('the KEV catalogue has no list of vulnerabilities')
-  if (count !== list.length) malformed(`the KEV catalogue says it has ${String(count)} entries and has ${list.length}: it is cut off`)
+  const list = Array.isArray(vulnerabilities)
+    ? (vulnerabilities as readonly Record<string, unknown>[])
+    : malformed('the KEV catalogue has no list of vulnerabilities')
+  if (count !== list.length)
+    malformed(`the KEV catalogue says it has ${String(count)} entries and has ${list.length}: it is cut off`)
   const lines = list.map(({ cveID, dateAdded, dueDate, knownRansomwareCampaignUse: ransomware }): KevLine =>
-    typeof cveID === 'string' && typeof dateAdded === 'string' ? [cveID, dateAdded, typeof dueDate === 'string' ? dueDate : '', ransomware === 'Known' ? 1 : 0] : malformed('the KEV catalogue has an entry without cveID or dateAdded'))
+    typeof cveID === 'string' && typeof dateAdded === 'string'
+      ? [cveID, dateAdded, typeof dueDate === 'string' ? dueDate : '', ransomware === 'Known' ? 1 : 0]
+      : malformed('the KEV catalogue has an entry without cveID or dateAdded'),
+  )
   const at = typeof released === 'string' ? new Date(released) : new Date(NaN)
   const date = Number.isNaN(at.getTime()) ? importedAt : at.toISOString()
   // of two that come together the newer one counts
@@ -31,13 +42,22 @@ export function writeKev(folder: string, value: unknown, { importedAt, sofar }: 
   return { version: typeof version === 'string' ? version : '', date, entries: lines.length, imported_at: importedAt }
 }
 
-export interface EpssOptions { readonly label: string; readonly importedAt: string; readonly sofar?: EpssFacts | undefined }
+export interface EpssOptions {
+  readonly label: string
+  readonly importedAt: string
+  readonly sofar?: EpssFacts | undefined
+}
 
 /**
- * The scores of one day: `#model_version:v2026.06.15,score_date:2026-08-17T12:03:47Z` (old files have no such line, and times
- * with `+0000`), the names of the columns, then `CVE,epss,percentile`. Source: https://www.first.org/epss/data_stats
+ * The scores of one day: `#model_version:v2026.06.15,score_date:2026-08-17T12:03:47Z` (old files have no such line, and
+ * times with `+0000`), the names of the columns, then `CVE,epss,percentile`. Source:
+ * https://www.first.org/epss/data_stats
  */
-export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array>, { label, importedAt, sofar }: EpssOptions): Promise<EpssFacts> {
+export async function writeEpss(
+  folder: string,
+  chunks: AsyncIterable<Uint8Array>,
+  { label, importedAt, sofar }: EpssOptions,
+): Promise<EpssFacts> {
   const scores: EpssLine[] = []
   const decoder = new StringDecoder('utf8')
   let model: string | undefined
@@ -52,7 +72,8 @@ export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array
     }
     const [cve = '', epss = '', percentile = ''] = line.split(',')
     const [p, q] = [Number(epss), Number(percentile)]
-    if (!/^CVE-\d{4}-\d{4,}$/.test(cve) || epss === '' || !(p >= 0 && p <= 1) || !(q >= 0 && q <= 1)) return malformed(`the EPSS scores have a line that is none: ${line.slice(0, 60)}`)
+    if (!/^CVE-\d{4}-\d{4,}$/.test(cve) || epss === '' || !(p >= 0 && p <= 1) || !(q >= 0 && q <= 1))
+      return malformed(`the EPSS scores have a line that is none: ${line.slice(0, 60)}`)
     scores.push([cve, p, q])
   }
   let rest = ''
@@ -67,5 +88,11 @@ export async function writeEpss(folder: string, chunks: AsyncIterable<Uint8Array
   rmSync(join(folder, '.epss'), { recursive: true, force: true })
   const digits = digitsFor(scores.length)
   writeByHash(join(folder, '.epss'), scores, digits)
-  return { date: date ?? importedAt.slice(0, 10), ...model === undefined ? {} : { model }, entries: scores.length, digits, imported_at: importedAt }
+  return {
+    date: date ?? importedAt.slice(0, 10),
+    ...(model === undefined ? {} : { model }),
+    entries: scores.length,
+    digits,
+    imported_at: importedAt,
+  }
 }

@@ -31,7 +31,7 @@ const REBUILD = /\+b\d+$/
 const FLAVOURS = [/\.ksplice\d*\./, /_fips$|\.fips|fips(?=\.|$)/, /\.cloud$|\.cloud\./]
 
 const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
-const flavourOf = (version: string): string => FLAVOURS.map(pattern => pattern.test(version) ? '1' : '0').join('')
+const flavourOf = (version: string): string => FLAVOURS.map(pattern => (pattern.test(version) ? '1' : '0')).join('')
 
 /** What the order needs of a query and its rows. */
 interface Reading {
@@ -42,8 +42,14 @@ interface Reading {
   readonly streams: readonly string[]
 }
 
-/** The source that advisories name, and its version: not that of a rebuild, nor of a source that only signs another's build. */
-export function sourceOf({ ecosystem, name, version, source: own = { name, version } }: PackageQuery): { readonly name: string; readonly version: string } {
+/**
+ * The source that advisories name, and its version: not that of a rebuild, nor of a source that only signs another's
+ * build.
+ */
+export function sourceOf({ ecosystem, name, version, source: own = { name, version } }: PackageQuery): {
+  readonly name: string
+  readonly version: string
+} {
   const family = familyOf(ecosystem)
   const signed = family?.signedSource?.(own.name)
   if (signed !== undefined) return { name: signed, version }
@@ -55,7 +61,11 @@ function versionFor(row: StoredRow, { family, query, source }: Reading): string 
   if (row.by === 'binary') return query.version
   // where the fix is a rebuild itself, which one it is decides
   const { version } = query.source ?? query
-  if (version.replace(REBUILD, '') === source.version && row.spans.some(({ from, to = '' }) => REBUILD.test(from) || REBUILD.test(to))) return version
+  if (
+    version.replace(REBUILD, '') === source.version &&
+    row.spans.some(({ from, to = '' }) => REBUILD.test(from) || REBUILD.test(to))
+  )
+    return version
   return family.listsBuilds === true ? withoutEpoch(source.version) : source.version
 }
 
@@ -68,49 +78,79 @@ function speaksOf(row: StoredRow, reading: Reading): boolean {
   const to = row.spans[0]?.to
   if (to !== undefined && flavourOf(to) !== flavourOf(query.version)) return false
   // a package may have a version of its own; what the row names is the source
-  return isSameStream({ version: row.by === 'source' ? source.version : query.version, streams: reading.streams }, { modules: row.modules, to })
+  return isSameStream(
+    { version: row.by === 'source' ? source.version : query.version, streams: reading.streams },
+    { modules: row.modules, to },
+  )
 }
 
 type Answer = 'affected' | 'fine' | 'unreadable'
 
-/** The public part of `2.0.0+cu118`, by which Python versions match what does not name a local one itself. Source: PEP 440, "Version matching" */
+/**
+ * The public part of `2.0.0+cu118`, by which Python versions match what does not name a local one itself. Source: PEP
+ * 440, "Version matching"
+ */
 const publicPart = (version: string): string => version.replace(/\+[^+]*$/, '')
 
 function judge(row: StoredRow, reading: Reading, orders: Orders): Answer {
   const written = versionFor(row, reading)
   const answer = judgeVersion(written, row, reading, orders)
   const isLocal = (row.order ?? reading.family.order) === 'pep440' && written.includes('+')
-  if (answer !== 'fine' || !isLocal || row.spans.some(({ from, to = '' }) => `${from}${to}`.includes('+'))) return answer
+  if (answer !== 'fine' || !isLocal || row.spans.some(({ from, to = '' }) => `${from}${to}`.includes('+')))
+    return answer
   return judgeVersion(publicPart(written), row, reading, orders)
 }
 
 function judgeVersion(version: string, row: StoredRow, reading: Reading, orders: Orders): Answer {
   const order = row.order === undefined ? reading.order : orders[row.order]
-  if (row.versions?.some(one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0)) === true) return 'affected'
+  if (
+    row.versions?.some(
+      one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0),
+    ) === true
+  )
+    return 'affected'
   if (!order.isVersion(version)) {
     // from before every version on, and never fixed: that is all there are, however they are written
     if (row.spans.some(({ from, to }) => from === '0' && to === undefined)) return 'affected'
     return row.spans.length === 0 ? 'fine' : 'unreadable'
   }
-  const spans = reading.family.listsBuilds === true && row.by === 'source' ? row.spans.map(({ to, ...span }) => to === undefined ? span : { ...span, to: withoutEpoch(to) }) : row.spans
+  const spans =
+    reading.family.listsBuilds === true && row.by === 'source'
+      ? row.spans.map(({ to, ...span }) => (to === undefined ? span : { ...span, to: withoutEpoch(to) }))
+      : row.spans
   return isWithin(version, spans, order) ? 'affected' : 'fine'
 }
 
-interface Judged { readonly row: StoredRow; readonly answer: Answer }
-
-/** What builds of one version have in common in an update: `2:8.0.1763-16.el8` and `2:8.0.1763-16.el8_5.13`; undefined for other rows. */
-function buildOf({ advisory, by, spans: [span, ...others] }: StoredRow): string | undefined {
-  return span?.to === undefined || span.from !== '0' || span.closed === true || others.length > 0 ? undefined : `${advisory.id}\0${by}\0${span.to.replace(/-[^-]*$/, '')}`
+interface Judged {
+  readonly row: StoredRow
+  readonly answer: Answer
 }
 
 /**
- * An update may list several builds of one version, each of which has the fix: a package that is at one of them is fixed. Holds
- * where updates list builds.
+ * What builds of one version have in common in an update: `2:8.0.1763-16.el8` and `2:8.0.1763-16.el8_5.13`; undefined
+ * for other rows.
+ */
+function buildOf({ advisory, by, spans: [span, ...others] }: StoredRow): string | undefined {
+  return span?.to === undefined || span.from !== '0' || span.closed === true || others.length > 0
+    ? undefined
+    : `${advisory.id}\0${by}\0${span.to.replace(/-[^-]*$/, '')}`
+}
+
+/**
+ * An update may list several builds of one version, each of which has the fix: a package that is at one of them is
+ * fixed. Holds where updates list builds.
  */
 function acrossBuilds(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
   if (listsBuilds !== true) return judged
-  const fixed = new Set(judged.filter(({ answer }) => answer === 'fine').map(({ row }) => buildOf(row)).filter(build => build !== undefined))
-  return judged.map(one => one.answer === 'affected' && fixed.has(buildOf(one.row) ?? '') ? { row: one.row, answer: 'fine' } : one)
+  const fixed = new Set(
+    judged
+      .filter(({ answer }) => answer === 'fine')
+      .map(({ row }) => buildOf(row))
+      .filter(build => build !== undefined),
+  )
+  return judged.map(one =>
+    one.answer === 'affected' && fixed.has(buildOf(one.row) ?? '') ? { row: one.row, answer: 'fine' } : one,
+  )
 }
 
 /** `DSA-5678` of `DSA-5678-2`, so that an update can be told from the repair of it. */
@@ -124,13 +164,20 @@ function ofHighestRank(judged: readonly Judged[], keyOf: (row: StoredRow) => str
 }
 
 /**
- * What decides about one CVE: the rows of the highest rank that speak of it; and of an update's repair, the update itself.
- * Where only updates are listed a later one may repair more of the same CVE, so there the rank decides between the tellings of one.
+ * What decides about one CVE: the rows of the highest rank that speak of it; and of an update's repair, the update
+ * itself. Where only updates are listed a later one may repair more of the same CVE, so there the rank decides between
+ * the tellings of one.
  */
 function deciding(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
-  const best = ofHighestRank(judged, row => listsBuilds === true ? row.advisory.id : '')
-  return best.filter(({ row: { advisory } }) => advisory.regression !== true
-    || !best.some(({ row: other }) => other.advisory.regression !== true && announcementOf(other.advisory.id) === announcementOf(advisory.id)))
+  const best = ofHighestRank(judged, row => (listsBuilds === true ? row.advisory.id : ''))
+  return best.filter(
+    ({ row: { advisory } }) =>
+      advisory.regression !== true ||
+      !best.some(
+        ({ row: other }) =>
+          other.advisory.regression !== true && announcementOf(other.advisory.id) === announcementOf(advisory.id),
+      ),
+  )
 }
 
 /** Joins names of one vulnerability: whoever shares an alias is one class. */
@@ -151,7 +198,7 @@ function classesOf(advisories: readonly Advisory[]): (id: string) => readonly st
     }
   }
   const members = new Map<string, string[]>()
-  for (const name of [...names].sort()) members.set(find(name), [...members.get(find(name)) ?? [], name])
+  for (const name of [...names].sort()) members.set(find(name), [...(members.get(find(name)) ?? []), name])
   return id => members.get(find(id)) ?? [id]
 }
 
@@ -165,11 +212,22 @@ function idsOf(advisory: Advisory, classOf: (id: string) => readonly string[]): 
 }
 
 /** The distribution's word first, then the scores, then nothing. */
-function severityOf(id: string, rows: readonly StoredRow[]): { readonly severity: Severity; readonly cvss?: NonNullable<Finding['cvss']> } {
+function severityOf(
+  id: string,
+  rows: readonly StoredRow[],
+): { readonly severity: Severity; readonly cvss?: NonNullable<Finding['cvss']> } {
   const cvss = bestScore([...new Set(rows.flatMap(({ advisory }) => advisory.vectors ?? []))])
-  const words = rows.map(({ ratings, severity, advisory }) => ratings?.[id] ?? severity ?? advisory.severity).filter(word => word !== undefined)
-  const word = words.reduce<Severity | undefined>((sofar, next) => sofar === undefined ? next : worse(sofar, next), undefined)
-  return { severity: word ?? (cvss === undefined ? 'unknown' : ratingOf(cvss)), ...cvss === undefined ? {} : { cvss } }
+  const words = rows
+    .map(({ ratings, severity, advisory }) => ratings?.[id] ?? severity ?? advisory.severity)
+    .filter(word => word !== undefined)
+  const word = words.reduce<Severity | undefined>(
+    (sofar, next) => (sofar === undefined ? next : worse(sofar, next)),
+    undefined,
+  )
+  return {
+    severity: word ?? (cvss === undefined ? 'unknown' : ratingOf(cvss)),
+    ...(cvss === undefined ? {} : { cvss }),
+  }
 }
 
 const MOST_LISTED = 8
@@ -177,19 +235,34 @@ const MOST_LISTED = 8
 /** Where the stretches end that a version lies in, in fixes. */
 function endsOf(row: StoredRow, reading: Reading, order: VersionOrder): readonly string[] {
   const version = versionFor(row, reading)
-  return row.spans.filter(span => order.isVersion(version) && span.closed !== true && isWithin(version, [span], order)).map(({ to }) => to).filter(to => to !== undefined)
+  return row.spans
+    .filter(span => order.isVersion(version) && span.closed !== true && isWithin(version, [span], order))
+    .map(({ to }) => to)
+    .filter(to => to !== undefined)
 }
 
 /** The lowest version that has all the fixes; undefined when one of them has none. */
 function fixOf(affected: readonly StoredRow[], reading: Reading, orders: Orders): string | undefined {
-  const orderOf = (row: StoredRow | undefined): VersionOrder => row?.order === undefined ? reading.order : orders[row.order]
+  const orderOf = (row: StoredRow | undefined): VersionOrder =>
+    row?.order === undefined ? reading.order : orders[row.order]
   const first = orderOf(affected[0])
-  const ends = [...new Set(affected.flatMap(row => endsOf(row, reading, orderOf(row))))].filter(to => first.isVersion(to)).sort((a, b) => first.compare(a, b))
-  return ends.find(to => affected.every(row => orderOf(row).isVersion(to) && !isWithin(to, row.spans, orderOf(row)) && row.versions?.includes(to) !== true))
+  const ends = [...new Set(affected.flatMap(row => endsOf(row, reading, orderOf(row))))]
+    .filter(to => first.isVersion(to))
+    .sort((a, b) => first.compare(a, b))
+  return ends.find(to =>
+    affected.every(
+      row =>
+        orderOf(row).isVersion(to) && !isWithin(to, row.spans, orderOf(row)) && row.versions?.includes(to) !== true,
+    ),
+  )
 }
 
 /** The fix of each set of rows, worked out once: hundreds of CVEs of one kernel update share theirs. */
-function fixesOf(rows: readonly StoredRow[], reading: Reading, orders: Orders): (affected: readonly StoredRow[]) => string | undefined {
+function fixesOf(
+  rows: readonly StoredRow[],
+  reading: Reading,
+  orders: Orders,
+): (affected: readonly StoredRow[]) => string | undefined {
   const places = new Map(rows.map((row, at) => [row, at]))
   const known = new Map<string, string | undefined>()
   return affected => {
@@ -199,9 +272,17 @@ function fixesOf(rows: readonly StoredRow[], reading: Reading, orders: Orders): 
   }
 }
 
-interface Telling { readonly fixFor: (affected: readonly StoredRow[]) => string | undefined; readonly classOf: (id: string) => readonly string[] }
+interface Telling {
+  readonly fixFor: (affected: readonly StoredRow[]) => string | undefined
+  readonly classOf: (id: string) => readonly string[]
+}
 
-function findingOf(id: string, affected: readonly StoredRow[], reading: Reading, { fixFor, classOf }: Telling): Finding {
+function findingOf(
+  id: string,
+  affected: readonly StoredRow[],
+  reading: Reading,
+  { fixFor, classOf }: Telling,
+): Finding {
   const { query, source } = reading
   const advisories = [...new Set(affected.map(({ advisory }) => advisory))]
   const names = [...new Set(advisories.map(advisory => advisory.id))].filter(name => name !== id && cveOf(name) !== id)
@@ -211,34 +292,50 @@ function findingOf(id: string, affected: readonly StoredRow[], reading: Reading,
   const fix = fixFor(affected)
   const bySource = affected.every(({ by }) => by === 'source')
   return {
-    id, package: query.name, ...severityOf(id, affected), detected_by: [ENGINE],
-    matched: { ecosystem: query.ecosystem, ...bySource ? source : { name: query.name, version: query.version } },
-    ...aliases.length === 0 ? {} : { aliases: aliases.slice(0, MOST_LISTED) }, ...fix === undefined ? {} : { fixed_in: fix },
-    ...summary === undefined ? {} : { summary }, ...names.length === 0 ? {} : { advisories: names.slice(0, MOST_LISTED) },
-    ...references.length === 0 ? {} : { references },
+    id,
+    package: query.name,
+    ...severityOf(id, affected),
+    detected_by: [ENGINE],
+    matched: { ecosystem: query.ecosystem, ...(bySource ? source : { name: query.name, version: query.version }) },
+    ...(aliases.length === 0 ? {} : { aliases: aliases.slice(0, MOST_LISTED) }),
+    ...(fix === undefined ? {} : { fixed_in: fix }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(names.length === 0 ? {} : { advisories: names.slice(0, MOST_LISTED) }),
+    ...(references.length === 0 ? {} : { references }),
   }
 }
 
 /**
- * Which advisories a package is subject to. Pure: `rows` are those that the tables hold under its name and its source's.
- * One finding per CVE; what a fix, a table of higher rank or another module stream settles is none.
+ * Which advisories a package is subject to. Pure: `rows` are those that the tables hold under its name and its
+ * source's. One finding per CVE; what a fix, a table of higher rank or another module stream settles is none.
  */
 export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
   const family = familyOf(query.ecosystem)
   if (family === undefined) return { findings: [], isUnreadable: false }
-  const reading: Reading = { family, order: orders[family.order], query, source: sourceOf(query), streams: streamsOf(query, rows) }
+  const reading: Reading = {
+    family,
+    order: orders[family.order],
+    query,
+    source: sourceOf(query),
+    streams: streamsOf(query, rows),
+  }
   const speaking = rows.filter(row => isSecurity(row.advisory) && speaksOf(row, reading))
-  const judged = acrossBuilds(speaking.map(row => ({ row, answer: judge(row, reading, orders) })), family)
+  const judged = acrossBuilds(
+    speaking.map(row => ({ row, answer: judge(row, reading, orders) })),
+    family,
+  )
   const classOf = classesOf(family.kind === 'language' ? speaking.map(({ advisory }) => advisory) : [])
   const byId = new Map<string, Judged[]>()
   for (const one of judged) {
-    for (const id of idsOf(one.row.advisory, classOf)) byId.set(id, [...byId.get(id) ?? [], one])
+    for (const id of idsOf(one.row.advisory, classOf)) byId.set(id, [...(byId.get(id) ?? []), one])
   }
   const fixFor = fixesOf(speaking, reading, orders)
   const findings: Finding[] = []
   for (const [id, all] of byId) {
     // of language advisories one that says affected is enough: none of them is the distribution's own table
-    const affected = (family.kind === 'language' ? all : deciding(all, family)).filter(({ answer }) => answer === 'affected').map(({ row }) => row)
+    const affected = (family.kind === 'language' ? all : deciding(all, family))
+      .filter(({ answer }) => answer === 'affected')
+      .map(({ row }) => row)
     if (affected.length > 0) findings.push(findingOf(id, affected, reading, { fixFor, classOf }))
   }
   return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }

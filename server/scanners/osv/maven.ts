@@ -1,8 +1,12 @@
 /**
- * Maven versions: tokens split at dots, hyphens and where digits meet letters; a dot and a hyphen before a number differ.
- * Source: https://maven.apache.org/pom.html#version-order-specification; padding and `.qualifier` as Maven 4's own table has them.
+ * Maven versions: tokens split at dots, hyphens and where digits meet letters; a dot and a hyphen before a number
+ * differ. Source: https://maven.apache.org/pom.html#version-order-specification; padding and `.qualifier` as Maven 4's
+ * own table has them.
  */
-interface Token { readonly isDot: boolean; readonly value: bigint | string }
+interface Token {
+  readonly isDot: boolean
+  readonly value: bigint | string
+}
 
 const QUALIFIERS = ['alpha', 'beta', 'milestone', 'rc', 'snapshot', '', 'sp']
 const ALIASES: Readonly<Record<string, string>> = { cr: 'rc', ga: '', final: '', release: '' }
@@ -11,7 +15,7 @@ const SHORT: Readonly<Record<string, string>> = { a: 'alpha', b: 'beta', m: 'mil
 function valueOf(text: string, beforeDigit: boolean): bigint | string {
   if (text === '') return 0n
   if (/^\d/.test(text)) return BigInt(text)
-  const word = beforeDigit ? SHORT[text] ?? text : text
+  const word = beforeDigit ? (SHORT[text] ?? text) : text
   return ALIASES[word] ?? word
 }
 
@@ -23,7 +27,7 @@ function tokenise(version: string): Token[] {
       isDot = part === '.'
       continue
     }
-    const runs = part === '' ? [''] : part.match(/\d+|\D+/g) ?? []
+    const runs = part === '' ? [''] : (part.match(/\d+|\D+/g) ?? [])
     runs.forEach((run, at) => {
       // where digits meet letters there is as good as a hyphen
       tokens.push({ isDot: at === 0 && isDot, value: valueOf(run, at + 1 < runs.length) })
@@ -44,7 +48,8 @@ function trim(tokens: readonly Token[]): Token[] {
 }
 
 function dropNothings(tokens: Token[]): void {
-  for (let last = tokens.at(-1); last !== undefined && (last.value === 0n || last.value === ''); last = tokens.at(-1)) tokens.pop()
+  for (let last = tokens.at(-1); last !== undefined && (last.value === 0n || last.value === ''); last = tokens.at(-1))
+    tokens.pop()
 }
 
 const parsed = new Map<string, readonly Token[]>()
@@ -57,10 +62,13 @@ function parse(version: string): readonly Token[] {
   return tokens
 }
 
-const order = <T extends bigint | string | number>(a: T, b: T): number => a < b ? -1 : a > b ? 1 : 0
+const order = <T extends bigint | string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
 
 function compareWords(a: string, b: string): number {
-  const [x, y] = [a, b].map(word => { const at = QUALIFIERS.indexOf(word); return at === -1 ? QUALIFIERS.length : at }) as [number, number]
+  const [x, y] = [a, b].map(word => {
+    const at = QUALIFIERS.indexOf(word)
+    return at === -1 ? QUALIFIERS.length : at
+  }) as [number, number]
   return order(x, y) || order(a, b)
 }
 

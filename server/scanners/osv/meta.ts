@@ -6,12 +6,17 @@ import type { Digits } from './place.ts'
 import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from './threat-intel.ts'
 
-/** What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`. Times are ISO 8601. */
+/**
+ * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`. Times are ISO 8601.
+ */
 export interface SourceFacts {
   readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss'
   /** Of when the data are: the upstream's own date, the bundle's, or when they were fetched. */
   readonly as_of: string
-  /** Somebody said of when they are: the bundle, or the feed they were fetched from. Else it is what their own dates say. */
+  /**
+   * Somebody said of when they are: the bundle, or the feed they were fetched from. Else it is what their own dates
+   * say.
+   */
   readonly dated: boolean
   readonly imported_at: string
   readonly records: number
@@ -35,6 +40,9 @@ export interface Meta {
 
 /** The facts of a generation's folder, or undefined when it has none. */
 export async function readMeta(folder: string): Promise<Meta | undefined> {
-  const text = await readFile(join(folder, 'meta.json'), 'utf8').catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
-  return text === undefined ? undefined : JSON.parse(text) as Meta
+  const text = await readFile(join(folder, 'meta.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  return text === undefined ? undefined : (JSON.parse(text) as Meta)
 }

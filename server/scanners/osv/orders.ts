@@ -19,8 +19,9 @@ export interface FormatOrders {
 }
 
 /*
- * What a feed calls a version is not always one: `unknown`, `<unfixed>`, `2024-01-01 and later`. These are the shapes that
- * dpkg, rpm and apk compare with sense; they are wider than what the formats accept in a package, because old versions in feeds are odd.
+ * What a feed calls a version is not always one: `unknown`, `<unfixed>`, `2024-01-01 and later`. These are the shapes
+ * that dpkg, rpm and apk compare with sense; they are wider than what the formats accept in a package, because old
+ * versions in feeds are odd.
  */
 const SHAPES: Readonly<Record<'deb' | 'rpm' | 'apk', RegExp>> = {
   deb: /^(\d+:)?\d[A-Za-z0-9.+~:-]*$/,
@@ -28,16 +29,22 @@ const SHAPES: Readonly<Record<'deb' | 'rpm' | 'apk', RegExp>> = {
   apk: /^\d+(\.\d+)*[a-z]?(_(alpha|beta|pre|rc|cvs|svn|git|hg|p)\d*)*(~[0-9a-f]+)?(-r\d+)?$/,
 }
 
-/** Any text is a version to Maven; here with a number in it, or with the mark of a release as `Hoxton.RELEASE` has: `unknown` is none. */
+/**
+ * Any text is a version to Maven; here with a number in it, or with the mark of a release as `Hoxton.RELEASE` has:
+ * `unknown` is none.
+ */
 const MAVEN = /^(?=.*\d|.*[.-](?:release|final|ga|snapshot|build-snapshot)$)[a-z0-9][a-z0-9._+~-]*$/i
 
 /** Every order: those of the formats as given, those of the language ecosystems from here. */
 export function createOrders({ compare }: FormatOrders): Orders {
   const ofFormat = (format: 'deb' | 'rpm' | 'apk'): VersionOrder => ({
-    compare: (a, b) => compare(format, a, b), isVersion: text => text.length <= 200 && SHAPES[format].test(text),
+    compare: (a, b) => compare(format, a, b),
+    isVersion: text => text.length <= 200 && SHAPES[format].test(text),
   })
   return {
-    deb: ofFormat('deb'), rpm: ofFormat('rpm'), apk: ofFormat('apk'),
+    deb: ofFormat('deb'),
+    rpm: ofFormat('rpm'),
+    apk: ofFormat('apk'),
     semver: { compare: compareSemver, isVersion: isSemver },
     pep440: { compare: comparePep440, isVersion: isPep440 },
     maven: { compare: compareMaven, isVersion: text => text.length <= 200 && MAVEN.test(text) },

@@ -1,14 +1,18 @@
 /**
  * Python versions: `[N!]N(.N)*[{a|b|rc}N][.postN][.devN][+local]`, in all the spellings that PEP 440 normalises.
- * Source: https://packaging.python.org/en/latest/specifications/version-specifiers/#appendix-parsing-version-strings-with-regular-expressions
+ * Source:
+ * https://packaging.python.org/en/latest/specifications/version-specifiers/#appendix-parsing-version-strings-with-regular-expressions
  */
-const PATTERN = new RegExp([
-  String.raw`^\s*v?(?:(?<epoch>\d+)!)?(?<release>\d+(?:\.\d+)*)`,
-  String.raw`(?:[-_.]?(?<pre>alpha|a|beta|b|preview|pre|c|rc)[-_.]?(?<preN>\d+)?)?`,
-  String.raw`(?:-(?<postImplicit>\d+)|[-_.]?(?<post>post|rev|r)[-_.]?(?<postN>\d+)?)?`,
-  String.raw`(?:[-_.]?(?<dev>dev)[-_.]?(?<devN>\d+)?)?`,
-  String.raw`(?:\+(?<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*$`,
-].join(''), 'i')
+const PATTERN = new RegExp(
+  [
+    String.raw`^\s*v?(?:(?<epoch>\d+)!)?(?<release>\d+(?:\.\d+)*)`,
+    String.raw`(?:[-_.]?(?<pre>alpha|a|beta|b|preview|pre|c|rc)[-_.]?(?<preN>\d+)?)?`,
+    String.raw`(?:-(?<postImplicit>\d+)|[-_.]?(?<post>post|rev|r)[-_.]?(?<postN>\d+)?)?`,
+    String.raw`(?:[-_.]?(?<dev>dev)[-_.]?(?<devN>\d+)?)?`,
+    String.raw`(?:\+(?<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*$`,
+  ].join(''),
+  'i',
+)
 
 const PHASE: Readonly<Record<string, number>> = { a: 0, alpha: 0, b: 1, beta: 1, c: 2, rc: 2, pre: 2, preview: 2 }
 
@@ -33,11 +37,22 @@ function read(text: string): Version | undefined {
   while (release.length > 1 && release.at(-1) === 0n) release.pop()
   const dev = part.dev === undefined ? undefined : BigInt(part.devN ?? 0)
   const hasPost = part.post !== undefined || part.postImplicit !== undefined
-  const phase = part.pre === undefined ? (dev !== undefined && !hasPost ? BEFORE_ALL : FINAL) : PHASE[part.pre.toLowerCase()] ?? FINAL
+  const phase =
+    part.pre === undefined
+      ? dev !== undefined && !hasPost
+        ? BEFORE_ALL
+        : FINAL
+      : (PHASE[part.pre.toLowerCase()] ?? FINAL)
   return {
-    epoch: BigInt(part.epoch ?? 0), release, dev, pre: [phase, BigInt(part.preN ?? 0)],
+    epoch: BigInt(part.epoch ?? 0),
+    release,
+    dev,
+    pre: [phase, BigInt(part.preN ?? 0)],
     post: hasPost ? BigInt(part.postImplicit ?? part.postN ?? 0) : -1n,
-    local: part.local?.toLowerCase().split(/[-_.]/).map(word => /^\d+$/.test(word) ? BigInt(word) : word),
+    local: part.local
+      ?.toLowerCase()
+      .split(/[-_.]/)
+      .map(word => (/^\d+$/.test(word) ? BigInt(word) : word)),
   }
 }
 
@@ -50,7 +65,7 @@ function readOnce(text: string): Version | undefined {
   return version
 }
 
-const sign = (a: bigint | number | string, b: bigint | number | string): number => a < b ? -1 : a > b ? 1 : 0
+const sign = (a: bigint | number | string, b: bigint | number | string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 function compareRelease(a: readonly bigint[], b: readonly bigint[]): number {
   for (let i = 0; i < Math.max(a.length, b.length); i++) {
@@ -86,9 +101,16 @@ export function comparePep440(a: string, b: string): number {
   const x = readOnce(a)
   const y = readOnce(b)
   if (x === undefined || y === undefined) throw new TypeError(`${x === undefined ? a : b} is no Python version`)
-  return sign(x.epoch, y.epoch) || compareRelease(x.release, y.release) || sign(x.pre[0], y.pre[0]) || sign(x.pre[1], y.pre[1])
-    || sign(x.post, y.post)
+  return (
+    sign(x.epoch, y.epoch) ||
+    compareRelease(x.release, y.release) ||
+    sign(x.pre[0], y.pre[0]) ||
+    sign(x.pre[1], y.pre[1]) ||
+    sign(x.post, y.post) ||
     // a development version stands before what it develops
-    || (x.dev === undefined || y.dev === undefined ? sign(x.dev === undefined ? 1 : 0, y.dev === undefined ? 1 : 0) : sign(x.dev, y.dev))
-    || compareLocal(x.local, y.local)
+    (x.dev === undefined || y.dev === undefined
+      ? sign(x.dev === undefined ? 1 : 0, y.dev === undefined ? 1 : 0)
+      : sign(x.dev, y.dev)) ||
+    compareLocal(x.local, y.local)
+  )
 }

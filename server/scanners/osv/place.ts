@@ -29,21 +29,38 @@ export interface Place {
 /** The paths of the vulnerability data below one folder. */
 export function createPlace({ security }: Pick<Layout, 'security'>): Place {
   const folder = join(security, 'vulndb')
-  return { folder, link: join(folder, 'current'), lock: join(folder, 'import.lock'), feeds: join(folder, 'feeds.json'), generation: n => join(folder, String(n)) }
+  return {
+    folder,
+    link: join(folder, 'current'),
+    lock: join(folder, 'import.lock'),
+    feeds: join(folder, 'feeds.json'),
+    generation: n => join(folder, String(n)),
+  }
 }
 
 /** The number of the live generation, or undefined before the first import. */
 export async function currentGeneration(place: Place): Promise<number | undefined> {
-  const target = await readlink(place.link).catch((error: NodeJS.ErrnoException) => { if (error.code === 'ENOENT') return undefined; throw error })
+  const target = await readlink(place.link).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
   return target !== undefined && /^\d+$/.test(target) ? Number(target) : undefined
 }
 
 /** Removes what no reader can ask for any more: everything but the current generation and the one before it. */
 export async function sweepGenerations(place: Place): Promise<void> {
-  const current = await currentGeneration(place) ?? 0
+  const current = (await currentGeneration(place)) ?? 0
   const names = await readdir(place.folder).catch(() => [])
-  const numbers = names.filter(name => /^\d+$/.test(name)).map(Number).filter(n => n < current).sort((a, b) => b - a)
-  const old = [...numbers.slice(1).map(String), ...names.filter(name => /^\d+$/.test(name) && Number(name) > current), ...names.filter(name => name.endsWith('.part'))]
+  const numbers = names
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .filter(n => n < current)
+    .sort((a, b) => b - a)
+  const old = [
+    ...numbers.slice(1).map(String),
+    ...names.filter(name => /^\d+$/.test(name) && Number(name) > current),
+    ...names.filter(name => name.endsWith('.part')),
+  ]
   for (const name of old) await rm(join(place.folder, name), { recursive: true, force: true })
 }
 
@@ -59,7 +76,7 @@ export function digitsFor(rows: number): Digits {
 export function hashOf(name: string): string {
   let hash = 0x811c9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
-  return ((hash ^ hash >>> 8 ^ hash >>> 16) & 255).toString(16).padStart(2, '0')
+  return ((hash ^ (hash >>> 8) ^ (hash >>> 16)) & 255).toString(16).padStart(2, '0')
 }
 
 /** Which piece of a table holds what hashes so: `1f`, `1`, or `all`. */

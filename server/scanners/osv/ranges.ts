@@ -3,7 +3,10 @@ import type { VersionOrder } from './orders.ts'
 
 /** One event of an OSV range. Source: https://ossf.github.io/osv-schema/#affectedrangesevents-fields */
 type EventKind = 'introduced' | 'fixed' | 'last_affected' | 'limit'
-interface Event { readonly kind: EventKind; readonly version: string }
+interface Event {
+  readonly kind: EventKind
+  readonly version: string
+}
 
 const KINDS: readonly EventKind[] = ['introduced', 'fixed', 'last_affected', 'limit']
 
@@ -12,22 +15,29 @@ function readEvents(events: unknown): Event[] | undefined {
   const read = (events as readonly unknown[]).flatMap(event => {
     if (typeof event !== 'object' || event === null) return [undefined]
     // kinds that a later schema may bring end no stretch that is known here
-    return Object.entries(event).filter(([kind]) => (KINDS as readonly string[]).includes(kind))
-      .map(([kind, version]) => typeof version === 'string' ? { kind: kind as EventKind, version: version.trim() } : undefined)
+    return Object.entries(event)
+      .filter(([kind]) => (KINDS as readonly string[]).includes(kind))
+      .map(([kind, version]) =>
+        typeof version === 'string' ? { kind: kind as EventKind, version: version.trim() } : undefined,
+      )
   })
   return read.every(event => event !== undefined) ? read : undefined
 }
 
 /** '0' stands before every version, whatever the ecosystem; `*` behind. */
 function compareEvents(order: VersionOrder): (a: Event, b: Event) => number {
-  return (a, b) => a.version === b.version ? 0 : a.version === '0' ? -1 : b.version === '0' ? 1 : order.compare(a.version, b.version)
+  return (a, b) =>
+    a.version === b.version ? 0 : a.version === '0' ? -1 : b.version === '0' ? 1 : order.compare(a.version, b.version)
 }
 
 /**
- * The affected stretches of one range, or why it says nothing that can be trusted: an unreadable fix must not become no fix.
- * Events may come in any order; of those at one version, the order in which they were written holds.
+ * The affected stretches of one range, or why it says nothing that can be trusted: an unreadable fix must not become no
+ * fix. Events may come in any order; of those at one version, the order in which they were written holds.
  */
-export function spansOf(events: unknown, order: VersionOrder): readonly Span[] | Extract<Skipped, 'malformed' | 'no_introduced' | 'bad_version'> {
+export function spansOf(
+  events: unknown,
+  order: VersionOrder,
+): readonly Span[] | Extract<Skipped, 'malformed' | 'no_introduced' | 'bad_version'> {
   const read = readEvents(events)
   if (read === undefined) return 'malformed'
   if (!read.some(({ kind }) => kind === 'introduced')) return 'no_introduced'
@@ -46,7 +56,9 @@ export function spansOf(events: unknown, order: VersionOrder): readonly Span[] |
   }
   if (from !== undefined) spans.push({ from })
   const last = limits.sort(compareEvents(order)).at(-1)?.version
-  return last === undefined || limits.length < read.filter(({ kind }) => kind === 'limit').length ? spans : spans.flatMap(span => cut(span, last, order))
+  return last === undefined || limits.length < read.filter(({ kind }) => kind === 'limit').length
+    ? spans
+    : spans.flatMap(span => cut(span, last, order))
 }
 
 function cut(span: Span, limit: string, order: VersionOrder): Span[] {

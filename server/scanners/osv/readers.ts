@@ -73,7 +73,10 @@ export interface Loaded {
 }
 
 /** Where an OSV record was read, and when it was changed there: ISO 8601, or '' where it does not say. */
-export interface ReadRecord { readonly modified: string; readonly source: string }
+export interface ReadRecord {
+  readonly modified: string
+  readonly source: string
+}
 
 /** One import while it runs. */
 export interface Run {
@@ -92,7 +95,7 @@ export interface Run {
 }
 
 /** The later of two ISO 8601 dates. */
-export const later = (a: string, b: string): string => a > b ? a : b
+export const later = (a: string, b: string): string => (a > b ? a : b)
 
 /** Dates of content are claims; none lies in the future. */
 function clamp(date: string, now: string): string {
@@ -104,10 +107,19 @@ function clamp(date: string, now: string): string {
 function ecosystemNamed(name: string | undefined): Ecosystem | undefined {
   const distribution = DISTRIBUTIONS.find(({ codename }) => codename === name)
   if (distribution !== undefined) return ecosystemOf(distribution).ecosystem
-  return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true ? name : undefined
+  return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true
+    ? name
+    : undefined
 }
 
-interface Note { readonly name: string; readonly kind: SourceFacts['kind']; readonly file: ImportFile & { readonly sha256: string }; readonly as_of: string; readonly records: number; readonly taken?: Taken }
+interface Note {
+  readonly name: string
+  readonly kind: SourceFacts['kind']
+  readonly file: ImportFile & { readonly sha256: string }
+  readonly as_of: string
+  readonly records: number
+  readonly taken?: Taken
+}
 
 type Taken = Pick<Loaded, 'rows' | 'skipped'>
 
@@ -122,7 +134,17 @@ function note(run: Run, { name, kind, file, as_of, records, taken = run.tables.t
   const known = run.loaded.get(name)
   const asOf = clamp(file.as_of ?? as_of, run.job.now) || run.job.now
   if (known === undefined) {
-    run.loaded.set(name, { name, kind, whole: file.whole === true, dated: file.as_of !== undefined, as_of: asOf, records, rows, skipped, files: [file.sha256] })
+    run.loaded.set(name, {
+      name,
+      kind,
+      whole: file.whole === true,
+      dated: file.as_of !== undefined,
+      as_of: asOf,
+      records,
+      rows,
+      skipped,
+      files: [file.sha256],
+    })
     return
   }
   known.as_of = later(known.as_of, asOf)
@@ -135,11 +157,15 @@ function note(run: Run, { name, kind, file, as_of, records, taken = run.tables.t
 export type HashedFile = ImportFile & { readonly sha256: string; readonly is: Recognised }
 
 /** What a file of OSV records brought for one source. */
-interface OsvPart { records: number; newest: string; taken: Taken }
+interface OsvPart {
+  records: number
+  newest: string
+  taken: Taken
+}
 
 /**
- * OSV: `osv/<Name>/all.zip` says its name. In a zip that stands alone a record is called after its own ecosystem: there may be
- * several in it, and of none of them it is all there is.
+ * OSV: `osv/<Name>/all.zip` says its name. In a zip that stands alone a record is called after its own ecosystem: there
+ * may be several in it, and of none of them it is all there is.
  */
 async function readOsv(run: Run, file: HashedFile): Promise<void> {
   const { orders, tables } = run
@@ -186,14 +212,19 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
     parts.delete('osv/mixed')
   }
   const whole = file.whole === true && parts.size === 1
-  for (const [source, { records, newest, taken }] of parts) note(run, { name: source, kind: 'osv', file: { ...file, whole }, as_of: newest, records, taken })
+  for (const [source, { records, newest, taken }] of parts)
+    note(run, { name: source, kind: 'osv', file: { ...file, whole }, as_of: newest, records, taken })
 }
 
 /** The families that a record names: `Debian` of `Debian:12`. */
 function ecosystemsIn(value: unknown): string[] {
   const affected = (value as { affected?: unknown } | null)?.affected
-  const names = (Array.isArray(affected) ? affected as readonly ({ package?: { ecosystem?: unknown } | null } | null)[] : []).map(one => one?.package?.ecosystem)
-  return names.filter(name => typeof name === 'string').map(name => name.replace(/:.*/s, '').replace(/[^A-Za-z0-9. -]/g, ''))
+  const names = (
+    Array.isArray(affected) ? (affected as readonly ({ package?: { ecosystem?: unknown } | null } | null)[]) : []
+  ).map(one => one?.package?.ecosystem)
+  return names
+    .filter(name => typeof name === 'string')
+    .map(name => name.replace(/:.*/s, '').replace(/[^A-Za-z0-9. -]/g, ''))
 }
 
 async function readAlpine(run: Run, file: HashedFile): Promise<void> {
@@ -208,9 +239,14 @@ async function readUpdates(run: Run, file: HashedFile): Promise<void> {
   const named = /(?:^|\/)updateinfo\/([^/]+)\//.exec(file.label)?.[1]
   const given = file.distribution ?? named
   const ecosystem = ecosystemNamed(given)
-  if (file.distribution !== undefined && ecosystem === undefined) malformed(`there is no RPM distribution ${quote(file.distribution)}`)
+  if (file.distribution !== undefined && ecosystem === undefined)
+    malformed(`there is no RPM distribution ${quote(file.distribution)}`)
   const name = `updateinfo/${ecosystem ?? given ?? 'several'}`
-  const { records, newest } = await readUpdateinfo(readUnpacked(file.path, file.is.compression), { source: name, orders: run.orders, sink: run.tables }, ecosystem)
+  const { records, newest } = await readUpdateinfo(
+    readUnpacked(file.path, file.is.compression),
+    { source: name, orders: run.orders, sink: run.tables },
+    ecosystem,
+  )
   note(run, { name, kind: 'updateinfo', file, as_of: newest, records })
 }
 
@@ -219,22 +255,44 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
   'osv': readOsv,
   'osv-record': readOsv,
   'debian-tracker': async (run, file) => {
-    const records = await readDebianTracker(readUnpacked(file.path, file.is.compression), { source: 'debian/tracker', orders: run.orders, sink: run.tables })
+    const records = await readDebianTracker(readUnpacked(file.path, file.is.compression), {
+      source: 'debian/tracker',
+      orders: run.orders,
+      sink: run.tables,
+    })
     note(run, { name: 'debian/tracker', kind: 'debian-tracker', file: { ...file, whole: true }, as_of: '', records })
   },
   'alpine-secdb': readAlpine,
   'updateinfo': readUpdates,
   'kev': async (run, file) => {
-    const kev = writeKev(run.folder, await readJson(file.path, file.is), { importedAt: run.job.now, sofar: run.fresh.kev })
+    const kev = writeKev(run.folder, await readJson(file.path, file.is), {
+      importedAt: run.job.now,
+      sofar: run.fresh.kev,
+    })
     run.fresh = { ...run.fresh, kev }
     run.intel = { ...run.intel, kev }
-    note(run, { name: 'kev', kind: 'kev', file: { path: file.path, label: file.label, sha256: file.sha256, whole: true }, as_of: kev.date, records: kev.entries })
+    note(run, {
+      name: 'kev',
+      kind: 'kev',
+      file: { path: file.path, label: file.label, sha256: file.sha256, whole: true },
+      as_of: kev.date,
+      records: kev.entries,
+    })
   },
   'epss': async (run, file) => {
-    const epss = await writeEpss(run.folder, readUnpacked(file.path, file.is.compression), { label: file.label, importedAt: run.job.now, sofar: run.fresh.epss })
+    const epss = await writeEpss(run.folder, readUnpacked(file.path, file.is.compression), {
+      label: file.label,
+      importedAt: run.job.now,
+      sofar: run.fresh.epss,
+    })
     run.fresh = { ...run.fresh, epss }
     run.intel = { ...run.intel, epss }
-    note(run, { name: 'epss', kind: 'epss', file: { path: file.path, label: file.label, sha256: file.sha256, whole: true }, as_of: `${epss.date}T00:00:00.000Z`, records: epss.entries })
+    note(run, {
+      name: 'epss',
+      kind: 'epss',
+      file: { path: file.path, label: file.label, sha256: file.sha256, whole: true },
+      as_of: `${epss.date}T00:00:00.000Z`,
+      records: epss.entries,
+    })
   },
 }
-

@@ -4,11 +4,18 @@ import { unpack, type Compression } from '../../lib/decompress.ts'
 import { malformed } from '../../lib/limited.ts'
 
 /** What a file of an upstream is, told by its content. */
-export type FeedKind = 'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'bundle'
-export interface Recognised { readonly kind: FeedKind; readonly compression: Compression }
+export type FeedKind =
+  'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'bundle'
+export interface Recognised {
+  readonly kind: FeedKind
+  readonly compression: Compression
+}
 
 const MAGIC: readonly (readonly [compression: Compression, bytes: readonly number[]])[] = [
-  ['gzip', [0x1f, 0x8b]], ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a]], ['zstd', [0x28, 0xb5, 0x2f, 0xfd]], ['bzip2', [0x42, 0x5a, 0x68]],
+  ['gzip', [0x1f, 0x8b]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['bzip2', [0x42, 0x5a, 0x68]],
 ]
 
 const startsWith = (head: Uint8Array, bytes: readonly number[]): boolean => bytes.every((byte, at) => head[at] === byte)
@@ -16,7 +23,10 @@ const startsWith = (head: Uint8Array, bytes: readonly number[]): boolean => byte
 /** The most that one feed may unpack to; Debian's tracker, the largest, has about 80 MB. */
 const MOST_UNPACKED = 4 * 2 ** 30
 
-/** The file's content, unpacked as it is read. @throws Malformed for a damaged file and for one that unpacks to more than any feed has */
+/**
+ * The file's content, unpacked as it is read. @throws Malformed for a damaged file and for one that unpacks to more
+ * than any feed has
+ */
 export async function* readUnpacked(path: string, compression: Compression): AsyncGenerator<Buffer> {
   const { size } = await stat(path)
   let seen = 0
@@ -44,7 +54,10 @@ async function peek(path: string, compression: Compression, bytes: number): Prom
 
 function kindOf(head: Buffer): FeedKind | undefined {
   if (head.length > 262 && head.toString('latin1', 257, 262) === 'ustar') return 'bundle'
-  const text = head.toString('utf8').replace(/^\ufeff/, '').trimStart()
+  const text = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart()
   if (text.startsWith('<')) return /<updates[\s>/]/.test(text) ? 'updateinfo' : undefined
   if (/^(#model_version|cve,epss)/.test(text)) return 'epss'
   if (!text.startsWith('{')) return undefined

@@ -20,23 +20,56 @@ let scanner: OsvScanner
 beforeEach(async () => {
   security = await mkdtemp(join(tmpdir(), 'gh-osv-'))
   now = new Date()
-  scanner = createOsvScanner({ security, database: createDatabase({ security }), orders, clock: { now: () => now }, maxAgeDays: () => 14 })
+  scanner = createOsvScanner({
+    security,
+    database: createDatabase({ security }),
+    orders,
+    clock: { now: () => now },
+    maxAgeDays: () => 14,
+  })
 })
-afterEach(async () => { await rm(security, { recursive: true, force: true }) })
+afterEach(async () => {
+  await rm(security, { recursive: true, force: true })
+})
 
 let files = 0
 async function load(...records: object[]): Promise<void> {
   const path = join(security, `input-${files++}`)
   await writeFile(path, osvZip(records))
-  await importData({ security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() }, orders)
+  await importData(
+    { security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() },
+    orders,
+  )
 }
-const many = (ecosystem: string, prefix: string) => Array.from({ length: 120 }, (_, n) => osvRecord(`${prefix}-2026-${20_000 + n}`, [[ecosystem, `filler${n}`, '1']]))
+const many = (ecosystem: string, prefix: string) =>
+  Array.from({ length: 120 }, (_, n) => osvRecord(`${prefix}-2026-${20_000 + n}`, [[ecosystem, `filler${n}`, '1']]))
 
-function subject(codename: string, name: string, version: string, more: Partial<ScanSubject['about']> = {}, rest: Partial<ScanSubject> = {}): ScanSubject {
+function subject(
+  codename: string,
+  name: string,
+  version: string,
+  more: Partial<ScanSubject['about']> = {},
+  rest: Partial<ScanSubject> = {},
+): ScanSubject {
   const distribution = getDistribution(codename)
   return {
-    identity: { format: distribution.format as FormatId, name, version, arch: 'amd64' }, distribution, purl: '', inner: async function* () { /* nothing is read */ },
-    about: { summary: '', description: '', source: name, source_version: version, depends: [], provides: [], conflicts: [], ...more }, ...rest,
+    identity: { format: distribution.format as FormatId, name, version, arch: 'amd64' },
+    distribution,
+    purl: '',
+    inner: async function* () {
+      /* nothing is read */
+    },
+    about: {
+      summary: '',
+      description: '',
+      source: name,
+      source_version: version,
+      depends: [],
+      provides: [],
+      conflicts: [],
+      ...more,
+    },
+    ...rest,
   }
 }
 const scan = (...of: Parameters<typeof subject>) => scanner.scan(subject(...of), AbortSignal.timeout(5_000))
@@ -54,46 +87,114 @@ test('nothing loaded, nothing for this distribution, a few, all, and too old are
   expect(await coverage()).toBe('stale')
 })
 test('announcements of fixes alone cover a part of Debian; CentOS Stream is judged by RHEL', async () => {
-  await load(...Array.from({ length: 120 }, (_, n) => osvRecord(`DSA-${n}-1`, [['Debian:12', `f${n}`, '1']], { upstream: [`CVE-2026-${30_000 + n}`] })), ...many('Red Hat:enterprise_linux:9::appstream', 'RHSA'))
-  expect([(await scan('bookworm', 'a', '1')).coverage, (await scan('centos-stream9', 'a', '1-1')).coverage]).toEqual(['partial', 'partial'])
+  await load(
+    ...Array.from({ length: 120 }, (_, n) =>
+      osvRecord(`DSA-${n}-1`, [['Debian:12', `f${n}`, '1']], { upstream: [`CVE-2026-${30_000 + n}`] }),
+    ),
+    ...many('Red Hat:enterprise_linux:9::appstream', 'RHSA'),
+  )
+  expect([(await scan('bookworm', 'a', '1')).coverage, (await scan('centos-stream9', 'a', '1-1')).coverage]).toEqual([
+    'partial',
+    'partial',
+  ])
 })
 test('old data still tell what they know', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
   now = new Date(Date.now() + 100 * 86_400_000)
-  expect(await scan('bookworm', 'filler1', '0.1')).toMatchObject({ coverage: 'stale', findings: [{ id: 'CVE-2026-20001', package: 'filler1' }] })
+  expect(await scan('bookworm', 'filler1', '0.1')).toMatchObject({
+    coverage: 'stale',
+    findings: [{ id: 'CVE-2026-20001', package: 'filler1' }],
+  })
 })
 test('sources that were built in, and what is carried inside, are asked about as well', async () => {
-  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'glibc', '2.36-10']]), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'Jinja2', '3.1.4']], { aliases: ['CVE-2026-10002'] }))
-  const { findings } = await scan('bookworm', 'busybox-static', '1.0', { built_using: [{ name: 'glibc', version: '2.36-9' }] }, { embedded: [{ ecosystem: 'pypi', name: 'jinja2', version: '3.1.0' }] })
-  expect(findings.map(({ id, package: name }) => [id, name])).toEqual([['CVE-2026-10001', 'glibc'], ['CVE-2026-10002', 'jinja2']])
+  await load(
+    ...many('Debian:12', 'DEBIAN-CVE'),
+    osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'glibc', '2.36-10']]),
+    osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'Jinja2', '3.1.4']], { aliases: ['CVE-2026-10002'] }),
+  )
+  const { findings } = await scan(
+    'bookworm',
+    'busybox-static',
+    '1.0',
+    { built_using: [{ name: 'glibc', version: '2.36-9' }] },
+    { embedded: [{ ecosystem: 'pypi', name: 'jinja2', version: '3.1.0' }] },
+  )
+  expect(findings.map(({ id, package: name }) => [id, name])).toEqual([
+    ['CVE-2026-10001', 'glibc'],
+    ['CVE-2026-10002', 'jinja2'],
+  ])
 })
 test('what is carried inside is asked about also where the distribution has no advisories', async () => {
   await load(osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'org.example:a', '2.0']], { aliases: ['CVE-2026-10002'] }))
-  const answer = await scan('fedora', 'tool', '1-1', {}, { embedded: [{ ecosystem: 'maven', name: 'org.example:a', version: '1.0' }] })
-  expect(answer).toMatchObject({ coverage: 'not_covered', findings: [{ id: 'CVE-2026-10002', package: 'org.example:a', fixed_in: '2.0' }] })
+  const answer = await scan(
+    'fedora',
+    'tool',
+    '1-1',
+    {},
+    { embedded: [{ ecosystem: 'maven', name: 'org.example:a', version: '1.0' }] },
+  )
+  expect(answer).toMatchObject({
+    coverage: 'not_covered',
+    findings: [{ id: 'CVE-2026-10002', package: 'org.example:a', fixed_in: '2.0' }],
+  })
 })
 test('a package that carries what no loaded advisories are about is covered in part', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'a', '2.0.0']]))
-  const carrying = async (...ecosystems: string[]) => scan('bookworm', 'tool', '1', {}, { embedded: ecosystems.map(ecosystem => ({ ecosystem, name: 'b', version: '1.0.0' })) })
+  const carrying = async (...ecosystems: string[]) =>
+    scan(
+      'bookworm',
+      'tool',
+      '1',
+      {},
+      { embedded: ecosystems.map(ecosystem => ({ ecosystem, name: 'b', version: '1.0.0' })) },
+    )
   expect(await carrying('npm')).toMatchObject({ coverage: 'covered', findings: [] })
   const part = await carrying('npm', 'maven', 'pypi')
-  expect([part.coverage, part.findings, part.said.endsWith('No advisories for the maven and pypi packages that it carries inside are loaded.')]).toEqual(['partial', [], true])
+  expect([
+    part.coverage,
+    part.findings,
+    part.said.endsWith('No advisories for the maven and pypi packages that it carries inside are loaded.'),
+  ]).toEqual(['partial', [], true])
 })
 test('a version that cannot be compared is named, with the package it is of', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'a', '2.0']]))
-  const { coverage, said } = await scan('bookworm', 'tool', '1', {}, { embedded: [{ ecosystem: 'pypi', name: 'a', version: 'unreleased' }] })
-  expect([coverage, said.endsWith('The version unreleased of a is none that its advisories can be compared with.')]).toEqual(['partial', true])
+  const { coverage, said } = await scan(
+    'bookworm',
+    'tool',
+    '1',
+    {},
+    { embedded: [{ ecosystem: 'pypi', name: 'a', version: 'unreleased' }] },
+  )
+  expect([
+    coverage,
+    said.endsWith('The version unreleased of a is none that its advisories can be compared with.'),
+  ]).toEqual(['partial', true])
 })
 test('a CVE that its advisory does not rate has the score that another feed gives it', async () => {
-  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'a', '']]),
-    osvRecord('ALPINE-CVE-2026-10001', [['Alpine:v3.20', 'a', '9-r0']], { severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }] }))
-  expect((await scan('bookworm', 'a', '1')).findings).toMatchObject([{ id: 'CVE-2026-10001', severity: 'critical', cvss: { score: 9.8, version: '3.1' } }])
+  await load(
+    ...many('Debian:12', 'DEBIAN-CVE'),
+    osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'a', '']]),
+    osvRecord('ALPINE-CVE-2026-10001', [['Alpine:v3.20', 'a', '9-r0']], {
+      severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }],
+    }),
+  )
+  expect((await scan('bookworm', 'a', '1')).findings).toMatchObject([
+    { id: 'CVE-2026-10001', severity: 'critical', cvss: { score: 9.8, version: '3.1' } },
+  ])
 })
 test('the module of an RPM is taken from its header', async () => {
-  const fix = (stream: string, version: string) => osvRecord(`ALSA-2026:${stream}`, [['AlmaLinux:8', 'postgresql', `${version}-1.module_el8.9.0+1+a`]], { related: ['CVE-2026-10001'], summary: `Important: postgresql:${stream} security update` })
+  const fix = (stream: string, version: string) =>
+    osvRecord(`ALSA-2026:${stream}`, [['AlmaLinux:8', 'postgresql', `${version}-1.module_el8.9.0+1+a`]], {
+      related: ['CVE-2026-10001'],
+      summary: `Important: postgresql:${stream} security update`,
+    })
   await load(...many('AlmaLinux:8', 'ALSA'), fix('12', '12.15'), fix('13', '13.11'))
-  const found = async (version: string, modularity: string) => (await scan('almalinux8', 'postgresql', version, {}, { facts: { modularity } })).findings.length
-  expect([await found('12.12-1.module_el8.6.0+1+a', 'postgresql:12:1:a'), await found('12.15-1.module_el8.9.0+1+a', 'postgresql:12:1:a')]).toEqual([1, 0])
+  const found = async (version: string, modularity: string) =>
+    (await scan('almalinux8', 'postgresql', version, {}, { facts: { modularity } })).findings.length
+  expect([
+    await found('12.12-1.module_el8.6.0+1+a', 'postgresql:12:1:a'),
+    await found('12.15-1.module_el8.9.0+1+a', 'postgresql:12:1:a'),
+  ]).toEqual([1, 0])
 })
 test('data that cannot be read are an engine that does not answer', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))

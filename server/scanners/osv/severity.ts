@@ -2,15 +2,20 @@ import calculator from 'ae-cvss-calculator'
 import type { Severity } from '../../core/findings.ts'
 
 /** A base score and where it comes from. `version` is `4.0`, `3.1`, `3.0` or `2.0`. */
-export interface Score { readonly version: string; readonly vector: string; readonly score: number }
+export interface Score {
+  readonly version: string
+  readonly vector: string
+  readonly score: number
+}
 
 const { Cvss2, Cvss3P0, Cvss3P1, Cvss4P0 } = calculator
-const VERSIONS: readonly (readonly [prefix: string, version: string, base: (vector: string) => number | undefined])[] = [
-  ['CVSS:4.0/', '4.0', vector => new Cvss4P0(vector).calculateScores(false).overall],
-  ['CVSS:3.1/', '3.1', vector => new Cvss3P1(vector).calculateScores(false).base],
-  ['CVSS:3.0/', '3.0', vector => new Cvss3P0(vector).calculateScores(false).base],
-  ['AV:', '2.0', vector => new Cvss2(vector).calculateScores(false).base],
-]
+const VERSIONS: readonly (readonly [prefix: string, version: string, base: (vector: string) => number | undefined])[] =
+  [
+    ['CVSS:4.0/', '4.0', vector => new Cvss4P0(vector).calculateScores(false).overall],
+    ['CVSS:3.1/', '3.1', vector => new Cvss3P1(vector).calculateScores(false).base],
+    ['CVSS:3.0/', '3.0', vector => new Cvss3P0(vector).calculateScores(false).base],
+    ['AV:', '2.0', vector => new Cvss2(vector).calculateScores(false).base],
+  ]
 
 const scored = new Map<string, Score | undefined>()
 
@@ -25,7 +30,10 @@ export function scoreOf(text: string): Score | undefined {
   } catch {
     score = undefined // the vector names metrics or values that its version does not have
   }
-  const whole = found === undefined || score === undefined || !Number.isFinite(score) ? undefined : { version: found[1], vector, score }
+  const whole =
+    found === undefined || score === undefined || !Number.isFinite(score)
+      ? undefined
+      : { version: found[1], vector, score }
   if (scored.size >= 50_000) scored.clear()
   scored.set(text, whole)
   return whole
@@ -40,14 +48,27 @@ export function ratingOf({ version, score }: Pick<Score, 'version' | 'score'>): 
 
 /** The score that counts of several vectors: 4.0 before 3.1 before 3.0 before 2.0, and of one version the highest. */
 export function bestScore(vectors: readonly string[]): Score | undefined {
-  return vectors.map(scoreOf).filter(score => score !== undefined)
+  return vectors
+    .map(scoreOf)
+    .filter(score => score !== undefined)
     .sort((a, b) => Number(b.version) - Number(a.version) || b.score - a.score)[0]
 }
 
-/** What distributions and advisory databases call it. Words that say nothing (`untriaged`, `not yet assigned`, `none`) are not here. */
+/**
+ * What distributions and advisory databases call it. Words that say nothing (`untriaged`, `not yet assigned`, `none`)
+ * are not here.
+ */
 const WORDS: Readonly<Record<string, Severity>> = {
-  critical: 'critical', urgent: 'critical', important: 'high', high: 'high', moderate: 'medium', medium: 'medium', low: 'low',
-  negligible: 'negligible', minor: 'low', unimportant: 'negligible',
+  critical: 'critical',
+  urgent: 'critical',
+  important: 'high',
+  high: 'high',
+  moderate: 'medium',
+  medium: 'medium',
+  low: 'low',
+  negligible: 'negligible',
+  minor: 'low',
+  unimportant: 'negligible',
 }
 
 /** The severity a word stands for, or undefined. Debian's trackers mark some with stars: `low**`. */

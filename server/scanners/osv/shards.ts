@@ -4,7 +4,9 @@ import type { Advisory, Row, Span } from './advisory.ts'
 import type { OrderId } from './orders.ts'
 
 /** A row with its advisory, as it is matched. */
-export interface StoredRow extends Row { readonly advisory: Advisory }
+export interface StoredRow extends Row {
+  readonly advisory: Advisory
+}
 
 /** One piece of an ecosystem's table: what is said about the names whose hash falls into it. */
 export interface Shard {
@@ -13,10 +15,12 @@ export interface Shard {
 }
 
 /*
- * The file: gzip over lines of JSON. First the advisories, `{"id": …}`, each once; then one line per name, `["openssl",[rows]]`,
- * whose rows name their advisory by its place. Names come first in a line so that a line is parsed only when it is asked for.
+ * The file: gzip over lines of JSON. First the advisories, `{"id": …}`, each once; then one line per name,
+ * `["openssl",[rows]]`, whose rows name their advisory by its place. Names come first in a line so that a line is
+ * parsed only when it is asked for.
  */
-type SpanLine = readonly [from: string] | readonly [from: string, to: string] | readonly [from: string, to: string, closed: 1]
+type SpanLine =
+  readonly [from: string] | readonly [from: string, to: string] | readonly [from: string, to: string, closed: 1]
 interface RowLine {
   readonly a: number
   readonly s: readonly SpanLine[]
@@ -31,22 +35,39 @@ interface RowLine {
   readonly n?: 1
 }
 
-const writeSpan = ({ from, to, closed }: Span): SpanLine => to === undefined ? [from] : closed === true ? [from, to, 1] : [from, to]
-const readSpan = ([from, to, closed]: SpanLine): Span => to === undefined ? { from } : closed === 1 ? { from, to, closed: true } : { from, to }
+const writeSpan = ({ from, to, closed }: Span): SpanLine =>
+  to === undefined ? [from] : closed === true ? [from, to, 1] : [from, to]
+const readSpan = ([from, to, closed]: SpanLine): Span =>
+  to === undefined ? { from } : closed === 1 ? { from, to, closed: true } : { from, to }
 
 function writeRow({ by, spans, versions, order, severity, ratings, modules, archs, safe }: Row, at: number): RowLine {
   return {
-    a: at, s: spans.map(writeSpan), ...by === 'source' ? { b: 1 } : {}, ...versions === undefined ? {} : { v: versions }, ...order === undefined ? {} : { o: order },
-    ...severity === undefined ? {} : { p: severity }, ...ratings === undefined ? {} : { r: ratings }, ...modules === undefined ? {} : { m: modules },
-    ...archs === undefined ? {} : { h: archs }, ...safe === true ? { n: 1 } : {},
+    a: at,
+    s: spans.map(writeSpan),
+    ...(by === 'source' ? { b: 1 } : {}),
+    ...(versions === undefined ? {} : { v: versions }),
+    ...(order === undefined ? {} : { o: order }),
+    ...(severity === undefined ? {} : { p: severity }),
+    ...(ratings === undefined ? {} : { r: ratings }),
+    ...(modules === undefined ? {} : { m: modules }),
+    ...(archs === undefined ? {} : { h: archs }),
+    ...(safe === true ? { n: 1 } : {}),
   }
 }
 
 function readRow(name: string, line: RowLine, advisory: Advisory): StoredRow {
   return {
-    name, advisory, by: line.b === 1 ? 'source' : 'binary', spans: line.s.map(readSpan), ...line.v === undefined ? {} : { versions: line.v },
-    ...line.o === undefined ? {} : { order: line.o }, ...line.p === undefined ? {} : { severity: line.p }, ...line.r === undefined ? {} : { ratings: line.r },
-    ...line.m === undefined ? {} : { modules: line.m }, ...line.h === undefined ? {} : { archs: line.h }, ...line.n === 1 ? { safe: true } : {},
+    name,
+    advisory,
+    by: line.b === 1 ? 'source' : 'binary',
+    spans: line.s.map(readSpan),
+    ...(line.v === undefined ? {} : { versions: line.v }),
+    ...(line.o === undefined ? {} : { order: line.o }),
+    ...(line.p === undefined ? {} : { severity: line.p }),
+    ...(line.r === undefined ? {} : { ratings: line.r }),
+    ...(line.m === undefined ? {} : { modules: line.m }),
+    ...(line.h === undefined ? {} : { archs: line.h }),
+    ...(line.n === 1 ? { safe: true } : {}),
   }
 }
 
@@ -66,7 +87,9 @@ export function packShard(rows: readonly StoredRow[]): Buffer {
     lines.add(JSON.stringify(writeRow(row, at)))
     byName.set(row.name, lines)
   }
-  const lines = [...byName].sort(([a], [b]) => a < b ? -1 : 1).map(([name, set]) => `[${JSON.stringify(name)},[${[...set].join(',')}]]`)
+  const lines = [...byName]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, set]) => `[${JSON.stringify(name)},[${[...set].join(',')}]]`)
   // fast: the smallest level is within a tenth of the best in size, in a third of the time
   return gzipSync(`${[...heads, ...lines].join('\n')}\n`, { level: 1 })
 }
@@ -87,12 +110,13 @@ export function openShard(bytes: Buffer): Shard & { readonly sizeBytes: number }
   const lines = new Map<string, string>()
   for (const line of text.split('\n')) {
     if (line.startsWith('{')) heads.push(line)
-    else if (line !== '') lines.set(NAME.exec(line)?.[1] ?? malformed('a piece of the advisory tables has a line without a name'), line)
+    else if (line !== '')
+      lines.set(NAME.exec(line)?.[1] ?? malformed('a piece of the advisory tables has a line without a name'), line)
   }
   const advisoryAt = (at: number): Advisory => {
     const head = heads[at] ?? malformed('a piece of the advisory tables names an advisory that is not there')
     if (typeof head !== 'string') return head
-    return heads[at] = JSON.parse(head) as Advisory
+    return (heads[at] = JSON.parse(head) as Advisory)
   }
   const parsed = new Map<string, readonly StoredRow[]>()
   return {

@@ -5,14 +5,33 @@ import type { Layout } from '../../files/layout.ts'
 import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
 
 /** Exploit probability of one CVE. Both are 0 to 1; `date` is the day of the scores. Source: FIRST EPSS. */
-export interface Epss { readonly epss: number; readonly percentile: number; readonly date: string }
+export interface Epss {
+  readonly epss: number
+  readonly percentile: number
+  readonly date: string
+}
 /** One entry of CISA's catalogue of known exploited vulnerabilities. Dates are `YYYY-MM-DD`. */
-export interface Kev { readonly added: string; readonly due: string; readonly ransomware: boolean }
+export interface Kev {
+  readonly added: string
+  readonly due: string
+  readonly ransomware: boolean
+}
 
 /** Of when the side tables are. Times are ISO 8601. Scores of different `model`s do not compare. */
 export interface ThreatIntelStatus {
-  readonly epss?: { readonly date: string; readonly model?: string; readonly entries: number; readonly digits: Digits; readonly imported_at: string }
-  readonly kev?: { readonly version: string; readonly date: string; readonly entries: number; readonly imported_at: string }
+  readonly epss?: {
+    readonly date: string
+    readonly model?: string
+    readonly entries: number
+    readonly digits: Digits
+    readonly imported_at: string
+  }
+  readonly kev?: {
+    readonly version: string
+    readonly date: string
+    readonly entries: number
+    readonly imported_at: string
+  }
 }
 
 /** What is known about exploitation. It is local data: no call touches the network, an unknown CVE is undefined. */
@@ -26,11 +45,20 @@ export interface ThreatIntel {
 export type EpssLine = readonly [cve: string, epss: number, percentile: number]
 export type KevLine = readonly [cve: string, added: string, due: string, ransomware: 0 | 1]
 
-const missing = (error: NodeJS.ErrnoException): undefined => { if (error.code === 'ENOENT') return undefined; throw error }
+const missing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code === 'ENOENT') return undefined
+  throw error
+}
 
 async function readLines<Line>(path: string): Promise<readonly Line[]> {
   const bytes = await readFile(path).catch(missing)
-  return bytes === undefined ? [] : gunzipSync(bytes).toString('utf8').split('\n').filter(line => line !== '').map(line => JSON.parse(line) as Line)
+  return bytes === undefined
+    ? []
+    : gunzipSync(bytes)
+        .toString('utf8')
+        .split('\n')
+        .filter(line => line !== '')
+        .map(line => JSON.parse(line) as Line)
 }
 
 interface Opened {
@@ -46,14 +74,16 @@ export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 's
   let opened: Opened | undefined
 
   async function open(): Promise<Opened> {
-    const generation = await currentGeneration(place) ?? 0
+    const generation = (await currentGeneration(place)) ?? 0
     if (opened?.generation === generation) return opened
     const meta = await readFile(join(place.generation(generation), 'meta.json'), 'utf8').catch(missing)
-    const status = meta === undefined ? {} : (JSON.parse(meta) as { intel?: ThreatIntelStatus }).intel ?? {}
-    return opened = { generation, status, epss: new Map(), kev: undefined }
+    const status = meta === undefined ? {} : ((JSON.parse(meta) as { intel?: ThreatIntelStatus }).intel ?? {})
+    return (opened = { generation, status, epss: new Map(), kev: undefined })
   }
 
-  function table<Line extends readonly [string, ...unknown[]]>(lines: Promise<readonly Line[]>): Promise<ReadonlyMap<string, Line>> {
+  function table<Line extends readonly [string, ...unknown[]]>(
+    lines: Promise<readonly Line[]>,
+  ): Promise<ReadonlyMap<string, Line>> {
     return lines.then(all => new Map(all.map(line => [line[0], line])))
   }
 
@@ -62,7 +92,8 @@ export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 's
       const { generation, status, epss } = await open()
       if (status.epss === undefined) return undefined
       const piece = pieceOf(hashOf(cve), status.epss.digits)
-      const lines = epss.get(piece) ?? table(readLines<EpssLine>(join(place.generation(generation), '.epss', pieceFile(piece))))
+      const lines =
+        epss.get(piece) ?? table(readLines<EpssLine>(join(place.generation(generation), '.epss', pieceFile(piece))))
       epss.set(piece, lines)
       lines.catch(() => epss.delete(piece)) // what could not be read is read again when it is asked for again
       const found = (await lines).get(cve)

@@ -1,5 +1,5 @@
-// Photographs every screen, dialog and state of the console over the real daemon, in both themes and two widths, and says what axe finds:
-// node scripts/with-node.mjs test/ui/support/shots.ts OUT [begins-with]
+// Photographs every screen, dialog and state of the console over the real daemon, in both themes and two widths, and
+// says what axe finds: node scripts/with-node.mjs test/ui/support/shots.ts OUT [begins-with]
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateSync } from 'otplib/functional'
@@ -8,31 +8,68 @@ import { axeProblems, dropFiles, launch, openPage, tooWide } from './browser.ts'
 import { ADVISORIES, BOSS, SETUP_TOKEN, deb, startInstance, type Instance } from './instance.ts'
 
 // axe runs where it says so: it is what takes the time
-const LOOKS = [[1440, 'light', true], [1440, 'dark', false], [420, 'light', false], [420, 'dark', true]] as const
+const LOOKS = [
+  [1440, 'light', true],
+  [1440, 'dark', false],
+  [420, 'light', false],
+  [420, 'dark', true],
+] as const
 const [out = '/tmp/shots', only = ''] = process.argv.slice(2)
 mkdirSync(out, { recursive: true })
 
-interface Shot { readonly name: string; readonly at?: string; readonly who?: string | null; readonly before?: (page: Page) => Promise<unknown>; readonly act?: (page: Page) => Promise<unknown> }
+interface Shot {
+  readonly name: string
+  readonly at?: string
+  readonly who?: string | null
+  readonly before?: (page: Page) => Promise<unknown>
+  readonly act?: (page: Page) => Promise<unknown>
+}
 
 const wanted = (name: string): boolean => only.split(',').some(begin => name.startsWith(begin))
-const ready = (page: Page): Promise<unknown> => page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null && document.getAnimations().every(one => one.playState !== 'running' || one.effect?.getComputedTiming().iterations === Infinity) && document.fonts.status === 'loaded')
+const ready = (page: Page): Promise<unknown> =>
+  page.waitForFunction(
+    () =>
+      document.querySelector('[aria-busy="true"]') === null &&
+      document
+        .getAnimations()
+        .every(one => one.playState !== 'running' || one.effect?.getComputedTiming().iterations === Infinity) &&
+      document.fonts.status === 'loaded',
+  )
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first()
-const press = (name: string | RegExp) => (page: Page): Promise<void> => button(page, name).click()
-const inDialog = (page: Page, name: string | RegExp): Promise<void> => page.getByRole('dialog').getByRole('button', { name }).click()
-const more = (codename: string, item: string) => async (page: Page): Promise<void> => {
-  await button(page, `More about ${codename}`).click()
-  await page.getByRole('menuitem', { name: item }).click()
-}
+const press =
+  (name: string | RegExp) =>
+  (page: Page): Promise<void> =>
+    button(page, name).click()
+const inDialog = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('dialog').getByRole('button', { name }).click()
+const more =
+  (codename: string, item: string) =>
+  async (page: Page): Promise<void> => {
+    await button(page, `More about ${codename}`).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
 async function drop(page: Page, ...files: readonly (readonly [string, Buffer])[]): Promise<void> {
-  await dropFiles(page, 'body', files.map(([name, bytes]) => ({ name, bytes })))
+  await dropFiles(
+    page,
+    'body',
+    files.map(([name, bytes]) => ({ name, bytes })),
+  )
 }
-const silent = (pattern: string) => (page: Page): Promise<unknown> => page.route(pattern, route => route.abort('connectionrefused'))
+const silent =
+  (pattern: string) =>
+  (page: Page): Promise<unknown> =>
+    page.route(pattern, route => route.abort('connectionrefused'))
 
 async function photograph(page: Page, name: string): Promise<void> {
   for (const [width, theme, withAxe] of LOOKS) {
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme: theme })
-    await page.waitForFunction(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))) }))
+    await page.waitForFunction(
+      () =>
+        new Promise(resolve => {
+          requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))
+        }),
+    )
     await page.screenshot({ path: join(out, `${name}-${width}-${theme}.png`) })
     if (withAxe) for (const problem of await axeProblems(page)) console.log(`${name} ${width} ${theme} axe ${problem}`)
     const over = await tooWide(page)
@@ -40,12 +77,22 @@ async function photograph(page: Page, name: string): Promise<void> {
   }
 }
 
-async function shoot(browser: Browser, instance: Instance, { name, at = '', who = BOSS.name, before, act }: Shot): Promise<void> {
+async function shoot(
+  browser: Browser,
+  instance: Instance,
+  { name, at = '', who = BOSS.name, before, act }: Shot,
+): Promise<void> {
   if (!wanted(name)) return
   const { page, context, complaints } = await openPage(browser, 'about:blank')
   page.setDefaultTimeout(15_000)
   try {
-    if (who !== null) await context.addInitScript(token => { sessionStorage.setItem('gatehouse.token', token) }, await instance.token(who))
+    if (who !== null)
+      await context.addInitScript(
+        token => {
+          sessionStorage.setItem('gatehouse.token', token)
+        },
+        await instance.token(who),
+      )
     await before?.(page)
     await page.goto(`${instance.url}/${at}`)
     await page.locator('h1, h2, form').first().waitFor()
@@ -64,7 +111,7 @@ async function shoot(browser: Browser, instance: Instance, { name, at = '', who 
 /** The wizard from the empty instance to the lines for clients: each picture is a step further. */
 async function wizard(browser: Browser, instance: Instance): Promise<void> {
   const { page, context } = await openPage(browser, instance.url)
-  const take = (name: string): Promise<void> => wanted(name) ? photograph(page, name) : Promise.resolve()
+  const take = (name: string): Promise<void> => (wanted(name) ? photograph(page, name) : Promise.resolve())
   await page.getByLabel('Setup token').fill('K7MQ')
   await page.getByLabel('User name').fill(BOSS.name)
   await page.getByLabel('Password', { exact: true }).fill('harbour')
@@ -80,16 +127,32 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
   await page.getByRole('checkbox', { name: 'noble' }).waitFor()
   await take('setup-repos')
   await page.goto(`${instance.url}/#/dashboard`)
-  for (const screen of ['dashboard', 'packages', 'review', 'vulnerabilities', 'distributions', 'engines', 'audit?tab=decisions', 'users?tab=tokens', 'users?tab=groups']) {
+  for (const screen of [
+    'dashboard',
+    'packages',
+    'review',
+    'vulnerabilities',
+    'distributions',
+    'engines',
+    'audit?tab=decisions',
+    'users?tab=tokens',
+    'users?tab=groups',
+  ]) {
     await page.goto(`${instance.url}/#/${screen}`)
     await ready(page)
     if (wanted(`empty-${screen}`)) await take(`empty-${screen.replace(/\?tab=/, '-')}`)
   }
   await page.goto(`${instance.url}/#/setup`)
   let goOn = (): void => {}
-  const held = new Promise<void>(resolve => { goOn = resolve })
-  await page.route('**/distributions/init', async route => { await held; await route.continue() })
-  await button(page, /^Create \d+ repositories/) /* all of them: one call, which no limit slows down */.click()
+  const held = new Promise<void>(resolve => {
+    goOn = resolve
+  })
+  await page.route('**/distributions/init', async route => {
+    await held
+    await route.continue()
+  })
+  await button(page, /^Create \d+ repositories/) /* all of them: one call, which no limit slows down */
+    .click()
   await page.getByText('Making the signing key').waitFor()
   await take('setup-work')
   goOn()
@@ -100,22 +163,71 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
 
 const MFA_NAME = 'm.okafor'
 let mfaSecret = ''
-const code = (offset: number): string => generateSync({ secret: mfaSecret, epoch: Math.floor(Date.now() / 1000) + offset * 30 })
+const code = (offset: number): string =>
+  generateSync({ secret: mfaSecret, epoch: Math.floor(Date.now() / 1000) + offset * 30 })
 async function password(page: Page, name: string, text: string = BOSS.password): Promise<void> {
   await page.getByLabel('User name').fill(name)
   await page.getByLabel('Password', { exact: true }).fill(text)
   await page.keyboard.press('Enter')
 }
 const HELD = 'review?pick=plant-telemetry&version=3.3.0&in=jammy&arch=amd64'
-const limited = (page: Page): Promise<unknown> => page.route('**/upload/stream', route => route.fulfill({ status: 429, headers: { 'retry-after': '24' }, contentType: 'application/json', body: JSON.stringify({ detail: { error: 'rate_limit_exceeded', message: 'More than 20 requests a minute.', limit: 20, retry_after: 24 }, code: 'rate_limited' }) }))
-const community = (page: Page): Promise<unknown> => page.route('**/api/v1/license', route => route.fulfill({ contentType: 'application/json', body: JSON.stringify({ edition: 'community', active: false, standing: 'none', warning: null, issued_to: null, expires_at: null }) }))
+const limited = (page: Page): Promise<unknown> =>
+  page.route('**/upload/stream', route =>
+    route.fulfill({
+      status: 429,
+      headers: { 'retry-after': '24' },
+      contentType: 'application/json',
+      body: JSON.stringify({
+        detail: {
+          error: 'rate_limit_exceeded',
+          message: 'More than 20 requests a minute.',
+          limit: 20,
+          retry_after: 24,
+        },
+        code: 'rate_limited',
+      }),
+    }),
+  )
+const community = (page: Page): Promise<unknown> =>
+  page.route('**/api/v1/license', route =>
+    route.fulfill({
+      contentType: 'application/json',
+      body: JSON.stringify({
+        edition: 'community',
+        active: false,
+        standing: 'none',
+        warning: null,
+        issued_to: null,
+        expires_at: null,
+      }),
+    }),
+  )
 
 const SHOTS: readonly Shot[] = [
   { name: 'login', who: null },
-  { name: 'login-wrong', who: null, act: async page => { await password(page, 'r.silva', 'not-it-At-all-1'); await page.getByRole('alert').waitFor() } },
+  {
+    name: 'login-wrong',
+    who: null,
+    act: async page => {
+      await password(page, 'r.silva', 'not-it-At-all-1')
+      await page.getByRole('alert').waitFor()
+    },
+  },
   { name: 'login-forgot', who: null, act: press('Forgot your password?') },
-  { name: 'login-reset', who: null, at: '#/reset-password?token=abc', act: async page => { await page.getByLabel('New password', { exact: true }).fill('weak') } },
-  { name: 'login-unreachable', who: null, before: silent('**/api/v1/**'), act: page => page.getByText('The server does not answer').waitFor() },
+  {
+    name: 'login-reset',
+    who: null,
+    at: '#/reset-password?token=abc',
+    act: async page => {
+      await page.getByLabel('New password', { exact: true }).fill('weak')
+    },
+  },
+  {
+    name: 'login-unreachable',
+    who: null,
+    before: silent('**/api/v1/**'),
+    act: page => page.getByText('The server does not answer').waitFor(),
+  },
   { name: 'dashboard', at: '#/dashboard' },
   { name: 'dashboard-reader', at: '#/dashboard', who: 'r.silva' },
   { name: 'packages', at: '#/packages' },
@@ -128,26 +240,88 @@ const SHOTS: readonly Shot[] = [
   { name: 'packages-versions', at: '#/packages?pick=plant-agent&tab=versions' },
   { name: 'packages-dependencies', at: '#/packages?pick=curl&tab=dependencies' },
   { name: 'packages-delete', at: '#/packages?pick=curl', act: press('Delete') },
-  { name: 'packages-quarantine', at: '#/packages?pick=curl', act: async page => { await press('More')(page); await page.getByRole('menuitem', { name: 'Quarantine' }).click() } },
+  {
+    name: 'packages-quarantine',
+    at: '#/packages?pick=curl',
+    act: async page => {
+      await press('More')(page)
+      await page.getByRole('menuitem', { name: 'Quarantine' }).click()
+    },
+  },
   { name: 'packages-none', at: '#/packages?q=nothing&dist=noble' },
   { name: 'packages-silent', at: '#/packages', before: silent('**/api/v1/packages/**') },
   { name: 'upload', at: '#/upload' },
   { name: 'upload-reader', at: '#/upload', who: 'r.silva' },
-  { name: 'upload-mixed', at: '#/upload', act: async page => {
-    await drop(page, ['plant-telemetry_3.4.0_amd64.deb', await deb('plant-telemetry 3.4.0')], ['libplant2_1.8.0-1_amd64.deb', await deb('libplant2 1.8.0-1', { 'usr/share/other': 'x' })], ['broken_1_amd64.deb', Buffer.from('this is no package')], ['notes.txt', Buffer.from('x')])
-    await page.getByLabel('Distribution for .deb').selectOption('jammy')
-    await page.getByText('1 published').waitFor()
-    await page.getByText('2 stopped').waitFor()
-  } },
-  { name: 'upload-live', at: '#/upload', before: page => page.route('**/upload/stream', async route => route.fulfill({ contentType: 'text/event-stream', body: [['format', 'passed'], ['provenance', 'passed'], ['antivirus', 'running']].map(([step, status]) => `data: ${JSON.stringify({ step, status, message: 'Looking.' })}\n\n`).join('') })),
-    act: async page => { await drop(page, ['line-clock_1_amd64.deb', await deb('line-clock 1')]); await page.getByLabel('Distribution for .deb').selectOption('jammy'); await page.getByText(/Cut off|Antivirus/).first().waitFor() } },
-  { name: 'upload-paused', at: '#/upload', before: limited, act: async page => { await drop(page, ['a_1_amd64.deb', await deb('a 1')], ['b_1_amd64.deb', await deb('b 1')]); await page.getByLabel('Distribution for .deb').selectOption('jammy'); await page.getByText('Paused by the limit').waitFor() } },
+  {
+    name: 'upload-mixed',
+    at: '#/upload',
+    act: async page => {
+      await drop(
+        page,
+        ['plant-telemetry_3.4.0_amd64.deb', await deb('plant-telemetry 3.4.0')],
+        ['libplant2_1.8.0-1_amd64.deb', await deb('libplant2 1.8.0-1', { 'usr/share/other': 'x' })],
+        ['broken_1_amd64.deb', Buffer.from('this is no package')],
+        ['notes.txt', Buffer.from('x')],
+      )
+      await page.getByLabel('Distribution for .deb').selectOption('jammy')
+      await page.getByText('1 published').waitFor()
+      await page.getByText('2 stopped').waitFor()
+    },
+  },
+  {
+    name: 'upload-live',
+    at: '#/upload',
+    before: page =>
+      page.route('**/upload/stream', async route =>
+        route.fulfill({
+          contentType: 'text/event-stream',
+          body: [
+            ['format', 'passed'],
+            ['provenance', 'passed'],
+            ['antivirus', 'running'],
+          ]
+            .map(([step, status]) => `data: ${JSON.stringify({ step, status, message: 'Looking.' })}\n\n`)
+            .join(''),
+        }),
+      ),
+    act: async page => {
+      await drop(page, ['line-clock_1_amd64.deb', await deb('line-clock 1')])
+      await page.getByLabel('Distribution for .deb').selectOption('jammy')
+      await page
+        .getByText(/Cut off|Antivirus/)
+        .first()
+        .waitFor()
+    },
+  },
+  {
+    name: 'upload-paused',
+    at: '#/upload',
+    before: limited,
+    act: async page => {
+      await drop(page, ['a_1_amd64.deb', await deb('a 1')], ['b_1_amd64.deb', await deb('b 1')])
+      await page.getByLabel('Distribution for .deb').selectOption('jammy')
+      await page.getByText('Paused by the limit').waitFor()
+    },
+  },
   { name: 'review', at: '#/review' },
   { name: 'review-one', at: `#/${HELD}` },
   { name: 'review-many-findings', at: '#/review?pick=libtiff5&version=4.3.0-6&in=jammy&arch=amd64' },
-  { name: 'review-decide', at: `#/${HELD}`, act: async page => { await page.getByRole('radio', { name: /^Accept the risk/ }).check(); await button(page, 'Not reachable').click() } },
+  {
+    name: 'review-decide',
+    at: `#/${HELD}`,
+    act: async page => {
+      await page.getByRole('radio', { name: /^Accept the risk/ }).check()
+      await button(page, 'Not reachable').click()
+    },
+  },
   { name: 'review-wrong', at: `#/${HELD}`, act: press(/^Decide/) },
-  { name: 'review-bulk', at: '#/review', act: async page => { await page.getByRole('checkbox', { name: 'Select all on this page' }).check() } },
+  {
+    name: 'review-bulk',
+    at: '#/review',
+    act: async page => {
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    },
+  },
   { name: 'review-reader', at: `#/${HELD}`, who: 'r.silva' },
   { name: 'review-none', at: '#/review?q=nothing' },
   { name: 'vulnerabilities', at: '#/vulnerabilities' },
@@ -155,27 +329,94 @@ const SHOTS: readonly Shot[] = [
   { name: 'vulnerabilities-one', at: '#/vulnerabilities?cve=CVE-2024-6387' },
   { name: 'vulnerabilities-export', at: '#/vulnerabilities', act: press('Export') },
   { name: 'policy', at: '#/policy' },
-  { name: 'policy-preview', at: '#/policy', act: async page => { await page.getByRole('radio', { name: 'medium: Review' }).check({ force: true }); await page.getByText(/would wait for review/).first().waitFor() } },
+  {
+    name: 'policy-preview',
+    at: '#/policy',
+    act: async page => {
+      await page.getByRole('radio', { name: 'medium: Review' }).check({ force: true })
+      await page
+        .getByText(/would wait for review/)
+        .first()
+        .waitFor()
+    },
+  },
   { name: 'policy-reader', at: '#/policy', who: 'r.silva' },
   { name: 'engines', at: '#/engines' },
-  { name: 'engines-import', at: '#/engines', act: async page => { await drop(page, ['holiday.zip', Buffer.from('no archive')], ['all.zip', ADVISORIES]); await page.getByText(/400 records|Nothing new/).waitFor() } },
+  {
+    name: 'engines-import',
+    at: '#/engines',
+    act: async page => {
+      await drop(page, ['holiday.zip', Buffer.from('no archive')], ['all.zip', ADVISORIES])
+      await page.getByText(/400 records|Nothing new/).waitFor()
+    },
+  },
   { name: 'distributions', at: '#/distributions' },
   { name: 'distributions-reader', at: '#/distributions', who: 'r.silva', act: press('More about jammy') },
   { name: 'distributions-menu', at: '#/distributions', act: press('More about jammy') },
   { name: 'distributions-client', at: '#/distributions', act: press('Client setup') },
   { name: 'distributions-history', at: '#/distributions', act: more('jammy', 'Publications') },
-  { name: 'distributions-rollback', at: '#/distributions', act: async page => { await more('jammy', 'Publications')(page); await page.getByRole('dialog').getByRole('button', { name: /^Roll back to/ }).first().click() } },
-  { name: 'distributions-keep', at: '#/distributions', act: async page => { await more('jammy', 'Versions kept')(page); await page.getByLabel('Newest versions of each package').fill('1'); await inDialog(page, 'What would go?'); await page.getByText(/would go/).last().waitFor() } },
-  { name: 'distributions-pin', at: '#/distributions', act: async page => { await more('jammy', 'Versions kept')(page); await inDialog(page, 'Pin a version') } },
-  { name: 'distributions-copy', at: '#/distributions', act: async page => { await more('jammy', 'Copy packages')(page); await page.getByLabel('Into').selectOption('bookworm'); await page.getByRole('region', { name: 'Differences' }).waitFor() } },
-  { name: 'distributions-copy-community', at: '#/distributions', before: community, act: more('jammy', 'Copy packages') },
+  {
+    name: 'distributions-rollback',
+    at: '#/distributions',
+    act: async page => {
+      await more('jammy', 'Publications')(page)
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Roll back to/ })
+        .first()
+        .click()
+    },
+  },
+  {
+    name: 'distributions-keep',
+    at: '#/distributions',
+    act: async page => {
+      await more('jammy', 'Versions kept')(page)
+      await page.getByLabel('Newest versions of each package').fill('1')
+      await inDialog(page, 'What would go?')
+      await page
+        .getByText(/would go/)
+        .last()
+        .waitFor()
+    },
+  },
+  {
+    name: 'distributions-pin',
+    at: '#/distributions',
+    act: async page => {
+      await more('jammy', 'Versions kept')(page)
+      await inDialog(page, 'Pin a version')
+    },
+  },
+  {
+    name: 'distributions-copy',
+    at: '#/distributions',
+    act: async page => {
+      await more('jammy', 'Copy packages')(page)
+      await page.getByLabel('Into').selectOption('bookworm')
+      await page.getByRole('region', { name: 'Differences' }).waitFor()
+    },
+  },
+  {
+    name: 'distributions-copy-community',
+    at: '#/distributions',
+    before: community,
+    act: more('jammy', 'Copy packages'),
+  },
   { name: 'distributions-access', at: '#/distributions', act: more('noble', 'Who sees it') },
   { name: 'distributions-key', at: '#/distributions', act: press(/Replace/) },
   { name: 'audit', at: '#/audit' },
   { name: 'audit-decisions', at: '#/audit?tab=decisions' },
   { name: 'audit-reader', at: '#/audit', who: 'r.silva' },
   { name: 'audit-none', at: '#/audit?q=nothing' },
-  { name: 'audit-chain', at: '#/audit', act: async page => { await press('Verify the chain')(page); await page.getByText('Nothing was changed, taken out or put in.').waitFor() } },
+  {
+    name: 'audit-chain',
+    at: '#/audit',
+    act: async page => {
+      await press('Verify the chain')(page)
+      await page.getByText('Nothing was changed, taken out or put in.').waitFor()
+    },
+  },
   { name: 'users', at: '#/users' },
   { name: 'users-reader', at: '#/users', who: 'r.silva' },
   { name: 'users-new', at: '#/users', act: press('Create user') },
@@ -184,32 +425,120 @@ const SHOTS: readonly Shot[] = [
   { name: 'users-groups', at: '#/users?tab=groups' },
   { name: 'users-group', at: '#/users?tab=groups', act: press('Change') },
   { name: 'users-tokens', at: '#/users?tab=tokens' },
-  { name: 'users-token-new', at: '#/users?tab=tokens', act: async page => { await press('Create token')(page); await page.getByLabel('Only some distributions').check() } },
-  { name: 'users-token-made', at: '#/users?tab=tokens', act: async page => { await press('Create token')(page); await page.getByLabel('Name').fill('line-4'); await inDialog(page, 'Create token'); await page.getByText('only time').waitFor() } },
+  {
+    name: 'users-token-new',
+    at: '#/users?tab=tokens',
+    act: async page => {
+      await press('Create token')(page)
+      await page.getByLabel('Only some distributions').check()
+    },
+  },
+  {
+    name: 'users-token-made',
+    at: '#/users?tab=tokens',
+    act: async page => {
+      await press('Create token')(page)
+      await page.getByLabel('Name').fill('line-4')
+      await inDialog(page, 'Create token')
+      await page.getByText('only time').waitFor()
+    },
+  },
   { name: 'users-token-revoke', at: '#/users?tab=tokens', act: press('Revoke') },
   { name: 'users-roles', at: '#/users?tab=roles' },
   { name: 'profile', at: '#/profile' },
-  { name: 'profile-factor', at: '#/profile', act: async page => { await press('Set up the second factor')(page); await page.getByRole('img', { name: /QR code/ }).waitFor() } },
-  { name: 'profile-codes', at: '#/profile', who: MFA_NAME, act: async page => {
-    await press('Set up the second factor')(page)
-    mfaSecret = (await page.getByRole('region', { name: 'the key' }).textContent() ?? '').replace(/\s/g, '')
-    await page.getByLabel('Code from the app').pressSequentially(code(0))
-    await page.getByRole('heading', { name: 'Keep these 8 recovery codes' }).waitFor()
-  } },
-  { name: 'login-code', who: null, act: async page => { await password(page, MFA_NAME); await page.getByLabel('Six-digit code').waitFor() } },
-  { name: 'login-recovery', who: null, act: async page => { await password(page, MFA_NAME); await press('Use a recovery code')(page) } },
+  {
+    name: 'profile-factor',
+    at: '#/profile',
+    act: async page => {
+      await press('Set up the second factor')(page)
+      await page.getByRole('img', { name: /QR code/ }).waitFor()
+    },
+  },
+  {
+    name: 'profile-codes',
+    at: '#/profile',
+    who: MFA_NAME,
+    act: async page => {
+      await press('Set up the second factor')(page)
+      mfaSecret = ((await page.getByRole('region', { name: 'the key' }).textContent()) ?? '').replace(/\s/g, '')
+      await page.getByLabel('Code from the app').pressSequentially(code(0))
+      await page.getByRole('heading', { name: 'Keep these 8 recovery codes' }).waitFor()
+    },
+  },
+  {
+    name: 'login-code',
+    who: null,
+    act: async page => {
+      await password(page, MFA_NAME)
+      await page.getByLabel('Six-digit code').waitFor()
+    },
+  },
+  {
+    name: 'login-recovery',
+    who: null,
+    act: async page => {
+      await password(page, MFA_NAME)
+      await press('Use a recovery code')(page)
+    },
+  },
   { name: 'settings', at: '#/settings' },
-  ...['license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'validation', 'cve_policy'].map((section): Shot => ({ name: `settings-${section}`, at: `#/settings?section=${section}` })),
-  { name: 'settings-changed', at: '#/settings?section=email', act: async page => { await page.getByLabel('To', { exact: true }).first().fill('ops@nordwerk.example').catch(() => undefined); await page.getByLabel('From address').fill('no address') } },
-  { name: 'settings-search', at: '#/settings', act: page => page.getByRole('searchbox', { name: 'Search the settings' }).fill('days') },
-  { name: 'settings-ldap-test', at: '#/settings?section=ldap', act: async page => { await page.getByLabel('Host', { exact: true }).fill('127.0.0.1'); await page.getByLabel('Port', { exact: true }).fill('1'); await page.getByRole('button', { name: 'Test', exact: true }).click(); await page.getByText(/cannot be used/).waitFor() } },
+  ...['license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'validation', 'cve_policy'].map(
+    (section): Shot => ({ name: `settings-${section}`, at: `#/settings?section=${section}` }),
+  ),
+  {
+    name: 'settings-changed',
+    at: '#/settings?section=email',
+    act: async page => {
+      await page
+        .getByLabel('To', { exact: true })
+        .first()
+        .fill('ops@nordwerk.example')
+        .catch(() => undefined)
+      await page.getByLabel('From address').fill('no address')
+    },
+  },
+  {
+    name: 'settings-search',
+    at: '#/settings',
+    act: page => page.getByRole('searchbox', { name: 'Search the settings' }).fill('days'),
+  },
+  {
+    name: 'settings-ldap-test',
+    at: '#/settings?section=ldap',
+    act: async page => {
+      await page.getByLabel('Host', { exact: true }).fill('127.0.0.1')
+      await page.getByLabel('Port', { exact: true }).fill('1')
+      await page.getByRole('button', { name: 'Test', exact: true }).click()
+      await page.getByText(/cannot be used/).waitFor()
+    },
+  },
   { name: 'settings-ldap-community', at: '#/settings?section=ldap', before: community },
   { name: 'settings-reader', at: '#/settings', who: 'r.silva' },
   { name: 'health', at: '#/health' },
   { name: 'menu', at: '#/health', act: page => page.locator('.who').click() },
   { name: 'keys', at: '#/review', act: page => page.keyboard.press('?') },
-  { name: 'again', at: `#/${HELD}`, act: async page => { await page.evaluate(() => fetch('/api/v1/auth/logout', { method: 'POST', headers: { authorization: `Bearer ${sessionStorage.getItem('gatehouse.token')}` } })); await page.getByRole('radio', { name: /^Approve/ }).check(); await page.getByLabel('Justification').fill('Half a thought'); await button(page, /^Approve/).click(); await page.getByRole('dialog', { name: 'Sign in again' }).waitFor() } },
-  { name: 'gone', at: '#/dashboard', before: silent('**/dashboard/events'), act: page => page.getByText(/No connection since/).waitFor() },
+  {
+    name: 'again',
+    at: `#/${HELD}`,
+    act: async page => {
+      await page.evaluate(() =>
+        fetch('/api/v1/auth/logout', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${sessionStorage.getItem('gatehouse.token')}` },
+        }),
+      )
+      await page.getByRole('radio', { name: /^Approve/ }).check()
+      await page.getByLabel('Justification').fill('Half a thought')
+      await button(page, /^Approve/).click()
+      await page.getByRole('dialog', { name: 'Sign in again' }).waitFor()
+    },
+  },
+  {
+    name: 'gone',
+    at: '#/dashboard',
+    before: silent('**/dashboard/events'),
+    act: page => page.getByText(/No connection since/).waitFor(),
+  },
 ]
 
 const instance = await startInstance()

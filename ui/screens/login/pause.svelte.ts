@@ -12,11 +12,16 @@ export function createPause(ended: () => void = () => {}): Pause {
   let until = $state.raw<Date>()
   $effect(() => {
     if (until === undefined) return
-    const timer = setTimeout(() => { until = undefined; ended() }, until.getTime() - Date.now())
+    const timer = setTimeout(() => {
+      until = undefined
+      ended()
+    }, until.getTime() - Date.now())
     return () => clearTimeout(timer)
   })
   return {
-    get until() { return until },
+    get until() {
+      return until
+    },
     take: error => {
       if (!(error instanceof ApiProblem && error.status === 429)) return false
       until = new Date(Date.now() + (error.retryAfter ?? 60) * 1000)

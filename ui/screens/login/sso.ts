@@ -2,7 +2,11 @@ const KEY = 'gatehouse.return'
 
 /** Remembers where the console was, before the browser goes to the provider. */
 export function leave(): void {
-  try { sessionStorage.setItem(KEY, location.hash) } catch { /* one arrives at the dashboard then */ }
+  try {
+    sessionStorage.setItem(KEY, location.hash)
+  } catch {
+    /* one arrives at the dashboard then */
+  }
 }
 
 /** Where the console was before, once. */
@@ -20,8 +24,10 @@ const SAID: Readonly<Record<string, string>> = {
   expired: 'This sign-in took too long, or began in another browser. Begin again.',
   denied: 'The provider did not let you in, or you stopped there.',
   refused: 'The answer of the provider cannot be trusted, so it was not used. Tell an admin if it happens again.',
-  unavailable: 'The provider of single sign-on cannot be reached. People with a password of this server can sign in with it.',
-  no_username: 'The provider does not say what you are called here. An admin sets the claim under Settings, Single sign-on.',
+  unavailable:
+    'The provider of single sign-on cannot be reached. People with a password of this server can sign in with it.',
+  no_username:
+    'The provider does not say what you are called here. An admin sets the claim under Settings, Single sign-on.',
   no_role: 'You are in none of the groups that have a role here. Ask whoever keeps the groups.',
 }
 

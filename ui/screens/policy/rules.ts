@@ -1,12 +1,18 @@
 /** The rules of the gate as this screen edits them: the settings under their dotted names. */
 export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
-export type Action = typeof ACTIONS[number]
+export type Action = (typeof ACTIONS)[number]
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible'] as const
 
 export interface Rules {
-  readonly cve_policy: Readonly<Record<typeof SEVERITIES[number], Action>> & {
-    readonly kev_action: Action; readonly epss_action: Action; readonly epss_threshold: number; readonly require_fix: boolean; readonly unknown_as: typeof SEVERITIES[number]
-    readonly sla_critical_days: number; readonly sla_high_days: number; readonly sla_medium_days: number
+  readonly cve_policy: Readonly<Record<(typeof SEVERITIES)[number], Action>> & {
+    readonly kev_action: Action
+    readonly epss_action: Action
+    readonly epss_threshold: number
+    readonly require_fix: boolean
+    readonly unknown_as: (typeof SEVERITIES)[number]
+    readonly sla_critical_days: number
+    readonly sla_high_days: number
+    readonly sla_medium_days: number
   }
   readonly review: { readonly four_eyes: boolean }
   readonly validation: { readonly on_scanner_unavailable: 'hold' | 'warn'; readonly vuln_data_max_age_days: number }
@@ -17,7 +23,17 @@ export type Value = string | number | boolean
 type Flat = Readonly<Record<string, Value>>
 
 const KEYS: { readonly [S in Section]: readonly (keyof Rules[S] & string)[] } = {
-  cve_policy: [...SEVERITIES, 'unknown_as', 'kev_action', 'epss_action', 'epss_threshold', 'require_fix', 'sla_critical_days', 'sla_high_days', 'sla_medium_days'],
+  cve_policy: [
+    ...SEVERITIES,
+    'unknown_as',
+    'kev_action',
+    'epss_action',
+    'epss_threshold',
+    'require_fix',
+    'sla_critical_days',
+    'sla_high_days',
+    'sla_medium_days',
+  ],
   review: ['four_eyes'],
   validation: ['on_scanner_unavailable', 'vuln_data_max_age_days'],
 }
@@ -32,8 +48,11 @@ export function isRule(dotted: string): boolean {
 
 /** `cve_policy.critical: 'block'`, one entry for each setting of this screen. */
 export function flatten(rules: Rules): Record<string, Value> {
-  return Object.fromEntries(Object.entries(KEYS).flatMap(([section, keys]) =>
-    keys.map(key => [`${section}.${key}`, (rules[section as Section] as unknown as Flat)[key] ?? ''])))
+  return Object.fromEntries(
+    Object.entries(KEYS).flatMap(([section, keys]) =>
+      keys.map(key => [`${section}.${key}`, (rules[section as Section] as unknown as Flat)[key] ?? '']),
+    ),
+  )
 }
 
 /** What differs, nested as the settings take it. */
@@ -48,12 +67,23 @@ export function nest(changed: Flat): Record<string, Record<string, Value>> {
 
 /** The part of a change that can move packages. */
 export function moving(changed: Flat): Record<string, Value> {
-  return Object.fromEntries(Object.entries(changed).filter(([key]) => key.startsWith('cve_policy.') && !NOT_IN_PREVIEW.test(key)).map(([key, value]) => [key.slice('cve_policy.'.length), value]))
+  return Object.fromEntries(
+    Object.entries(changed)
+      .filter(([key]) => key.startsWith('cve_policy.') && !NOT_IN_PREVIEW.test(key))
+      .map(([key, value]) => [key.slice('cve_policy.'.length), value]),
+  )
 }
 
 /** Why a value cannot be saved, or undefined. */
 export function wrong(key: string, value: Value): string | undefined {
-  if (key === 'cve_policy.epss_threshold') return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'A number from 0 to 1.'
-  if (/_days$/.test(key)) return typeof value === 'number' && Number.isInteger(value) && value >= (key.startsWith('validation') ? 1 : 0) && value <= 3650 ? undefined : 'Whole days, at most 3,650.'
+  if (key === 'cve_policy.epss_threshold')
+    return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'A number from 0 to 1.'
+  if (/_days$/.test(key))
+    return typeof value === 'number' &&
+      Number.isInteger(value) &&
+      value >= (key.startsWith('validation') ? 1 : 0) &&
+      value <= 3650
+      ? undefined
+      : 'Whole days, at most 3,650.'
   return undefined
 }

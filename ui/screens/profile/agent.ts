@@ -1,5 +1,21 @@
-const BROWSERS: readonly (readonly [RegExp, string])[] = [[/Edg\//, 'Edge'], [/OPR\//, 'Opera'], [/Firefox\//, 'Firefox'], [/Electron\//, 'Gatehouse console'], [/Chrom(e|ium)\//, 'Chrome'], [/Safari\//, 'Safari'], [/^curl\//, 'curl'], [/^python-requests|^Python-urllib/, 'Python']]
-const SYSTEMS: readonly (readonly [RegExp, string])[] = [[/Windows/, 'Windows'], [/Android/, 'Android'], [/iPhone|iPad/, 'iOS'], [/Mac OS X|Macintosh/, 'macOS'], [/CrOS/, 'ChromeOS'], [/Linux/, 'Linux']]
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Electron\//, 'Gatehouse console'],
+  [/Chrom(e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+  [/^python-requests|^Python-urllib/, 'Python'],
+]
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/Windows/, 'Windows'],
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Mac OS X|Macintosh/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+]
 
 /** What a user agent calls itself, in words: `Firefox on Linux`. The whole text is the tooltip. */
 export function deviceOf(agent: string): string {

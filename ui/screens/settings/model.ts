@@ -15,9 +15,21 @@ export interface Leaf {
   readonly standard: unknown
 }
 /** Settings that belong together; `heading` is empty for those directly in the section. */
-export interface Block { readonly heading: string; readonly leaves: readonly Leaf[] }
-export interface Section { readonly id: string; readonly title: string; readonly description: string; readonly isEnterprise: boolean; readonly blocks: readonly Block[] }
-export interface Group { readonly name: string; readonly sections: readonly Section[] }
+export interface Block {
+  readonly heading: string
+  readonly leaves: readonly Leaf[]
+}
+export interface Section {
+  readonly id: string
+  readonly title: string
+  readonly description: string
+  readonly isEnterprise: boolean
+  readonly blocks: readonly Block[]
+}
+export interface Group {
+  readonly name: string
+  readonly sections: readonly Section[]
+}
 
 interface Node {
   readonly type?: string
@@ -43,18 +55,68 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['Repositories', ['signing', 'retention', 'sync', 'sources', 'mirror', 'backup']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
-  [GENERAL]: 'General', license: 'Licence', mfa_policy: 'Sign-in policy', ldap: 'Directory (LDAP)', oidc: 'Single sign-on', email: 'Mail', notifications: 'Webhook', validation: 'Steps of the gate',
-  cve_policy: 'Vulnerability policy', review: 'Review', engines: 'Engines', security: 'Vulnerability data', clamav: 'Antivirus data', signing: 'Signing', retention: 'Retention', sync: 'Security sync',
-  sources: 'Sources', mirror: 'Mirror', backup: 'Backup',
+  [GENERAL]: 'General',
+  license: 'Licence',
+  mfa_policy: 'Sign-in policy',
+  ldap: 'Directory (LDAP)',
+  oidc: 'Single sign-on',
+  email: 'Mail',
+  notifications: 'Webhook',
+  validation: 'Steps of the gate',
+  cve_policy: 'Vulnerability policy',
+  review: 'Review',
+  engines: 'Engines',
+  security: 'Vulnerability data',
+  clamav: 'Antivirus data',
+  signing: 'Signing',
+  retention: 'Retention',
+  sync: 'Security sync',
+  sources: 'Sources',
+  mirror: 'Mirror',
+  backup: 'Backup',
 }
 const WORDS: Readonly<Record<string, string>> = {
-  smtp: 'SMTP', tls: 'TLS', ssl: 'SSL', url: 'URL', dn: 'DN', ca: 'CA', id: 'ID', kev: 'KEV', epss: 'EPSS', sha256: 'SHA-256', rpm: 'RPM', osv: 'OSV', mfa: 'second factor', sla: 'SLA', cve: 'CVE', clamav: 'ClamAV',
-  starttls: 'StartTLS', ldap: 'LDAP', secdb: 'secdb', webhook: 'webhook', cert: 'certificate', fullname: 'full name', username: 'user name', attr: 'attribute:', debian: 'Debian', alpine: 'Alpine',
+  smtp: 'SMTP',
+  tls: 'TLS',
+  ssl: 'SSL',
+  url: 'URL',
+  dn: 'DN',
+  ca: 'CA',
+  id: 'ID',
+  kev: 'KEV',
+  epss: 'EPSS',
+  sha256: 'SHA-256',
+  rpm: 'RPM',
+  osv: 'OSV',
+  mfa: 'second factor',
+  sla: 'SLA',
+  cve: 'CVE',
+  clamav: 'ClamAV',
+  starttls: 'StartTLS',
+  ldap: 'LDAP',
+  secdb: 'secdb',
+  webhook: 'webhook',
+  cert: 'certificate',
+  fullname: 'full name',
+  username: 'user name',
+  attr: 'attribute:',
+  debian: 'Debian',
+  alpine: 'Alpine',
 }
 const LABELS: Readonly<Record<string, string>> = {
-  app_url: 'Address of this console', 'mfa_policy.enforce_admin_mfa': 'Admins need a second factor', 'ldap.bind_dn': 'Service account (DN)', 'ldap.bind_password': 'Password of the service account', 'ldap.use_ssl': 'LDAPS',
-  'ldap.use_starttls': 'StartTLS', 'email.use_tls': 'TLS only', 'validation.clamav_scan': 'Malware scan', 'validation.grype_scan': 'Vulnerability scan', 'validation.on_scanner_unavailable': 'When an engine is unavailable',
-  'notifications.webhook_min_packages': 'Least changed packages', 'oidc.label': 'Words on the button', 'signing.rpm_packages': 'Sign RPM packages',
+  'app_url': 'Address of this console',
+  'mfa_policy.enforce_admin_mfa': 'Admins need a second factor',
+  'ldap.bind_dn': 'Service account (DN)',
+  'ldap.bind_password': 'Password of the service account',
+  'ldap.use_ssl': 'LDAPS',
+  'ldap.use_starttls': 'StartTLS',
+  'email.use_tls': 'TLS only',
+  'validation.clamav_scan': 'Malware scan',
+  'validation.grype_scan': 'Vulnerability scan',
+  'validation.on_scanner_unavailable': 'When an engine is unavailable',
+  'notifications.webhook_min_packages': 'Least changed packages',
+  'oidc.label': 'Words on the button',
+  'signing.rpm_packages': 'Sign RPM packages',
 }
 /** Endings that only repeat the unit. */
 const UNITS = /_(mb|gb|days|minutes)$/
@@ -65,7 +127,10 @@ function labelOf(path: string, hasUnit: boolean): string {
   const key = path.slice(path.lastIndexOf('.') + 1)
   const group = /^group_(\w+)$/.exec(key)
   if (group !== null) return `Group of ${group[1] ?? ''}s`
-  const text = (hasUnit ? key.replace(UNITS, '') : key).split('_').map(word => WORDS[word] ?? word).join(' ')
+  const text = (hasUnit ? key.replace(UNITS, '') : key)
+    .split('_')
+    .map(word => WORDS[word] ?? word)
+    .join(' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
@@ -80,30 +145,61 @@ function kindOf(node: Node): Leaf['kind'] {
 
 function leafOf(path: string, node: Node): Leaf {
   return {
-    path, label: labelOf(path, node.unit !== undefined), description: node.description ?? '', kind: kindOf(node), options: node.enum ?? [], unit: node.unit ?? '',
-    range: node.minimum === undefined || node.maximum === undefined ? undefined : [node.minimum, node.maximum], whole: node.type === 'integer', standard: node.default,
+    path,
+    label: labelOf(path, node.unit !== undefined),
+    description: node.description ?? '',
+    kind: kindOf(node),
+    options: node.enum ?? [],
+    unit: node.unit ?? '',
+    range: node.minimum === undefined || node.maximum === undefined ? undefined : [node.minimum, node.maximum],
+    whole: node.type === 'integer',
+    standard: node.default,
   }
 }
 
 function blocksOf(path: string, node: Node, heading = ''): Block[] {
   const members = Object.entries(node.properties ?? {})
   const nested = members.filter(([, member]) => member.properties !== undefined)
-  const leaves = members.filter(([, member]) => member.properties === undefined).map(([key, member]) => leafOf(`${path}.${key}`, member))
-  return [...leaves.length > 0 ? [{ heading, leaves }] : [], ...nested.flatMap(([key, member]) => blocksOf(`${path}.${key}`, member, member.description ?? key))]
+  const leaves = members
+    .filter(([, member]) => member.properties === undefined)
+    .map(([key, member]) => leafOf(`${path}.${key}`, member))
+  return [
+    ...(leaves.length > 0 ? [{ heading, leaves }] : []),
+    ...nested.flatMap(([key, member]) => blocksOf(`${path}.${key}`, member, member.description ?? key)),
+  ]
 }
 
 function sectionOf(id: string, node: Node): Section {
   const blocks = node.properties === undefined ? [{ heading: '', leaves: [leafOf(id, node)] }] : blocksOf(id, node)
-  return { id, title: TITLES[id] ?? labelOf(id, false), description: node.description ?? '', isEnterprise: node.edition !== undefined, blocks }
+  return {
+    id,
+    title: TITLES[id] ?? labelOf(id, false),
+    description: node.description ?? '',
+    isEnterprise: node.edition !== undefined,
+    blocks,
+  }
 }
 
 /** Sections in their order; those that this console does not know yet come last. */
 export function groupsOf(schema: unknown): Group[] {
   const all = (schema as Node).properties ?? {} // the server's own schema, whose form is JSON Schema
   const isLoose = (node: Node): boolean => node.properties === undefined && node.type !== 'object'
-  const loose = Object.entries(all).filter(([, node]) => isLoose(node)).map(([key, node]) => leafOf(key, node))
-  const sections = new Map(Object.entries(all).filter(([, node]) => !isLoose(node)).map(([id, node]) => [id, sectionOf(id, node)]))
-  if (loose.length > 0) sections.set(GENERAL, { id: GENERAL, title: TITLES[GENERAL] ?? '', description: '', isEnterprise: false, blocks: [{ heading: '', leaves: loose }] })
+  const loose = Object.entries(all)
+    .filter(([, node]) => isLoose(node))
+    .map(([key, node]) => leafOf(key, node))
+  const sections = new Map(
+    Object.entries(all)
+      .filter(([, node]) => !isLoose(node))
+      .map(([id, node]) => [id, sectionOf(id, node)]),
+  )
+  if (loose.length > 0)
+    sections.set(GENERAL, {
+      id: GENERAL,
+      title: TITLES[GENERAL] ?? '',
+      description: '',
+      isEnterprise: false,
+      blocks: [{ heading: '', leaves: loose }],
+    })
   const known = new Set(GROUPS.flatMap(([, ids]) => ids))
   const more = [...sections.values()].filter(one => !known.has(one.id))
   const groups = GROUPS.map(([name, ids]) => ({ name, sections: ids.flatMap(id => sections.get(id) ?? []) }))
@@ -112,7 +208,12 @@ export function groupsOf(schema: unknown): Group[] {
 
 /** The value at a dotted path. */
 export function valueAt(settings: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, key) => typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined, settings)
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+      settings,
+    )
 }
 
 /** Dotted keys as the nested object that a PATCH takes. */
@@ -132,8 +233,11 @@ export function nested(change: Readonly<Record<string, unknown>>): Record<string
 export function faultOf(leaf: Leaf, value: unknown): string | undefined {
   if (leaf.kind !== 'number' || leaf.range === undefined) return undefined
   const [least, most] = leaf.range
-  const isGood = typeof value === 'number' && value >= least && value <= most && (!leaf.whole || Number.isInteger(value))
-  return isGood ? undefined : `A ${leaf.whole ? 'whole ' : ''}number from ${least.toLocaleString('en-US')} to ${most.toLocaleString('en-US')}.`
+  const isGood =
+    typeof value === 'number' && value >= least && value <= most && (!leaf.whole || Number.isInteger(value))
+  return isGood
+    ? undefined
+    : `A ${leaf.whole ? 'whole ' : ''}number from ${least.toLocaleString('en-US')} to ${most.toLocaleString('en-US')}.`
 }
 
 /** A value in words, for "was …". */
@@ -141,11 +245,16 @@ export function worded(leaf: Leaf, value: unknown): string {
   if (leaf.kind === 'switch') return value === true ? 'on' : 'off'
   if (leaf.kind === 'toggles') return 'another choice'
   if (leaf.kind === 'secret') return value === '' ? 'not set' : 'another one'
-  return value === '' || value === undefined ? 'empty' : `${String(value).slice(0, 80)}${leaf.unit === '' ? '' : ` ${leaf.unit}`}`
+  return value === '' || value === undefined
+    ? 'empty'
+    : `${String(value).slice(0, 80)}${leaf.unit === '' ? '' : ` ${leaf.unit}`}`
 }
 
 /** Whether a setting is what somebody searches for. */
 export function fits(leaf: Leaf, text: string): boolean {
   const all = `${leaf.path} ${leaf.label} ${leaf.description}`.toLowerCase()
-  return text.toLowerCase().split(/\s+/).every(word => all.includes(word))
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => all.includes(word))
 }

@@ -7,7 +7,10 @@ import { gateMarks, STEPS, type Mark, type StepMark } from '../../words.ts'
 import type { UploadResult } from '../../wire.ts'
 import { sendFile, type StepEvent } from './send.ts'
 
-/** `waiting` its turn, `sending` bytes, at the `gate`, `done` with a result, `failed` with a problem, or `unsent` because it cannot succeed. */
+/**
+ * `waiting` its turn, `sending` bytes, at the `gate`, `done` with a result, `failed` with a problem, or `unsent`
+ * because it cannot succeed.
+ */
 export type Phase = 'waiting' | 'sending' | 'gate' | 'done' | 'failed' | 'unsent'
 
 export interface Item {
@@ -19,13 +22,20 @@ export interface Item {
   sent: number
   steps: readonly StepMark[]
   result: UploadResult | undefined
-  problem: { readonly code: string; readonly message: string; readonly facts: Readonly<Record<string, unknown>>; readonly requestId: string | undefined } | undefined
+  problem:
+    | {
+        readonly code: string
+        readonly message: string
+        readonly facts: Readonly<Record<string, unknown>>
+        readonly requestId: string | undefined
+      }
+    | undefined
   finishedAt: Date | undefined
   abort: AbortController | undefined
 }
 
 export const FORMATS = ['deb', 'rpm', 'apk'] as const
-export type Format = typeof FORMATS[number]
+export type Format = (typeof FORMATS)[number]
 
 /** Two at a time: one is sent while the other is at the gate. */
 const AT_ONCE = 2
@@ -43,7 +53,13 @@ interface Uploads {
 }
 
 /** The queue outlives the screen: files go on while someone looks elsewhere. */
-export const uploads: Uploads = $state({ items: [], pausedUntil: undefined, limitPerMinute: undefined, limitMb: undefined, picked: undefined })
+export const uploads: Uploads = $state({
+  items: [],
+  pausedUntil: undefined,
+  limitPerMinute: undefined,
+  limitMb: undefined,
+  picked: undefined,
+})
 let nextId = 1
 /** Whose files these are: nobody else's name may stand beside them in the audit log. */
 let owner: string | undefined
@@ -54,10 +70,18 @@ function formatOf(name: string): Format | undefined {
 
 /** Where packages of a format went last time, in this browser. */
 export function rememberedTarget(format: Format): string {
-  try { return localStorage.getItem(KEY + format) ?? '' } catch { return '' }
+  try {
+    return localStorage.getItem(KEY + format) ?? ''
+  } catch {
+    return ''
+  }
 }
 export function rememberTarget(format: Format, codename: string): void {
-  try { localStorage.setItem(KEY + format, codename) } catch { /* then it is asked for next time */ }
+  try {
+    localStorage.setItem(KEY + format, codename)
+  } catch {
+    /* then it is asked for next time */
+  }
 }
 
 /** Learns the size limit where this person may read it. */
@@ -65,7 +89,9 @@ export async function learnLimit(): Promise<void> {
   if (currentSession().me?.role !== 'admin' || uploads.limitMb !== undefined) return
   try {
     uploads.limitMb = (await call('GET /settings/')).validation.max_upload_size_mb
-  } catch { /* only a courtesy: the server checks in any case */ }
+  } catch {
+    /* only a courtesy: the server checks in any case */
+  }
 }
 
 function tooLarge(file: File): boolean {
@@ -74,7 +100,9 @@ function tooLarge(file: File): boolean {
 
 function sizeProblem(file: File): NonNullable<Item['problem']> {
   return {
-    code: 'upload_too_large', facts: { limit_mb: uploads.limitMb }, requestId: undefined,
+    code: 'upload_too_large',
+    facts: { limit_mb: uploads.limitMb },
+    requestId: undefined,
     message: `${file.name} is ${bytes(file.size)}. The limit is ${uploads.limitMb} MB. An admin can raise validation.max_upload_size_mb.`,
   }
 }
@@ -89,8 +117,17 @@ export function addFiles(files: readonly File[]): void {
     }
     const large = tooLarge(file)
     uploads.items.push({
-      id: nextId++, file, format, distribution: rememberedTarget(format), phase: large ? 'unsent' : 'waiting', sent: 0, steps: gateMarks([], undefined),
-      result: undefined, problem: large ? sizeProblem(file) : undefined, finishedAt: undefined, abort: undefined,
+      id: nextId++,
+      file,
+      format,
+      distribution: rememberedTarget(format),
+      phase: large ? 'unsent' : 'waiting',
+      sent: 0,
+      steps: gateMarks([], undefined),
+      result: undefined,
+      problem: large ? sizeProblem(file) : undefined,
+      finishedAt: undefined,
+      abort: undefined,
     })
   }
   pump()
@@ -132,17 +169,30 @@ export function pump(): void {
   }
 }
 
-const MARKS: Readonly<Record<string, Mark>> = { running: 'running', passed: 'passed', warning: 'warned', failed: 'failed', skipped: 'skipped', unavailable: 'unavailable' }
+const MARKS: Readonly<Record<string, Mark>> = {
+  running: 'running',
+  passed: 'passed',
+  warning: 'warned',
+  failed: 'failed',
+  skipped: 'skipped',
+  unavailable: 'unavailable',
+}
 
 function mark(item: Item, { step, status, message }: StepEvent): void {
   item.phase = 'gate'
-  item.steps = item.steps.map(known => known.id === step ? { ...known, mark: MARKS[status] ?? 'waiting', said: message } : known)
+  item.steps = item.steps.map(known =>
+    known.id === step ? { ...known, mark: MARKS[status] ?? 'waiting', said: message } : known,
+  )
 }
 
-/** Shows what is at work, unless something that is at work is shown already. In a narrow window the steps would cover the list. */
+/**
+ * Shows what is at work, unless something that is at work is shown already. In a narrow window the steps would cover
+ * the list.
+ */
 function follow(item: Item): void {
   const shown = uploads.items.find(one => one.id === uploads.picked)
-  if (matchMedia('(min-width: 1101px)').matches && shown?.phase !== 'sending' && shown?.phase !== 'gate') uploads.picked = item.id
+  if (matchMedia('(min-width: 1101px)').matches && shown?.phase !== 'sending' && shown?.phase !== 'gate')
+    uploads.picked = item.id
 }
 
 async function run(item: Item): Promise<void> {
@@ -185,13 +235,22 @@ function settleProblem(item: Item, error: unknown): void {
     return
   }
   item.phase = 'failed'
-  item.steps = item.steps.map(step => step.mark === 'running' ? { ...step, mark: 'failed', said: sentence(error) } : step)
+  item.steps = item.steps.map(step =>
+    step.mark === 'running' ? { ...step, mark: 'failed', said: sentence(error) } : step,
+  )
   const known = error instanceof ApiProblem ? error : undefined
-  item.problem = { code: known?.code ?? 'console', message: sentence(error), facts: known?.facts ?? {}, requestId: known?.requestId }
+  item.problem = {
+    code: known?.code ?? 'console',
+    message: sentence(error),
+    facts: known?.facts ?? {},
+    requestId: known?.requestId,
+  }
   const limit = Number(known?.facts.limit_mb)
   if (known?.status === 413 && limit > 0) {
     uploads.limitMb = limit
-    for (const one of uploads.items) if (one.phase === 'waiting' && tooLarge(one.file)) Object.assign(one, { phase: 'unsent', problem: sizeProblem(one.file) })
+    for (const one of uploads.items)
+      if (one.phase === 'waiting' && tooLarge(one.file))
+        Object.assign(one, { phase: 'unsent', problem: sizeProblem(one.file) })
   }
 }
 
@@ -214,7 +273,17 @@ export function remove(item: Item): void {
 
 /** Failures that the same file may survive: all but the ones where the server refused the file itself. */
 export function canRetry(item: Item): boolean {
-  return item.phase === 'failed' && !['duplicate_conflict', 'upload_too_large', 'bad_package', 'unknown_format', 'wrong_arch', 'digest_mismatch'].includes(item.problem?.code ?? '')
+  return (
+    item.phase === 'failed' &&
+    ![
+      'duplicate_conflict',
+      'upload_too_large',
+      'bad_package',
+      'unknown_format',
+      'wrong_arch',
+      'digest_mismatch',
+    ].includes(item.problem?.code ?? '')
+  )
 }
 
 export function retry(items: readonly Item[]): void {
@@ -222,18 +291,24 @@ export function retry(items: readonly Item[]): void {
     if (!canRetry(item)) continue
     item.phase = 'waiting'
     item.problem = undefined
-    if (item.distribution === '' || rememberedTarget(item.format) !== '') item.distribution = rememberedTarget(item.format)
+    if (item.distribution === '' || rememberedTarget(item.format) !== '')
+      item.distribution = rememberedTarget(item.format)
   }
   pump()
 }
 
 export function clearFinished(): void {
-  uploads.items = uploads.items.filter(item => !['done', 'unsent'].includes(item.phase) && !(item.phase === 'failed' && !canRetry(item)))
+  uploads.items = uploads.items.filter(
+    item => !['done', 'unsent'].includes(item.phase) && !(item.phase === 'failed' && !canRetry(item)),
+  )
 }
 
 /** How many files are on their way, or will be without anybody doing anything. */
 export function atWork(): number {
-  return uploads.items.filter(({ phase, distribution }) => phase === 'sending' || phase === 'gate' || (phase === 'waiting' && distribution !== '')).length
+  return uploads.items.filter(
+    ({ phase, distribution }) =>
+      phase === 'sending' || phase === 'gate' || (phase === 'waiting' && distribution !== ''),
+  ).length
 }
 
 /** True when nothing of the gate was reached. */

@@ -1,8 +1,18 @@
 import type { User } from '../../wire.ts'
 
 /** Where an account comes from, and what that means for its password. */
-export const ORIGINS: Readonly<Record<User['origin'], { readonly word: string; readonly password: string; readonly role: string }>> = {
+export const ORIGINS: Readonly<
+  Record<User['origin'], { readonly word: string; readonly password: string; readonly role: string }>
+> = {
   local: { word: 'Local', password: 'The password is kept here.', role: '' },
-  ldap: { word: 'Directory', password: 'The password is kept in the directory. Change it there.', role: 'From the groups in the directory, again at each sign-in.' },
-  oidc: { word: 'Single sign-on', password: 'There is no password here: signing in goes through the provider.', role: 'From the groups of the provider, again at each sign-in.' },
+  ldap: {
+    word: 'Directory',
+    password: 'The password is kept in the directory. Change it there.',
+    role: 'From the groups in the directory, again at each sign-in.',
+  },
+  oidc: {
+    word: 'Single sign-on',
+    password: 'There is no password here: signing in goes through the provider.',
+    role: 'From the groups of the provider, again at each sign-in.',
+  },
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
-  ['formats', 'scanners', 'signing', 'settings', 'outbound', 'directory'],
+  ['formats', 'scanners', 'vulndb', 'signing', 'settings', 'outbound', 'directory'],
   ['catalog', 'pipeline', 'publish', 'jobs', 'sbom'],
   ['features'],
   ['http', 'api.ts'],
@@ -14,6 +14,7 @@ const RANKS: readonly (readonly string[])[] = [
 ]
 /** Same floor, and allowed: the catalogue is the one door, and what goes through it may know it. */
 const NEIGHBOURS = new Set([
+  'scanners -> vulndb',
   'pipeline -> catalog',
   'publish -> catalog',
   'jobs -> catalog',

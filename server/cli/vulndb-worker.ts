@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { getFormat } from '../formats/index.ts'
-import { importData } from '../scanners/osv/import.ts'
-import { answerOf } from '../scanners/osv/importer.ts'
-import { createOrders } from '../scanners/osv/orders.ts'
-import type { ImportJob } from '../scanners/osv/readers.ts'
+import { importData } from '../vulndb/store/import.ts'
+import { answerOf } from '../vulndb/store/importer.ts'
+import { createOrders } from '../vulndb/versions/orders.ts'
+import type { ImportJob } from '../vulndb/read/readers.ts'
 
 /**
  * The thread in which advisories are compiled: minutes of work that must not hold up a request. It is a program of its

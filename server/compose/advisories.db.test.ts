@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/stock.ts'
-import type { Database, Snapshot } from '../scanners/osv/database.ts'
+import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { composeAdvisories } from './advisories.ts'
 
 let stock: Stock

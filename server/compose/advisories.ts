@@ -2,7 +2,7 @@ import { DISTRIBUTIONS } from '../core/distributions.ts'
 import type { Codename } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Job } from '../jobs/scheduler.ts'
-import type { Database } from '../scanners/osv/database.ts'
+import type { Database } from '../vulndb/store/database.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Has trees tell their clients what mends something, as the vulnerability data that are loaded have it. */

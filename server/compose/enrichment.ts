@@ -5,7 +5,7 @@ import type { Log } from '../lib/log.ts'
 import { policyOf } from '../pipeline/subject.ts'
 import type { Enrich } from '../pipeline/vulnerabilities.ts'
 import { enrich } from '../scanners/enrich.ts'
-import type { ThreatIntel } from '../scanners/osv/threat-intel.ts'
+import type { ThreatIntel } from '../vulndb/intel/threat-intel.ts'
 import type { Foundation } from './foundation.ts'
 
 /** What adds EPSS and KEV to findings: at upload, and every night to those that are here. */

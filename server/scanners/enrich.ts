@@ -1,5 +1,5 @@
 import type { Finding } from '../core/findings.ts'
-import type { ThreatIntel } from './osv/threat-intel.ts'
+import type { ThreatIntel } from '../vulndb/intel/threat-intel.ts'
 
 /** What findings are enriched from; local data, so no call waits for a network. */
 export type Intel = ThreatIntel

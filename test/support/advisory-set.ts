@@ -2,11 +2,11 @@ import { compareVersions as apk } from '../../server/formats/apk/version.ts'
 import { compareVersions as deb } from '../../server/formats/deb/version.ts'
 import { compareVersions as rpm } from '../../server/formats/rpm/version.ts'
 import type { Finding } from '../../server/core/findings.ts'
-import type { Entry, Skipped } from '../../server/scanners/osv/advisory.ts'
-import { spellName } from '../../server/scanners/osv/ecosystems.ts'
-import { readOsvRecord } from '../../server/scanners/osv/from-osv.ts'
-import { matchPackage, sourceOf, type Matched, type PackageQuery } from '../../server/scanners/osv/match.ts'
-import { createOrders } from '../../server/scanners/osv/orders.ts'
+import type { Entry, Skipped } from '../../server/vulndb/advisory.ts'
+import { spellName } from '../../server/vulndb/match/ecosystems.ts'
+import { readOsvRecord } from '../../server/vulndb/read/osv.ts'
+import { matchPackage, sourceOf, type Matched, type PackageQuery } from '../../server/vulndb/match/match.ts'
+import { createOrders } from '../../server/vulndb/versions/orders.ts'
 
 const compare = { deb, rpm, apk }
 /** The orders as the service has them. */

@@ -1,0 +1,203 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { osvRecord, osvZip } from '../../test/support/zip.ts'
+import { getDistribution } from '../core/distributions.ts'
+import type { FormatId } from '../core/identity.ts'
+import { getFormat } from '../formats/index.ts'
+import { EngineUnavailable, type ScanSubject } from './scanner.ts'
+import { createDatabase } from '../vulndb/store/database.ts'
+import { importData } from '../vulndb/store/import.ts'
+import { createOrders } from '../vulndb/versions/orders.ts'
+import { createPlace } from '../vulndb/store/place.ts'
+import { createOsvScanner, type OsvScanner } from './osv.ts'
+
+const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
+let security: string
+let now: Date
+let scanner: OsvScanner
+beforeEach(async () => {
+  security = await mkdtemp(join(tmpdir(), 'gh-osv-'))
+  now = new Date()
+  scanner = createOsvScanner({
+    security,
+    database: createDatabase({ security }),
+    orders,
+    clock: { now: () => now },
+    maxAgeDays: () => 14,
+  })
+})
+afterEach(async () => {
+  await rm(security, { recursive: true, force: true })
+})
+
+let files = 0
+async function load(...records: object[]): Promise<void> {
+  const path = join(security, `input-${files++}`)
+  await writeFile(path, osvZip(records))
+  await importData(
+    { security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() },
+    orders,
+  )
+}
+const many = (ecosystem: string, prefix: string) =>
+  Array.from({ length: 120 }, (_, n) => osvRecord(`${prefix}-2026-${20_000 + n}`, [[ecosystem, `filler${n}`, '1']]))
+
+function subject(
+  codename: string,
+  name: string,
+  version: string,
+  more: Partial<ScanSubject['about']> = {},
+  rest: Partial<ScanSubject> = {},
+): ScanSubject {
+  const distribution = getDistribution(codename)
+  return {
+    identity: { format: distribution.format as FormatId, name, version, arch: 'amd64' },
+    distribution,
+    purl: '',
+    inner: async function* () {
+      /* nothing is read */
+    },
+    about: {
+      summary: '',
+      description: '',
+      source: name,
+      source_version: version,
+      depends: [],
+      provides: [],
+      conflicts: [],
+      ...more,
+    },
+    ...rest,
+  }
+}
+const scan = (...of: Parameters<typeof subject>) => scanner.scan(subject(...of), AbortSignal.timeout(5_000))
+
+test('nothing loaded, nothing for this distribution, a few, all, and too old are five answers', async () => {
+  const coverage = async () => (await scan('bookworm', 'a', '1')).coverage
+  expect(await coverage()).toBe('no_data')
+  await load(osvRecord('ALSA-2026:1', [['AlmaLinux:9', 'x', '1-1']], { related: ['CVE-2026-10001'] }))
+  expect(await coverage()).toBe('not_covered')
+  await load(osvRecord('DEBIAN-CVE-2026-10002', [['Debian:12', 'x', '1']]))
+  expect(await coverage()).toBe('partial')
+  await load(...many('Debian:12', 'DEBIAN-CVE'))
+  expect(await coverage()).toBe('covered')
+  now = new Date(Date.now() + 15 * 86_400_000)
+  expect(await coverage()).toBe('stale')
+})
+test('announcements of fixes alone cover a part of Debian; CentOS Stream is judged by RHEL', async () => {
+  await load(
+    ...Array.from({ length: 120 }, (_, n) =>
+      osvRecord(`DSA-${n}-1`, [['Debian:12', `f${n}`, '1']], { upstream: [`CVE-2026-${30_000 + n}`] }),
+    ),
+    ...many('Red Hat:enterprise_linux:9::appstream', 'RHSA'),
+  )
+  expect([(await scan('bookworm', 'a', '1')).coverage, (await scan('centos-stream9', 'a', '1-1')).coverage]).toEqual([
+    'partial',
+    'partial',
+  ])
+})
+test('old data still tell what they know', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'))
+  now = new Date(Date.now() + 100 * 86_400_000)
+  expect(await scan('bookworm', 'filler1', '0.1')).toMatchObject({
+    coverage: 'stale',
+    findings: [{ id: 'CVE-2026-20001', package: 'filler1' }],
+  })
+})
+test('sources that were built in, and what is carried inside, are asked about as well', async () => {
+  await load(
+    ...many('Debian:12', 'DEBIAN-CVE'),
+    osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'glibc', '2.36-10']]),
+    osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'Jinja2', '3.1.4']], { aliases: ['CVE-2026-10002'] }),
+  )
+  const { findings } = await scan(
+    'bookworm',
+    'busybox-static',
+    '1.0',
+    { built_using: [{ name: 'glibc', version: '2.36-9' }] },
+    { embedded: [{ ecosystem: 'pypi', name: 'jinja2', version: '3.1.0' }] },
+  )
+  expect(findings.map(({ id, package: name }) => [id, name])).toEqual([
+    ['CVE-2026-10001', 'glibc'],
+    ['CVE-2026-10002', 'jinja2'],
+  ])
+})
+test('what is carried inside is asked about also where the distribution has no advisories', async () => {
+  await load(osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'org.example:a', '2.0']], { aliases: ['CVE-2026-10002'] }))
+  const answer = await scan(
+    'fedora',
+    'tool',
+    '1-1',
+    {},
+    { embedded: [{ ecosystem: 'maven', name: 'org.example:a', version: '1.0' }] },
+  )
+  expect(answer).toMatchObject({
+    coverage: 'not_covered',
+    findings: [{ id: 'CVE-2026-10002', package: 'org.example:a', fixed_in: '2.0' }],
+  })
+})
+test('a package that carries what no loaded advisories are about is covered in part', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'a', '2.0.0']]))
+  const carrying = async (...ecosystems: string[]) =>
+    scan(
+      'bookworm',
+      'tool',
+      '1',
+      {},
+      { embedded: ecosystems.map(ecosystem => ({ ecosystem, name: 'b', version: '1.0.0' })) },
+    )
+  expect(await carrying('npm')).toMatchObject({ coverage: 'covered', findings: [] })
+  const part = await carrying('npm', 'maven', 'pypi')
+  expect([
+    part.coverage,
+    part.findings,
+    part.said.endsWith('No advisories for the maven and pypi packages that it carries inside are loaded.'),
+  ]).toEqual(['partial', [], true])
+})
+test('a version that cannot be compared is named, with the package it is of', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'a', '2.0']]))
+  const { coverage, said } = await scan(
+    'bookworm',
+    'tool',
+    '1',
+    {},
+    { embedded: [{ ecosystem: 'pypi', name: 'a', version: 'unreleased' }] },
+  )
+  expect([
+    coverage,
+    said.endsWith('The version unreleased of a is none that its advisories can be compared with.'),
+  ]).toEqual(['partial', true])
+})
+test('a CVE that its advisory does not rate has the score that another feed gives it', async () => {
+  await load(
+    ...many('Debian:12', 'DEBIAN-CVE'),
+    osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'a', '']]),
+    osvRecord('ALPINE-CVE-2026-10001', [['Alpine:v3.20', 'a', '9-r0']], {
+      severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }],
+    }),
+  )
+  expect((await scan('bookworm', 'a', '1')).findings).toMatchObject([
+    { id: 'CVE-2026-10001', severity: 'critical', cvss: { score: 9.8, version: '3.1' } },
+  ])
+})
+test('the module of an RPM is taken from its header', async () => {
+  const fix = (stream: string, version: string) =>
+    osvRecord(`ALSA-2026:${stream}`, [['AlmaLinux:8', 'postgresql', `${version}-1.module_el8.9.0+1+a`]], {
+      related: ['CVE-2026-10001'],
+      summary: `Important: postgresql:${stream} security update`,
+    })
+  await load(...many('AlmaLinux:8', 'ALSA'), fix('12', '12.15'), fix('13', '13.11'))
+  const found = async (version: string, modularity: string) =>
+    (await scan('almalinux8', 'postgresql', version, {}, { facts: { modularity } })).findings.length
+  expect([
+    await found('12.12-1.module_el8.6.0+1+a', 'postgresql:12:1:a'),
+    await found('12.15-1.module_el8.9.0+1+a', 'postgresql:12:1:a'),
+  ]).toEqual([1, 0])
+})
+test('data that cannot be read are an engine that does not answer', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'))
+  await writeFile(join(createPlace({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'damaged')
+  await expect(scan('bookworm', 'filler1', '0.1')).rejects.toThrow(EngineUnavailable)
+})

@@ -1,0 +1,175 @@
+import type { Distribution } from '../core/distributions.ts'
+import type { Finding } from '../core/findings.ts'
+import type { Clock } from '../lib/clock.ts'
+import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'
+import { cveOf } from '../vulndb/advisory.ts'
+import { coverageOf } from '../vulndb/match/coverage.ts'
+import type { Database, Snapshot } from '../vulndb/store/database.ts'
+import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
+import { readFeedStates } from '../vulndb/feeds/feed-state.ts'
+import { matchPackage, sourceOf, type Matched, type PackageQuery } from '../vulndb/match/match.ts'
+import type { Orders } from '../vulndb/versions/orders.ts'
+import { bestScore, ratingOf } from '../vulndb/match/severity.ts'
+
+export interface OsvDeps {
+  readonly security: string
+  readonly database: Database
+  readonly orders: Orders
+  readonly clock: Clock
+  readonly maxAgeDays: () => number
+}
+
+/** The embedded engine: the loaded advisories, matched by each distribution's own rules. */
+export interface OsvScanner extends VulnerabilityScanner {
+  /**
+   * Looks up anything by ecosystem, name and version, such as the libraries that a package carries inside. @throws
+   * EngineUnavailable
+   */
+  match(queries: readonly PackageQuery[]): Promise<readonly Matched[]>
+  covers(distribution: Distribution): Promise<DistributionCoverage>
+}
+
+const ID = 'osv'
+/** So many packages are named in one sentence. */
+const MOST_NAMED = 5
+
+/** What a package is to be asked about: as itself and as its source. */
+function queryOf({
+  identity,
+  about,
+  distribution,
+  facts,
+}: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
+  // only RPM headers have it, and only those of module builds
+  const { modularity } = typeof facts === 'object' && facts !== null ? (facts as { readonly modularity?: unknown }) : {}
+  return {
+    ecosystem: ecosystemOf(distribution).ecosystem,
+    name: identity.name,
+    version: identity.version,
+    arch: identity.arch,
+    source: { name: about.source, version: about.source_version },
+    ...(typeof modularity === 'string' && modularity !== '' ? { module: modularity } : {}),
+  }
+}
+
+/** What could not be compared, and what nothing is known of: silence about it says nothing. */
+function gapsOf(
+  unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[],
+  unknown: readonly { readonly ecosystem: string }[],
+): string[] {
+  const versions = unreadable
+    .slice(0, MOST_NAMED)
+    .map(({ name, version }) => `${version} of ${name}`)
+    .join(', ')
+  const ecosystems = [...new Set(unknown.map(({ ecosystem }) => ecosystem))].join(' and ')
+  return [
+    ...(versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`]),
+    ...(ecosystems === '' ? [] : [`No advisories for the ${ecosystems} packages that it carries inside are loaded.`]),
+  ]
+}
+
+/** A score for those whose advisory brings none, from whoever else has rated the CVE. The distribution's word stays. */
+async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
+  const cve = cveOf(finding.id)
+  if (finding.cvss !== undefined || cve === undefined) return finding
+  const cvss = bestScore(await snapshot.vectors(cve))
+  if (cvss === undefined) return finding
+  return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
+}
+
+/** The embedded engine over the data that are loaded. */
+export function createOsvScanner({ security, database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
+  async function open(): Promise<Snapshot | undefined> {
+    try {
+      return await database.open()
+    } catch (error) {
+      throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+    }
+  }
+
+  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Matched> {
+    const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
+    const names = [spelled.name, sourceOf(spelled).name]
+    const { findings, isUnreadable } = matchPackage(spelled, await snapshot.rows(query.ecosystem, names), orders)
+    return {
+      isUnreadable,
+      findings: await Promise.all(findings.map(finding => rate({ ...finding, package: query.name }, snapshot))),
+    }
+  }
+
+  async function covers(distribution: Distribution): Promise<DistributionCoverage> {
+    const snapshot = await open()
+    return coverageOf(distribution, {
+      meta: snapshot?.meta,
+      now: clock.now(),
+      maxAgeDays: maxAgeDays(),
+      checked: await readFeedStates(security),
+    })
+  }
+
+  return {
+    id: ID,
+    kind: 'vulnerability',
+    covers,
+    async status() {
+      try {
+        const snapshot = await open()
+        if (snapshot === undefined) return { id: ID, ok: false, error: 'No vulnerability data is loaded.' }
+        const newest = Object.values(snapshot.meta.sources)
+          .map(source => source.as_of)
+          .sort()
+          .at(-1)
+        return {
+          id: ID,
+          ok: true,
+          version: 'embedded',
+          data_version: String(snapshot.meta.generation),
+          ...(newest === undefined ? {} : { data_at: newest }),
+        }
+      } catch (error) {
+        if (error instanceof EngineUnavailable) return { id: ID, ok: false, error: `${error.message}.` }
+        throw error
+      }
+    },
+    async match(queries) {
+      const snapshot = await open()
+      if (snapshot === undefined) return queries.map(() => ({ findings: [], isUnreadable: false }))
+      try {
+        return await Promise.all(queries.map(query => ask(snapshot, query)))
+      } catch (error) {
+        throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+      }
+    },
+    async scan(subject) {
+      const { coverage, said } = await covers(subject.distribution)
+      const snapshot = await open()
+      const carried = subject.embedded ?? []
+      if (snapshot === undefined || coverage === 'no_data') return { coverage, said, findings: [] }
+      const isKnown = coverage !== 'not_covered'
+      const own = queryOf(subject)
+      // a signed build names what it signs, which it is asked about as its source
+      const { name: source, version } = sourceOf(own)
+      const built = (subject.about.built_using ?? [])
+        .filter(one => one.name !== source || one.version !== version)
+        .map(source => ({ ecosystem: own.ecosystem, ...source }))
+      // what it carries inside has advisories of its own, also where the distribution has none
+      const queries = [...(isKnown ? [own, ...built] : []), ...carried]
+      let answers: readonly Matched[]
+      try {
+        answers = await Promise.all(queries.map(query => ask(snapshot, query)))
+      } catch (error) {
+        throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+      }
+      const findings = answers.flatMap(answer => answer.findings)
+      const gaps = gapsOf(
+        queries.filter((_, at) => answers[at]?.isUnreadable === true),
+        carried.filter(({ ecosystem }) => snapshot.meta.ecosystems[ecosystem] === undefined),
+      )
+      return {
+        coverage: coverage === 'covered' && gaps.length > 0 ? 'partial' : coverage,
+        said: [said, ...gaps].join(' '),
+        findings,
+      }
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadFeedStates } from './feed-state.ts'
+import { createFeeds, listFeeds, type FeedAddresses, type FetchFeedOptions } from './feeds.ts'
+import type { ImportResult } from '../store/import.ts'
+import type { ImportFile } from '../read/readers.ts'
+
+const NONE: FeedAddresses = {
+  osv_url: '',
+  osv_ecosystems: 'Debian, Rocky Linux',
+  debian_tracker_url: '',
+  alpine_secdb_url: '',
+  updateinfo_urls: '',
+  kev_url: '',
+  epss_url: '',
+}
+let security: string
+beforeEach(async () => {
+  security = await mkdtemp(join(tmpdir(), 'gh-feeds-'))
+})
+afterEach(async () => {
+  await rm(security, { recursive: true, force: true })
+})
+
+/** Feeds over an internet of a few addresses: text, or the status that they answer. */
+function world(addresses: Partial<FeedAddresses>, answers: Record<string, string | number>) {
+  const asked: string[] = []
+  const imported: (readonly ImportFile[])[] = []
+  let hour = 0
+  const feeds = createFeeds({
+    security,
+    addresses: () => ({ ...NONE, ...addresses }),
+    limitBytes: () => 1_000,
+    clock: { now: () => new Date(Date.UTC(2026, 0, 1, hour)) },
+    warn: () => undefined,
+    importer: {
+      import: async (files: readonly ImportFile[]) => {
+        imported.push(files)
+        return {} as ImportResult
+      },
+    },
+    fetch: async (url: string, { to, etag }: FetchFeedOptions) => {
+      asked.push(`${url}${etag === undefined ? '' : ` if not ${etag}`}`)
+      const answer = answers[url] ?? 404
+      if (typeof answer === 'number')
+        return { status: answer, notModified: false, etag: undefined, lastModified: undefined }
+      if (etag === answer) return { status: 304, notModified: true, etag, lastModified: undefined }
+      await writeFile(to, answer)
+      return { status: 200, notModified: false, etag: answer, lastModified: undefined }
+    },
+  })
+  return {
+    feeds,
+    asked,
+    imported,
+    later: () => {
+      hour++
+    },
+    answers,
+  }
+}
+
+test('only addresses that are set are asked', () => {
+  expect(listFeeds(NONE)).toEqual([])
+  expect(world({}, {}).feeds.isConfigured()).toBe(false)
+  expect(
+    listFeeds({
+      ...NONE,
+      osv_url: 'https://osv.test/',
+      kev_url: 'https://kev.test/kev.json',
+      updateinfo_urls: 'rocky9=https://r.test/a.xml.gz rocky9=https://r.test/b.xml.gz nonsense=https://x.test/',
+    }).map(({ url, source }) => [url, source]),
+  ).toEqual([
+    ['https://osv.test/Debian/all.zip', 'osv/Debian'],
+    ['https://osv.test/Rocky%20Linux/all.zip', 'osv/Rocky Linux'],
+    ['https://r.test/a.xml.gz', 'updateinfo/rocky-9'],
+    ['https://r.test/b.xml.gz', 'updateinfo/rocky-9'],
+    ['https://kev.test/kev.json', 'kev'],
+  ])
+  expect(listFeeds({ ...NONE, alpine_secdb_url: 'https://secdb.test' }).map(({ url }) => url)).toContain(
+    'https://secdb.test/v3.20/community.json',
+  )
+})
+test('the second question is conditional; that nothing changed makes the data no older', async () => {
+  const { feeds, asked, imported, later } = world({ kev_url: 'https://kev.test/a' }, { 'https://kev.test/a': 'one' })
+  expect(await feeds.run()).toEqual({ asked: 1, fetched: 1, failed: [] })
+  later()
+  expect(await feeds.run()).toEqual({ asked: 1, fetched: 0, failed: [] })
+  expect(asked).toEqual(['https://kev.test/a', 'https://kev.test/a if not one'])
+  expect(imported.map(files => files.map(({ label, as_of: at, whole }) => [label, at, whole]))).toEqual([
+    [['kev/known_exploited_vulnerabilities.json', '2026-01-01T00:00:00.000Z', true]],
+  ])
+  expect(await loadFeedStates(security)).toEqual({
+    'https://kev.test/a': { etag: 'one', source: 'kev', checked_at: '2026-01-01T01:00:00.000Z' },
+  })
+})
+test('one that fails leaves the others alone, and when it was last current stays known', async () => {
+  const { feeds, answers, later } = world(
+    { osv_url: 'https://osv.test', kev_url: 'https://kev.test/a' },
+    { 'https://osv.test/Debian/all.zip': 'one', 'https://kev.test/a': 'two' },
+  )
+  expect(await feeds.run()).toEqual({
+    asked: 3,
+    fetched: 2,
+    failed: [{ source: 'osv/Rocky Linux', why: 'the answer was 404' }],
+  })
+  later()
+  answers['https://kev.test/a'] = 500
+  expect((await feeds.run()).failed).toHaveLength(2)
+  expect((await loadFeedStates(security))['https://kev.test/a']).toMatchObject({
+    checked_at: '2026-01-01T00:00:00.000Z',
+    error: 'the answer was 500',
+  })
+})
+test('when one repository of a distribution is new, all of it is loaded again', async () => {
+  const { feeds, answers, imported } = world(
+    { updateinfo_urls: 'rocky9=https://r.test/a rocky9=https://r.test/b' },
+    { 'https://r.test/a': 'one', 'https://r.test/b': 'two' },
+  )
+  await feeds.run()
+  answers['https://r.test/b'] = 'three'
+  await feeds.run()
+  expect(imported.map(files => files.length)).toEqual([2, 2])
+})

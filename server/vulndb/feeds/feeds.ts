@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { ecosystemOf } from '../match/ecosystems.ts'
+import { loadFeedStates, saveFeedStates, type FeedState } from './feed-state.ts'
+import type { Importer } from '../store/importer.ts'
+import type { ImportFile } from '../read/readers.ts'
+
+/** Addresses, as the settings hold them; an empty one is not asked. */
+export interface FeedAddresses {
+  readonly osv_url: string
+  readonly osv_ecosystems: string
+  readonly debian_tracker_url: string
+  readonly alpine_secdb_url: string
+  readonly updateinfo_urls: string
+  readonly kev_url: string
+  readonly epss_url: string
+}
+
+/** One address, which source it fills, and what a file from there is called. */
+export interface Feed {
+  readonly url: string
+  readonly source: string
+  readonly label: string
+  readonly distribution?: string
+}
+
+const below = (base: string, path: string): string => `${base.replace(/\/+$/, '')}/${path}`
+
+/** Every address that is to be asked. */
+export function listFeeds(at: FeedAddresses): Feed[] {
+  const feeds: Feed[] = []
+  if (at.osv_url !== '') {
+    for (const name of at.osv_ecosystems
+      .split(',')
+      .map(text => text.trim())
+      .filter(text => /^[A-Za-z0-9. -]{1,60}$/.test(text))) {
+      feeds.push({
+        url: below(at.osv_url, `${encodeURIComponent(name)}/all.zip`),
+        source: `osv/${name}`,
+        label: `osv/${name}/all.zip`,
+      })
+    }
+  }
+  if (at.debian_tracker_url !== '')
+    feeds.push({ url: at.debian_tracker_url, source: 'debian/tracker', label: 'debian/tracker.json' })
+  if (at.alpine_secdb_url !== '') {
+    const releases = DISTRIBUTIONS.map(distribution => ecosystemOf(distribution).ecosystem)
+      .filter(name => name.startsWith('alpine-'))
+      .map(name => name.replace('alpine-', 'v'))
+    for (const release of releases) {
+      for (const repository of ['main', 'community']) {
+        feeds.push({
+          url: below(at.alpine_secdb_url, `${release}/${repository}.json`),
+          source: `alpine/${release}/${repository}`,
+          label: `alpine/${release}/${repository}.json`,
+        })
+      }
+    }
+  }
+  at.updateinfo_urls
+    .split(' ')
+    .filter(text => text !== '')
+    .forEach((text, n) => {
+      const [codename = '', url = ''] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
+      const distribution = DISTRIBUTIONS.find(one => one.codename === codename)
+      if (distribution !== undefined)
+        feeds.push({
+          url,
+          source: `updateinfo/${ecosystemOf(distribution).ecosystem}`,
+          label: `updateinfo/${codename}/${n}.xml`,
+          distribution: codename,
+        })
+    })
+  if (at.kev_url !== '')
+    feeds.push({ url: at.kev_url, source: 'kev', label: 'kev/known_exploited_vulnerabilities.json' })
+  if (at.epss_url !== '') feeds.push({ url: at.epss_url, source: 'epss', label: 'epss/epss_scores-current.csv.gz' })
+  return feeds
+}
+
+export interface FetchedFeed {
+  readonly status: number
+  readonly notModified: boolean
+  readonly etag: string | undefined
+  readonly lastModified: string | undefined
+}
+export interface FetchFeedOptions {
+  readonly to: string
+  readonly etag?: string | undefined
+  readonly lastModified?: string | undefined
+  readonly limitBytes: number
+  readonly signal: AbortSignal
+}
+/** How a feed is asked: the guarded fetch of `outbound/`, as far as it is needed here. */
+export type FetchFeed = (url: string, options: FetchFeedOptions) => Promise<FetchedFeed>
+
+export interface FeedsDeps {
+  readonly security: string
+  readonly importer: Pick<Importer, 'import'>
+  readonly fetch: FetchFeed
+  readonly addresses: () => FeedAddresses
+  readonly limitBytes: () => number
+  readonly clock: Clock
+  readonly warn: (facts: object, message: string) => void
+}
+
+export interface FeedsRun {
+  readonly asked: number
+  readonly fetched: number
+  readonly failed: readonly { readonly source: string; readonly why: string }[]
+}
+
+/** Keeps the data current where there is a network. */
+export interface Feeds {
+  isConfigured(): boolean
+  /** Asks every address whether it has something new, and imports what has. One that fails leaves the others alone. */
+  run(only?: (feed: Feed) => boolean): Promise<FeedsRun>
+  stop(): void
+}
+
+/** Asks the feeds that the settings name, and imports what is new. */
+export function createFeeds({ security, importer, fetch, addresses, limitBytes, clock, warn }: FeedsDeps): Feeds {
+  const stopping = new AbortController()
+
+  /** The answer of one address: a file, nothing new, or why not. */
+  async function ask(
+    feed: Feed,
+    known: FeedState | undefined,
+    folder: string,
+  ): Promise<{ readonly state: FeedState; readonly file?: ImportFile }> {
+    const checkedAt = clock.now().toISOString()
+    const to = join(folder, randomUUID())
+    try {
+      const { status, notModified, etag, lastModified } = await fetch(feed.url, {
+        to,
+        etag: known?.etag,
+        lastModified: known?.last_modified,
+        limitBytes: limitBytes(),
+        signal: stopping.signal,
+      })
+      if (notModified && known !== undefined)
+        return {
+          state: {
+            etag: known.etag,
+            last_modified: known.last_modified,
+            source: feed.source,
+            checked_at: checkedAt,
+          } as FeedState,
+        }
+      if (status !== 200) throw new Error(`the answer was ${status}`)
+      const state = {
+        source: feed.source,
+        checked_at: checkedAt,
+        ...(etag === undefined ? {} : { etag }),
+        ...(lastModified === undefined ? {} : { last_modified: lastModified }),
+      }
+      return {
+        state,
+        file: {
+          path: to,
+          label: feed.label,
+          as_of: checkedAt,
+          whole: true,
+          ...(feed.distribution === undefined ? {} : { distribution: feed.distribution }),
+        },
+      }
+    } catch (error) {
+      // when it was last current stays as it was
+      const why = error instanceof Error ? error.message.slice(0, 300) : 'it failed'
+      return { state: { ...known, source: feed.source, checked_at: known?.checked_at ?? '', error: why } }
+    }
+  }
+
+  return {
+    isConfigured: () => listFeeds(addresses()).length > 0,
+    async run(only = () => true) {
+      const folder = join(security, 'feeds', randomUUID())
+      await mkdir(folder, { recursive: true })
+      try {
+        const states: Record<string, FeedState> = { ...(await loadFeedStates(security)) }
+        const feeds = listFeeds(addresses()).filter(only)
+        const failed: { source: string; why: string }[] = []
+        let fetched = 0
+        // repositories of one distribution fill one source, so when one of them is new all are loaded again
+        const sources = new Map<string, Feed[]>()
+        for (const feed of feeds) sources.set(feed.source, [...(sources.get(feed.source) ?? []), feed])
+        for (const [source, group] of sources) {
+          if (stopping.signal.aborted) break
+          const answers = await askGroup(group, states, folder)
+          const wrong = answers.find(({ state }) => state.error !== undefined)
+          const files = answers.flatMap(({ file }) => file ?? [])
+          let why = wrong?.state.error
+          if (why === undefined && files.length > 0) why = await importFiles(files)
+          if (why === undefined) fetched += files.length
+          else {
+            failed.push({ source, why })
+            warn({ source, why }, 'vulnerability data could not be fetched')
+          }
+          group.forEach((feed, n) => {
+            const state = answers[n]?.state
+            if (state !== undefined)
+              states[feed.url] =
+                why === undefined
+                  ? state
+                  : { ...states[feed.url], source, checked_at: states[feed.url]?.checked_at ?? '', error: why }
+          })
+          await Promise.all(files.map(({ path }) => rm(path, { force: true })))
+          await saveFeedStates(security, states)
+        }
+        return { asked: feeds.length, fetched, failed }
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    },
+    stop: () => stopping.abort(new Error('the service stops')),
+  }
+
+  async function importFiles(files: readonly ImportFile[]): Promise<string | undefined> {
+    try {
+      await importer.import(files, { trusted: true })
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message.slice(0, 500) : 'it broke'
+    }
+  }
+
+  async function askGroup(
+    group: readonly Feed[],
+    states: Readonly<Record<string, FeedState>>,
+    folder: string,
+  ): Promise<{ readonly state: FeedState; readonly file?: ImportFile }[]> {
+    const answers = []
+    for (const feed of group) answers.push(await ask(feed, states[feed.url], folder))
+    const isNew = answers.some(({ file }) => file !== undefined)
+    if (!isNew || group.length === 1) return answers
+    return Promise.all(
+      answers.map(async (answer, n) =>
+        answer.file !== undefined || answer.state.error !== undefined
+          ? answer
+          : ask(group[n] as Feed, undefined, folder),
+      ),
+    )
+  }
+}

@@ -1,0 +1,96 @@
+import type { Distribution } from '../../core/distributions.ts'
+import type { DistributionCoverage } from '../../scanners/scanner.ts'
+import { ecosystemOf } from './ecosystems.ts'
+import type { Meta } from '../store/meta.ts'
+
+const DAY_MS = 86_400_000
+/** A distribution has thousands; so few are somebody's sample. */
+const FEW = 100
+/** A source that brings less than this part of an ecosystem's rows does not make the rest any younger. */
+const SHARE = 0.2
+
+/**
+ * Of when what is loaded for an ecosystem is: the newest of the sources that carry it. `checked` are feeds that said
+ * since that nothing changed.
+ */
+function dateOf(
+  { ecosystems, sources }: Meta,
+  ecosystem: string,
+  checked: Readonly<Record<string, string>>,
+): string | undefined {
+  const { rows = 0, sources: shares = {} } = ecosystems[ecosystem] ?? {}
+  return Object.entries(shares)
+    .filter(([, share]) => share.rows >= rows * SHARE)
+    .flatMap(([name, { newest }]) => {
+      const source = sources[name]
+      // what was dropped in by hand may hold releases of very different days; a day that had not come when it was
+      // imported is none
+      const own = newest !== undefined && newest <= (source?.imported_at ?? '') ? newest : source?.as_of
+      return [source?.dated === false ? own : source?.as_of, checked[name]]
+    })
+    .filter(date => date !== undefined)
+    .map(date => new Date(date).toISOString())
+    .sort()
+    .at(-1)
+}
+
+export interface CoverageDeps {
+  readonly meta: Meta | undefined
+  readonly now: Date
+  /** From how many days on data are too old to be believed. */
+  readonly maxAgeDays: number
+  readonly checked?: Readonly<Record<string, string>>
+}
+
+/** Distributions that publish what is open as well as what is fixed; the others announce fixes only. */
+const TELLS_OPEN = /^(?:debian|ubuntu)-/
+
+/** How far the loaded advisories can be believed about one distribution. Pure. */
+export function coverageOf(
+  distribution: Pick<Distribution, 'label' | 'scanner'>,
+  { meta, now, maxAgeDays, checked = {} }: CoverageDeps,
+): DistributionCoverage {
+  if (meta === undefined || Object.keys(meta.ecosystems).length === 0) {
+    return {
+      coverage: 'no_data',
+      said: 'No vulnerability data is loaded. An admin imports it with POST /security/database or npm run vulndb -- import.',
+    }
+  }
+  const { ecosystem, isBorrowed } = ecosystemOf(distribution)
+  const facts = meta.ecosystems[ecosystem]
+  const at = dateOf(meta, ecosystem, checked)
+  if (facts === undefined || at === undefined) {
+    return {
+      coverage: 'not_covered',
+      said: `No advisories for ${isBorrowed ? `${distribution.label} (those of RHEL)` : distribution.label} are loaded, so nothing is known about its packages.`,
+    }
+  }
+  const days = Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)
+  const data = `The advisories for ${distribution.label} are of ${at.slice(0, 10)}`
+  if (days > maxAgeDays) {
+    return {
+      coverage: 'stale',
+      data_at: at,
+      said: `${data}: ${days} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
+    }
+  }
+  const count = facts.ranks[1] + facts.ranks[2] + facts.ranks[3]
+  if (count < FEW)
+    return { coverage: 'partial', data_at: at, said: `${data}, and only ${count} are loaded: others are not known.` }
+  if (isBorrowed)
+    return { coverage: 'partial', data_at: at, said: `${data} and those of RHEL, which its packages may differ from.` }
+  if (TELLS_OPEN.test(ecosystem)) {
+    return facts.ranks[2] + facts.ranks[3] === 0
+      ? {
+          coverage: 'partial',
+          data_at: at,
+          said: `${data}, and only announcements of fixes are loaded: vulnerabilities without a fix are not known.`,
+        }
+      : { coverage: 'covered', data_at: at, said: `${data}.` }
+  }
+  return {
+    coverage: 'covered',
+    data_at: at,
+    said: `${data}; they announce fixes, so vulnerabilities without a fix are not known.`,
+  }
+}

@@ -1,0 +1,138 @@
+import type { Distribution } from '../../core/distributions.ts'
+import type { OrderId } from '../versions/orders.ts'
+
+/** One release of a distribution, or one language's packages, as the compiled data name it: `debian-12`, `pypi`. */
+export type Ecosystem = string
+
+/** What an ecosystem's advisories can and cannot say. */
+export interface Family {
+  readonly order: OrderId
+  /** Language ecosystems join advisories by their aliases; distributions list CVEs. */
+  readonly kind: 'distribution' | 'language'
+  /** How a name is spelled in the tables. */
+  readonly spell?: (name: string) => string
+  /**
+   * Its updates list builds: in module streams, in flavours, with an epoch that the header of their source does not
+   * have.
+   */
+  readonly listsBuilds?: true
+  /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
+  readonly marksRebuilds?: true
+  /** The source whose code a source only signs, where it does; what it builds has that one's version. */
+  readonly signedSource?: (source: string) => string | undefined
+}
+
+/**
+ * Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` of `linux`,
+ * `linux-signed-hwe-6.5` of `linux-hwe-6.5`.
+ */
+function signedKernel(source: string): string | undefined {
+  return /^linux-signed(?:-|$)/.test(source)
+    ? source.replace('-signed', '').replace(/-(?:amd64|arm64|i386)$/, '')
+    : undefined
+}
+
+const FAMILIES: Readonly<Record<string, Family>> = {
+  debian: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
+  ubuntu: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
+  alpine: { order: 'apk', kind: 'distribution' },
+  almalinux: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  rocky: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  redhat: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  centos: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  oracle: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  amazon: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  fedora: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  opensuse: { order: 'rpm', kind: 'distribution', listsBuilds: true },
+  npm: { order: 'semver', kind: 'language' },
+  // PEP 503: https://peps.python.org/pep-0503/#normalized-names
+  pypi: { order: 'pep440', kind: 'language', spell: name => name.toLowerCase().replace(/[-_.]+/g, '-') },
+  maven: { order: 'maven', kind: 'language' },
+  go: { order: 'semver', kind: 'language' },
+  crates: { order: 'semver', kind: 'language' },
+}
+
+/** The family of a compiled ecosystem, or undefined when this build does not know it. */
+export function familyOf(ecosystem: Ecosystem): Family | undefined {
+  const [family = ''] = ecosystem.split('-')
+  return Object.hasOwn(FAMILIES, family) ? FAMILIES[family] : undefined
+}
+
+/** The name as the tables spell it. */
+export function spellName(ecosystem: Ecosystem, name: string): string {
+  return familyOf(ecosystem)?.spell?.(name) ?? name
+}
+
+const LANGUAGES: Readonly<Record<string, Ecosystem>> = {
+  'npm': 'npm',
+  'PyPI': 'pypi',
+  'Maven': 'maven',
+  'Go': 'go',
+  'crates.io': 'crates',
+}
+
+/**
+ * OSV's names of distributions. Not here, so left out: Ubuntu:Pro (fixes that need a subscription), Red Hat's other
+ * product streams (their releases are numbered differently), SUSE's own products, and names without a release. Source:
+ * https://ossf.github.io/osv-schema/#defined-ecosystems
+ */
+const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: string) => Ecosystem])[] = [
+  [/^Debian:(\d+)(?:\.0)?$/, release => `debian-${release}`],
+  [/^Ubuntu:(\d+\.\d+)(?::LTS)?$/, release => `ubuntu-${release}`],
+  [/^Alpine:v(\d+\.\d+)$/, release => `alpine-${release}`],
+  [/^AlmaLinux:(\d+)$/, release => `almalinux-${release}`],
+  [/^Rocky Linux:(\d+)$/, release => `rocky-${release}`],
+  [/^Red Hat:enterprise_linux:(\d+)(?:\.\d+)?(?:::[a-z_]+)?$/, release => `redhat-${release}`],
+  [/^openSUSE:Leap (\d+\.\d+)$/, release => `opensuse-leap-${release}`],
+  [/^openSUSE:(Tumbleweed)$/, () => 'opensuse-tumbleweed'],
+]
+
+/** The compiled ecosystem that an OSV record's name stands for, or undefined when it is left out. */
+export function readEcosystem(name: string): Ecosystem | undefined {
+  if (Object.hasOwn(LANGUAGES, name)) return LANGUAGES[name]
+  // which of Maven's repositories has it is said behind the name; its coordinates are the same in all
+  if (name.startsWith('Maven:')) return LANGUAGES.Maven
+  for (const [pattern, ecosystem] of DISTRIBUTIONS) {
+    const release = pattern.exec(name)?.[1]
+    if (release !== undefined) return ecosystem(release)
+  }
+  return undefined
+}
+
+/**
+ * Families of the scanner ids in `core/distributions.ts` that are spelled differently here; CentOS Stream has no data
+ * of its own.
+ */
+const SPELLED: Readonly<Record<string, string>> = {
+  'centos': 'redhat',
+  'opensuse.leap': 'opensuse-leap',
+  'opensuse.tumbleweed': 'opensuse-tumbleweed',
+}
+
+/**
+ * Where advisories for a distribution's packages lie. `isBorrowed`: they are a relative's, as RHEL's for CentOS Stream.
+ */
+export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): {
+  readonly ecosystem: Ecosystem
+  readonly isBorrowed: boolean
+} {
+  const [family = '', release = ''] = scanner.split(':')
+  const name = SPELLED[family] ?? family
+  return { ecosystem: release === 'rolling' ? name : `${name}-${release}`, isBorrowed: name === 'redhat' }
+}
+
+/** What Debian's tracker calls its releases. `sid` and `trixie` onwards have no tree here, but cost nothing. */
+const DEBIAN: Readonly<Record<string, string>> = {
+  jessie: '8',
+  stretch: '9',
+  buster: '10',
+  bullseye: '11',
+  bookworm: '12',
+  trixie: '13',
+  forky: '14',
+}
+
+/** The ecosystem of a release by its codename, or undefined. */
+export function debianRelease(codename: string): Ecosystem | undefined {
+  return Object.hasOwn(DEBIAN, codename) ? `debian-${DEBIAN[codename]}` : undefined
+}

@@ -1,0 +1,112 @@
+import { jsonMembers } from '../../lib/json-members.ts'
+import { cveOf, cvesIn, type Advisory, type Sink } from '../advisory.ts'
+import { debianRelease } from '../match/ecosystems.ts'
+import type { Orders } from '../versions/orders.ts'
+import { severityOf } from '../match/severity.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+
+export interface FeedContext {
+  readonly source: string
+  readonly orders: Orders
+  readonly sink: Sink
+}
+
+const MOST_SUMMARY = 300
+const MEMBER_BYTES = 64 * 1024 * 1024
+
+/**
+ * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete, so a CVE
+ * that is resolved in version 0 was never there, and one that is open has no fix. `undetermined` says neither. Source:
+ * https://security-tracker.debian.org/tracker/data/json
+ * @returns how many statements there were
+ */
+export async function readDebianTracker(
+  chunks: AsyncIterable<Uint8Array>,
+  { source, orders, sink }: FeedContext,
+): Promise<number> {
+  let records = 0
+  for await (const [name, cves] of jsonMembers(chunks, { what: 'the Debian tracker', maxMemberBytes: MEMBER_BYTES })) {
+    for (const [id, value] of Object.entries(fieldsOf(cves))) {
+      const { description, releases } = fieldsOf(value)
+      const cve = cveOf(id)
+      const advisory: Advisory = {
+        id,
+        source,
+        rank: 3,
+        cves: cve === undefined ? [] : [cve],
+        references: [`https://security-tracker.debian.org/tracker/${encodeURIComponent(id)}`],
+        ...(typeof description === 'string' ? { summary: description.slice(0, MOST_SUMMARY) } : {}),
+      }
+      records++
+      for (const [codename, release] of Object.entries(fieldsOf(releases))) {
+        const ecosystem = debianRelease(codename)
+        const { status, fixed_version: fixed, urgency } = fieldsOf(release)
+        if (ecosystem === undefined || status === 'undetermined') {
+          sink.skip('other_ecosystem')
+          continue
+        }
+        const severity = severityOf(urgency)
+        const row = { name, by: 'source' as const, ...(severity === undefined ? {} : { severity }) }
+        if (status === 'open') sink.add({ ecosystem, advisory, row: { ...row, spans: [{ from: '0' }] } })
+        else if (status === 'resolved' && fixed === '0')
+          sink.add({ ecosystem, advisory, row: { ...row, spans: [], safe: true } })
+        else if (status === 'resolved' && typeof fixed === 'string' && orders.deb.isVersion(fixed))
+          sink.add({ ecosystem, advisory, row: { ...row, spans: [{ from: '0', to: fixed }] } })
+        else sink.skip(status === 'resolved' ? 'bad_version' : 'malformed')
+      }
+    }
+  }
+  return records
+}
+
+/**
+ * Alpine's secdb: `packages[].pkg {name, secfixes {version: [ids]}}`, names of source packages. Version 0: never
+ * affected. An entry may name several ids and carry remarks: `CVE-2017-2616 (+ regression fix)`.
+ * Source: https://secdb.alpinelinux.org/
+ */
+export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedContext): number {
+  const { distroversion, packages } = fieldsOf(value)
+  const release = typeof distroversion === 'string' ? /^v(\d+\.\d+)$|^(edge)/.exec(distroversion) : null
+  const ecosystem = `alpine-${release?.[1] ?? 'edge'}`
+  let records = 0
+  for (const entry of Array.isArray(packages) ? (packages as readonly unknown[]) : []) {
+    const { name, secfixes } = fieldsOf(fieldsOf(entry).pkg)
+    if (typeof name !== 'string') {
+      sink.skip('no_package')
+      continue
+    }
+    for (const [version, ids] of Object.entries(fieldsOf(secfixes))) {
+      const isSafe = version === '0'
+      const to = version.trim()
+      for (const text of (Array.isArray(ids) ? (ids as readonly unknown[]) : []).filter(id => typeof id === 'string')) {
+        records++
+        if (!isSafe && !orders.apk.isVersion(to)) {
+          sink.skip('bad_version')
+          continue
+        }
+        const cves = cvesIn(text.replace(/\bCVE[_ ](?=\d{4}-\d)/g, 'CVE-'))
+        // `CVE-????-????? XSA-295` and `CVE N/A ZBX-11023`: the other name is all there is
+        const others = /\b(?!CVE-)[A-Z][A-Z0-9]*-[\w-]+/.exec(text)?.[0]
+        for (const id of cves.length > 0 ? cves : others === undefined ? [] : [others]) {
+          const advisory: Advisory = {
+            id,
+            source,
+            rank: 3,
+            cves: cveOf(id) === undefined ? [] : [id],
+            references: [`https://security.alpinelinux.org/vuln/${id}`],
+          }
+          sink.add({
+            ecosystem,
+            advisory,
+            row: { name, by: 'source', ...(isSafe ? { spans: [], safe: true } : { spans: [{ from: '0', to }] }) },
+          })
+        }
+      }
+    }
+  }
+  return records
+}

@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { malformed } from '../../lib/limited.ts'
+import type { Ecosystem } from '../match/ecosystems.ts'
+import { readMeta, type Meta } from './meta.ts'
+import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Place } from './place.ts'
+import { openShard, type Shard, type StoredRow } from './shards.ts'
+
+/** One generation, as it was when it was opened. */
+export interface Snapshot {
+  readonly meta: Meta
+  /**
+   * Everything that is said about these names. @throws Malformed, or the file system's error, when a piece cannot be
+   * read
+   */
+  rows(ecosystem: Ecosystem, names: readonly string[]): Promise<readonly StoredRow[]>
+  /** The vectors known for a CVE from any feed. */
+  vectors(cve: string): Promise<readonly string[]>
+}
+
+/** The compiled advisories; follows a new generation at the next `open`. */
+export interface Database {
+  /** Undefined before the first import. */
+  open(): Promise<Snapshot | undefined>
+}
+
+/** Text of pieces that is kept unpacked. */
+const MOST_CACHED = 48 * 1024 * 1024
+
+type Opened = Shard & { readonly sizeBytes: number }
+
+/** Keeps what was asked for last, up to so many bytes. */
+function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number) {
+  const kept = new Map<string, Promise<T>>()
+  const sizes = new Map<string, number>()
+  let bytes = 0
+  const drop = (key: string): void => {
+    kept.delete(key)
+    bytes -= sizes.get(key) ?? 0
+    sizes.delete(key)
+  }
+  return (key: string, load: () => Promise<T>): Promise<T> => {
+    const known = kept.get(key)
+    if (known !== undefined) {
+      kept.delete(key)
+      kept.set(key, known)
+      return known
+    }
+    const loading = load()
+    kept.set(key, loading)
+    loading.then(
+      value => {
+        if (kept.get(key) !== loading) return
+        sizes.set(key, value.sizeBytes)
+        bytes += value.sizeBytes
+        for (const oldest of kept.keys()) {
+          if (bytes <= mostBytes || oldest === key) break
+          drop(oldest)
+        }
+      },
+      () => drop(key),
+    )
+    return loading
+  }
+}
+
+function openSnapshot(place: Place, meta: Meta): Snapshot {
+  const folder = place.generation(meta.generation)
+  const cached = createCache<Opened>(MOST_CACHED)
+  const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(
+    MOST_CACHED / 8,
+  )
+
+  async function rowsOf(ecosystem: Ecosystem, name: string): Promise<readonly StoredRow[]> {
+    const facts = meta.ecosystems[ecosystem]
+    const piece = pieceOf(hashOf(name), facts?.digits ?? 0)
+    // a piece that should be there and is not is an error, never nothing known
+    if (facts?.pieces.includes(piece) !== true) return []
+    const opened = await cached(`${ecosystem}/${piece}`, async () =>
+      openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))),
+    )
+    return opened.rows(name)
+  }
+
+  return {
+    meta,
+    async rows(ecosystem, names) {
+      return (await Promise.all([...new Set(names)].map(name => rowsOf(ecosystem, name)))).flat()
+    },
+    async vectors(cve) {
+      const piece = pieceOf(hashOf(cve), meta.vector_digits)
+      const { byCve } = await vectors(piece, async () => {
+        const bytes = await readFile(join(folder, '.cvss', pieceFile(piece))).catch((error: NodeJS.ErrnoException) => {
+          if (error.code === 'ENOENT') return undefined
+          throw error
+        })
+        const text = bytes === undefined ? '' : (await promisify(gunzip)(bytes)).toString('utf8')
+        return {
+          sizeBytes: text.length,
+          byCve: new Map(
+            text
+              .split('\n')
+              .filter(line => line !== '')
+              .map(line => JSON.parse(line) as [string, readonly string[]]),
+          ),
+        }
+      })
+      return byCve.get(cve) ?? []
+    },
+  }
+}
+
+/** Opens `/repos/security/vulndb`. */
+export function createDatabase({ security }: { readonly security: string }): Database {
+  const place = createPlace({ security })
+  let opened: Snapshot | undefined
+  return {
+    async open() {
+      const generation = await currentGeneration(place)
+      if (generation === undefined) return (opened = undefined)
+      if (opened?.meta.generation === generation) return opened
+      const meta =
+        (await readMeta(place.generation(generation))) ??
+        malformed(`generation ${generation} of the advisory tables has no meta.json`)
+      return (opened = openSnapshot(place, meta))
+    },
+  }
+}

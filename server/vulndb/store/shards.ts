@@ -1,0 +1,136 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { malformed } from '../../lib/limited.ts'
+import type { Advisory, Row, Span } from '../advisory.ts'
+import type { OrderId } from '../versions/orders.ts'
+
+/** A row with its advisory, as it is matched. */
+export interface StoredRow extends Row {
+  readonly advisory: Advisory
+}
+
+/** One piece of an ecosystem's table: what is said about the names whose hash falls into it. */
+export interface Shard {
+  rows(name: string): readonly StoredRow[]
+  names(): readonly string[]
+}
+
+/*
+ * The file: gzip over lines of JSON. First the advisories, `{"id": …}`, each once; then one line per name,
+ * `["openssl",[rows]]`, whose rows name their advisory by its place. Names come first in a line so that a line is
+ * parsed only when it is asked for.
+ */
+type SpanLine =
+  readonly [from: string] | readonly [from: string, to: string] | readonly [from: string, to: string, closed: 1]
+interface RowLine {
+  readonly a: number
+  readonly s: readonly SpanLine[]
+  /** By source package. */
+  readonly b?: 1
+  readonly v?: readonly string[]
+  readonly o?: OrderId
+  readonly p?: Row['severity']
+  readonly r?: Row['ratings']
+  readonly m?: readonly string[]
+  readonly h?: readonly string[]
+  readonly n?: 1
+}
+
+const writeSpan = ({ from, to, closed }: Span): SpanLine =>
+  to === undefined ? [from] : closed === true ? [from, to, 1] : [from, to]
+const readSpan = ([from, to, closed]: SpanLine): Span =>
+  to === undefined ? { from } : closed === 1 ? { from, to, closed: true } : { from, to }
+
+function writeRow({ by, spans, versions, order, severity, ratings, modules, archs, safe }: Row, at: number): RowLine {
+  return {
+    a: at,
+    s: spans.map(writeSpan),
+    ...(by === 'source' ? { b: 1 } : {}),
+    ...(versions === undefined ? {} : { v: versions }),
+    ...(order === undefined ? {} : { o: order }),
+    ...(severity === undefined ? {} : { p: severity }),
+    ...(ratings === undefined ? {} : { r: ratings }),
+    ...(modules === undefined ? {} : { m: modules }),
+    ...(archs === undefined ? {} : { h: archs }),
+    ...(safe === true ? { n: 1 } : {}),
+  }
+}
+
+function readRow(name: string, line: RowLine, advisory: Advisory): StoredRow {
+  return {
+    name,
+    advisory,
+    by: line.b === 1 ? 'source' : 'binary',
+    spans: line.s.map(readSpan),
+    ...(line.v === undefined ? {} : { versions: line.v }),
+    ...(line.o === undefined ? {} : { order: line.o }),
+    ...(line.p === undefined ? {} : { severity: line.p }),
+    ...(line.r === undefined ? {} : { ratings: line.r }),
+    ...(line.m === undefined ? {} : { modules: line.m }),
+    ...(line.h === undefined ? {} : { archs: line.h }),
+    ...(line.n === 1 ? { safe: true } : {}),
+  }
+}
+
+/** Packs rows into a shard's file. Equal rows are written once; the order of what comes does not matter. */
+export function packShard(rows: readonly StoredRow[]): Buffer {
+  const places = new Map<Advisory, number>()
+  const advisories = new Map<string, number>()
+  const heads: string[] = []
+  const byName = new Map<string, Set<string>>()
+  for (const row of rows) {
+    const known = places.get(row.advisory)
+    const head = known === undefined ? JSON.stringify(row.advisory) : ''
+    const at = known ?? advisories.get(head) ?? heads.push(head) - 1
+    if (known === undefined) advisories.set(head, at)
+    places.set(row.advisory, at)
+    const lines = byName.get(row.name) ?? new Set()
+    lines.add(JSON.stringify(writeRow(row, at)))
+    byName.set(row.name, lines)
+  }
+  const lines = [...byName]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, set]) => `[${JSON.stringify(name)},[${[...set].join(',')}]]`)
+  // fast: the smallest level is within a tenth of the best in size, in a third of the time
+  return gzipSync(`${[...heads, ...lines].join('\n')}\n`, { level: 1 })
+}
+
+const MOST_BYTES = 512 * 1024 * 1024
+/** The name a line begins with, as JSON; a name may hold quotes and brackets itself. */
+const NAME = /^\[("(?:[^"\\]|\\.)*")/
+
+/** Opens a shard's file. @throws Malformed when it is damaged: that must never read as nothing known */
+export function openShard(bytes: Buffer): Shard & { readonly sizeBytes: number } {
+  let text: string
+  try {
+    text = gunzipSync(bytes, { maxOutputLength: MOST_BYTES }).toString('utf8')
+  } catch (error) {
+    return malformed('a piece of the advisory tables is damaged', error)
+  }
+  const heads: (string | Advisory)[] = []
+  const lines = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    if (line.startsWith('{')) heads.push(line)
+    else if (line !== '')
+      lines.set(NAME.exec(line)?.[1] ?? malformed('a piece of the advisory tables has a line without a name'), line)
+  }
+  const advisoryAt = (at: number): Advisory => {
+    const head = heads[at] ?? malformed('a piece of the advisory tables names an advisory that is not there')
+    if (typeof head !== 'string') return head
+    return (heads[at] = JSON.parse(head) as Advisory)
+  }
+  const parsed = new Map<string, readonly StoredRow[]>()
+  return {
+    sizeBytes: text.length,
+    names: () => [...lines.keys()].map(key => JSON.parse(key) as string),
+    rows(name) {
+      const known = parsed.get(name)
+      if (known !== undefined) return known
+      const line = lines.get(JSON.stringify(name))
+      if (line === undefined) return []
+      const [, found] = JSON.parse(line) as [string, readonly RowLine[]]
+      const rows = found.map(row => readRow(name, row, advisoryAt(row.a)))
+      parsed.set(name, rows)
+      return rows
+    },
+  }
+}

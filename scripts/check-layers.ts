@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
   ['formats', 'scanners', 'vulndb', 'signing', 'settings', 'outbound', 'directory'],
-  ['catalog', 'pipeline', 'publish', 'jobs', 'sbom'],
+  ['catalog', 'pipeline', 'publish', 'review', 'jobs', 'sbom'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'main.ts', 'cli', 'compose'],
@@ -17,9 +17,8 @@ const NEIGHBOURS = new Set([
   'scanners -> vulndb',
   'pipeline -> catalog',
   'publish -> catalog',
-  'jobs -> catalog',
-  'jobs -> publish',
-  'jobs -> pipeline',
+  'review -> catalog',
+  'review -> pipeline',
   'http -> api.ts',
 ])
 /** Types that may be looked at from below: an interface stands where it is implemented. */

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import { createEnrichment } from '../jobs/enrichment.ts'
+import { createEnrichment } from '../review/enrich.ts'
 import type { Job } from '../jobs/scheduler.ts'
 import type { Log } from '../lib/log.ts'
 import { policyOf } from '../pipeline/subject.ts'

@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
-import { DatabaseGone } from '../db/gone.ts'
-import { lackOf } from '../lib/lack.ts'
+import { DatabaseGone } from '../db/unreachable.ts'
+import { lackOf } from '../lib/machine-faults.ts'
 import type { Log } from '../lib/log.ts'
 
 /**

@@ -18,7 +18,7 @@ import {
   Text,
   Time,
 } from './schemas.ts'
-import type { SlaCheck } from './sla.ts'
+import type { SlaCheck } from '../../review/deadlines.ts'
 
 const words = (list: readonly string[]) =>
   Type.Union(

@@ -4,7 +4,7 @@ import { acceptanceOf, dueAt, type SlaDays } from '../../core/review.ts'
 import { cveStatus, findingView, stepView, type StepView } from '../../catalog/view.ts'
 import { decisionView, historyOf, type DecisionView } from './history.ts'
 import { slaView, type Sla } from './queue.ts'
-import type { Found } from './which.ts'
+import type { Found } from '../../review/find-version.ts'
 
 /** The same version elsewhere: name it with `distribution` and `arch`. */
 export interface Variant {

@@ -5,10 +5,10 @@ import type { Audit } from '../../record/audit.ts'
 import type { SignatureFile } from '../../scanners/clamav-signatures.ts'
 import type { AntivirusScanner, EngineStatus } from '../../scanners/scanner.ts'
 import type { Settings } from '../../settings/store.ts'
-import type { Decisions } from './decisions.ts'
+import type { Decisions } from '../../review/decisions.ts'
 import type { Updated } from './freshclam.ts'
-import type { Rescans } from './rescan.ts'
-import type { SlaWatch } from './sla.ts'
+import type { Rescans } from '../../review/rescan.ts'
+import type { SlaWatch } from '../../review/deadlines.ts'
 
 /** The antivirus engine's signatures: what lies on disk, and how newer ones come there. */
 export interface Signatures {

@@ -15,9 +15,9 @@ import { ruleHandlers } from './rule-handlers.ts'
 import { makeReport } from './report.ts'
 import { policyView } from './policy.ts'
 import { renderReport, REPORT_CSP } from './report-page.ts'
-import { readSaid } from './said.ts'
+import { readSaid } from '../../review/decision-words.ts'
 import { getVulnerability, listVulnerabilities } from './vulnerabilities.ts'
-import { findAny, findOne, type Found, type Which } from './which.ts'
+import { findAny, findOne, type Found, type Which } from '../../review/find-version.ts'
 
 const PER_PAGE = 50
 const FOLLOW_MS = 30_000

@@ -4,7 +4,15 @@ import { SEVERITIES, type Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
 import { acceptanceOf, heldSince, type SlaDays } from '../../core/review.ts'
 import type { Queryable } from '../../db/db.ts'
-import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Orders } from './sql.ts'
+import {
+  conditions,
+  containing,
+  dueSql,
+  orderNames,
+  orderOf,
+  pageClause,
+  type Orders,
+} from '../../catalog/queries/sql.ts'
 
 /** Where a waiting package stands against its deadline. */
 export interface Sla {

@@ -3,7 +3,15 @@ import type { Finding, Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
 import { fail } from '../../core/errors.ts'
 import type { Queryable } from '../../db/db.ts'
-import { conditions, containing, orderNames, orderOf, pageClause, type Conditions, type Orders } from './sql.ts'
+import {
+  conditions,
+  containing,
+  orderNames,
+  orderOf,
+  pageClause,
+  type Conditions,
+  type Orders,
+} from '../../catalog/queries/sql.ts'
 
 /** A package that has a vulnerability. */
 export interface Affected {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { lackOf } from './lack.ts'
+import { lackOf } from './machine-faults.ts'
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code })
 

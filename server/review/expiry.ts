@@ -1,5 +1,5 @@
-import { fail } from '../../core/errors.ts'
-import type { Iso } from '../../core/identity.ts'
+import { fail } from '../core/errors.ts'
+import type { Iso } from '../core/identity.ts'
 
 const DAY_MS = 86_400_000
 // a date without a time means until the end of that day, wherever the reader is

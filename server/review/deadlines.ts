@@ -1,11 +1,11 @@
-import type { Severity } from '../../core/findings.ts'
-import { slaDays } from '../../core/review.ts'
-import type { Db, Queryable } from '../../db/db.ts'
-import type { Outbox } from '../../db/outbox.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Notices } from '../../outbound/notices.ts'
-import type { Settings } from '../../settings/store.ts'
-import { conditions, dueSql } from './sql.ts'
+import type { Severity } from '../core/findings.ts'
+import { slaDays } from '../core/review.ts'
+import type { Db, Queryable } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Notices } from '../outbound/notices.ts'
+import type { Settings } from '../settings/store.ts'
+import { conditions, dueSql } from '../catalog/queries/sql.ts'
 
 /** A waiting package whose deadline has passed. */
 export interface Breach {

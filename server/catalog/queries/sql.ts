@@ -1,4 +1,4 @@
-import type { Paging } from '../../catalog/search.ts'
+import type { Paging } from '../search.ts'
 import type { SlaDays } from '../../core/review.ts'
 
 /** Conditions and their parameters, gathered where each is known. */

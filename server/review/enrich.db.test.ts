@@ -3,7 +3,7 @@ import { createStock, type Stock } from '../../test/support/stock.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Codename } from '../core/identity.ts'
 import type { CvePolicy } from '../core/policy.ts'
-import { createEnrichment } from './enrichment.ts'
+import { createEnrichment } from './enrich.ts'
 
 let stock: Stock
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
 import { createDb, type Db } from './db.ts'
-import { DatabaseGone } from './gone.ts'
+import { DatabaseGone } from './unreachable.ts'
 
 let db: Db
 let close: () => Promise<void>

@@ -1,11 +1,11 @@
-import type { Catalog, Judgement } from '../../catalog/catalog.ts'
-import type { Iso, PackageRef } from '../../core/identity.ts'
-import { transition, type Manifest } from '../../core/manifest.ts'
-import { isApproved, reconsider, reopensAt } from '../../core/review.ts'
-import type { Queryable } from '../../db/db.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { policyOf } from '../../pipeline/subject.ts'
-import type { Settings } from '../../settings/store.ts'
+import type { Catalog, Judgement } from '../catalog/catalog.ts'
+import type { Iso, PackageRef } from '../core/identity.ts'
+import { transition, type Manifest } from '../core/manifest.ts'
+import { isApproved, reconsider, reopensAt } from '../core/review.ts'
+import type { Queryable } from '../db/db.ts'
+import type { Clock } from '../lib/clock.ts'
+import { policyOf } from '../pipeline/subject.ts'
+import type { Settings } from '../settings/store.ts'
 
 export interface ReopenDeps {
   readonly db: Queryable

@@ -1,6 +1,6 @@
-import { fail } from '../../core/errors.ts'
-import type { Iso } from '../../core/identity.ts'
-import type { Decision } from '../../core/manifest.ts'
+import { fail } from '../core/errors.ts'
+import type { Iso } from '../core/identity.ts'
+import type { Decision } from '../core/manifest.ts'
 import { readExpiry } from './expiry.ts'
 
 /** The words of both forms of the specification, and what each does. */

@@ -1,7 +1,7 @@
-import type { FormatId, PackageRef } from '../../core/identity.ts'
-import { fail } from '../../core/errors.ts'
-import type { State } from '../../core/manifest.ts'
-import type { Queryable } from '../../db/db.ts'
+import type { FormatId, PackageRef } from '../core/identity.ts'
+import { fail } from '../core/errors.ts'
+import type { State } from '../core/manifest.ts'
+import type { Queryable } from '../db/db.ts'
 
 /** What a request names: a version, and where it lies when that is not clear. */
 export interface Which {

@@ -1,9 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { IndexedManifest } from '../../catalog/search.ts'
-import { isRefusal } from '../../core/errors.ts'
-import type { Queryable } from '../../db/db.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Log } from '../../lib/log.ts'
+import type { IndexedManifest } from '../catalog/search.ts'
+import { isRefusal } from '../core/errors.ts'
+import type { Queryable } from '../db/db.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
 import type { Matched, Rescans } from './rescan.ts'
 
 export interface RematchDeps {

@@ -1,13 +1,13 @@
-import type { Actor, Catalog, Changed, Judgement } from '../../catalog/catalog.ts'
-import { fail } from '../../core/errors.ts'
-import type { Iso, PackageRef } from '../../core/identity.ts'
-import { transition, type Decision, type Manifest, type State } from '../../core/manifest.ts'
-import { dueAt, isNamed, reconsider, slaDays } from '../../core/review.ts'
-import type { Queryable } from '../../db/db.ts'
-import { policyOf } from '../../pipeline/subject.ts'
-import type { Settings } from '../../settings/store.ts'
-import { DECISIONS, type Said } from './said.ts'
-import type { Found } from './which.ts'
+import type { Actor, Catalog, Changed, Judgement } from '../catalog/catalog.ts'
+import { fail } from '../core/errors.ts'
+import type { Iso, PackageRef } from '../core/identity.ts'
+import { transition, type Decision, type Manifest, type State } from '../core/manifest.ts'
+import { dueAt, isNamed, reconsider, slaDays } from '../core/review.ts'
+import type { Queryable } from '../db/db.ts'
+import { policyOf } from '../pipeline/subject.ts'
+import type { Settings } from '../settings/store.ts'
+import { DECISIONS, type Said } from './decision-words.ts'
+import type { Found } from './find-version.ts'
 
 export interface Decided {
   readonly decisions: readonly Decision[]

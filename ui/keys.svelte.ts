@@ -1,23 +1,9 @@
-import { go, type ScreenName } from './routes.svelte.ts'
+import { go } from './routes.svelte.ts'
+import { ROWS } from './screens.ts'
 
 const KEY = 'gatehouse.single-keys'
 /** After `G`, the second letter must follow within this time. */
 const SEQUENCE_MS = 1500
-
-export const GO_KEYS: readonly { readonly key: string; readonly screen: ScreenName; readonly word: string }[] = [
-  { key: 'd', screen: 'dashboard', word: 'Dashboard' },
-  { key: 'r', screen: 'review', word: 'Review queue' },
-  { key: 'u', screen: 'upload', word: 'Upload' },
-  { key: 'p', screen: 'packages', word: 'Packages' },
-  { key: 't', screen: 'distributions', word: 'Distributions' },
-  { key: 'v', screen: 'vulnerabilities', word: 'Vulnerabilities' },
-  { key: 'o', screen: 'policy', word: 'Policy' },
-  { key: 'e', screen: 'engines', word: 'Engines' },
-  { key: 'h', screen: 'health', word: 'Health' },
-  { key: 'a', screen: 'audit', word: 'Audit' },
-  { key: 'n', screen: 'users', word: 'Users and tokens' },
-  { key: 's', screen: 'settings', word: 'Settings' },
-]
 
 /** What a screen offers to the keyboard while it is shown. */
 export interface ScreenKeys {
@@ -90,10 +76,10 @@ export function onKey(event: KeyboardEvent, openHelp: () => void): void {
   const waited = after
   after = undefined
   if (waited !== undefined && event.timeStamp - waited.at < SEQUENCE_MS) {
-    const to = GO_KEYS.find(one => one.key === key)
+    const to = ROWS.find(row => row.key === key)
     if (to !== undefined) {
       event.preventDefault()
-      go(to.screen)
+      go(to.name)
     }
     return
   }

@@ -1,41 +1,19 @@
-/**
- * The screens that have an address. `login` is where a single sign-on comes back to, `reset-password` where a mailed
- * link leads; `setup` is also what a fresh instance shows under any address.
- */
-export const SCREENS = [
-  'dashboard',
-  'review',
-  'upload',
-  'packages',
-  'distributions',
-  'vulnerabilities',
-  'policy',
-  'engines',
-  'audit',
-  'users',
-  'settings',
-  'health',
-  'profile',
-  'setup',
-  'login',
-  'reset-password',
-] as const
-export type ScreenName = (typeof SCREENS)[number]
+import { placeAt, type Place } from './screens.ts'
+
 export type Query = Readonly<Record<string, string>>
 export interface Address {
-  readonly screen: ScreenName
+  readonly screen: Place
   readonly query: Query
 }
 
 /** Reads `#/packages?q=curl`. Whatever is no screen of ours is the dashboard. */
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
-  const screen = SCREENS.find(name => name === path) ?? 'dashboard'
-  return { screen, query: Object.fromEntries(new URLSearchParams(search)) }
+  return { screen: placeAt(path), query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
 /** Writes an address; empty values are left out, so that the same view has one address. */
-export function href(screen: ScreenName, query: Readonly<Record<string, string | undefined>> = {}): string {
+export function href(screen: Place, query: Readonly<Record<string, string | undefined>> = {}): string {
   const search = new URLSearchParams(
     Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== ''),
   )
@@ -53,12 +31,12 @@ export function address(): Address {
 }
 
 /** Goes there, as a link would: Back returns. */
-export function go(screen: ScreenName, query: Readonly<Record<string, string | undefined>> = {}): void {
+export function go(screen: Place, query: Readonly<Record<string, string | undefined>> = {}): void {
   location.hash = href(screen, query)
 }
 
 /** Goes there at once, without a step for Back. */
-export function replaceAddress(screen: ScreenName, query: Query = {}): void {
+export function replaceAddress(screen: Place, query: Query = {}): void {
   history.replaceState(null, '', href(screen, query))
   current = parseAddress(location.hash)
 }

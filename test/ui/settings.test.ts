@@ -183,7 +183,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
   test('who is no admin reads that settings are for admins', async () => {
     await addUser('lou', 'auditor')
     await signIn('lou', '#/settings')
-    await page.getByText('Settings are for admins.').waitFor()
+    await page.getByText('Settings are for admins').waitFor()
     expect(await page.getByText('Needs admin. You are auditor.').count()).toBeGreaterThan(0)
   })
 

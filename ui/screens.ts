@@ -1,0 +1,99 @@
+import type { Snippet } from 'svelte'
+
+/** What the window hands to every screen: its title, the right end of its bar, and the banners below the bar. */
+export interface ScreenProps {
+  readonly title: string
+  readonly tools: Snippet
+  readonly offline: Snippet
+}
+
+/** The groups of the sidebar, in its order. */
+export const GROUPS = ['Work', 'Packages', 'Security', 'Appliance'] as const
+
+export interface Screen {
+  /** In the sidebar, the bar, the window's title and the list of keys. */
+  readonly title: string
+  /** A symbol of sprite.svg. */
+  readonly icon: string
+  /** Its component, below `screens/`. */
+  readonly file: string
+  /** Where the sidebar lists it; a screen without a group is reached in another way. */
+  readonly group?: (typeof GROUPS)[number]
+  /** The letter that goes there after `G`. */
+  readonly key?: string
+  /** Who sees what is on it; without this line everybody signed in does. Others read `otherwise`. */
+  readonly least?: 'auditor' | 'uploader' | 'maintainer' | 'admin'
+  readonly otherwise?: { readonly title: string; readonly say?: string }
+}
+
+/**
+ * The screens of the console, by the path of their address (`#/packages`). Adding one is a folder in `screens/` and a
+ * row here. `DOORS` are seen without a session.
+ */
+export const SCREENS = {
+  dashboard: { title: 'Dashboard', icon: 'dash', key: 'd', group: 'Work', file: 'dashboard/Dashboard.svelte' },
+  review: { title: 'Review queue', icon: 'inbox', key: 'r', group: 'Work', file: 'review/Review.svelte' },
+  upload: { title: 'Upload', icon: 'upload', key: 'u', group: 'Work', file: 'upload/Upload.svelte' },
+  packages: { title: 'Packages', icon: 'pkg', key: 'p', group: 'Packages', file: 'packages/Packages.svelte' },
+  distributions: {
+    title: 'Distributions',
+    icon: 'layers',
+    key: 't',
+    group: 'Packages',
+    file: 'distributions/Distributions.svelte',
+  },
+  vulnerabilities: {
+    title: 'Vulnerabilities',
+    icon: 'bug',
+    key: 'v',
+    group: 'Security',
+    file: 'vulnerabilities/Vulnerabilities.svelte',
+  },
+  policy: {
+    title: 'Policy',
+    icon: 'shield',
+    key: 'o',
+    group: 'Security',
+    file: 'policy/Policy.svelte',
+    least: 'admin',
+    otherwise: { title: 'The policy belongs to admins', say: 'What it decided stands beside every package.' },
+  },
+  engines: { title: 'Engines', icon: 'scan', key: 'e', group: 'Security', file: 'engines/Engines.svelte' },
+  health: { title: 'Health', icon: 'health', key: 'h', group: 'Appliance', file: 'health/Health.svelte' },
+  audit: { title: 'Audit', icon: 'history', key: 'a', group: 'Appliance', file: 'audit/Audit.svelte' },
+  users: { title: 'Users and tokens', icon: 'users', key: 'n', group: 'Appliance', file: 'users/Users.svelte' },
+  settings: {
+    title: 'Settings',
+    icon: 'settings',
+    key: 's',
+    group: 'Appliance',
+    file: 'settings/Settings.svelte',
+    least: 'admin',
+    otherwise: { title: 'Settings are for admins' },
+  },
+  profile: { title: 'Your profile', icon: 'user', file: 'profile/Profile.svelte' },
+} as const satisfies Readonly<Record<string, Screen>>
+
+export type ScreenName = keyof typeof SCREENS
+
+/** The rows in their order. */
+export const ROWS: readonly (Screen & { readonly name: ScreenName })[] = Object.entries<Screen>(SCREENS).map(
+  ([name, row]) => ({ ...row, name: name as ScreenName }), // the keys of the table above
+)
+
+/**
+ * What is seen without a session has addresses too: `login` is where a single sign-on comes back to, `reset-password`
+ * where a mailed link leads; `setup` is also what a fresh instance shows under any address.
+ */
+export const DOORS = ['setup', 'login', 'reset-password'] as const
+export type Place = ScreenName | (typeof DOORS)[number]
+
+/** The place that a path names; whatever is none of ours is the dashboard. */
+export function placeAt(path: string): Place {
+  return ROWS.find(({ name }) => name === path)?.name ?? DOORS.find(door => door === path) ?? 'dashboard'
+}
+
+/** The row of a place. A door that was passed shows the dashboard until its address is replaced. */
+export function screenOf(place: Place): Screen {
+  return ROWS.find(({ name }) => name === place) ?? SCREENS.dashboard
+}

@@ -1,24 +1,12 @@
-import { isUtf8 } from 'node:buffer'
 import type { PackageIdentity } from '../../core/identity.ts'
 import type { Description } from '../../core/manifest.ts'
-import { trimBlanks, trimBlanksEnd } from '../../lib/blanks.ts'
-import { malformed, printBytes, quote } from '../../lib/limited.ts'
+import { malformed, quote } from '../../lib/limited.ts'
+import { parseParagraph, valueOf, type Paragraph } from './paragraph.ts'
 import { parseConflicts, parseProvides, parseRelations } from './relation.ts'
 import { complainVersion } from './version.ts'
 
 /** The largest control file; Debian's own longest has about 100 KiB. */
 export const MAX_CONTROL = 512 * 1024
-const MAX_FIELD = 256 * 1024
-const MAX_FIELDS = 200
-
-/** A field as it was written: the first line trimmed, continuation lines with their leading blank. */
-interface Field {
-  readonly name: string
-  readonly first: string
-  readonly more: string[]
-}
-/** Field by lower-case name, in their order. */
-type Paragraph = ReadonlyMap<string, Field>
 
 /** Set by whoever makes the index, so a package may not; dpkg and apt read the last one that is there. */
 const INDEX_FIELDS = new Set([
@@ -43,84 +31,15 @@ const REFUSED_FIELDS = new Set([
   'package_revision',
 ])
 
-function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) malformed('the control file is not UTF-8, as policy 5.1 wants it')
-  const written = bytes.toString('utf8')
-  // dpkg takes such a line for a blank one inside a field, wherever it stands
-  if (/(^|\n)\r\n/.test(written)) malformed('the control file has a line with nothing but a carriage return')
-  const text = written.replaceAll('\r\n', '\n')
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
-  const odd = /[\u0000-\u0008\u000b-\u001f\u007f]/.exec(text)
-  if (odd !== null) malformed(`the control file holds the control character ${quote(odd[0])}`)
-  if (!text.endsWith('\n')) malformed('the control file does not end with a newline: it is cut off')
-  return text
-}
-
 /**
- * A field name is two or more of printable ASCII without a colon, and begins neither with # nor with -. Source: policy
- * 5.1, dpkg.
- */
-const FIELD = /^([!"$-,.-9;-~][!-9;-~]+)[ \t]*:(.*)$/s
-
-function addLine(line: string, lineNumber: number, fields: Map<string, Field>, last: Field | undefined): Field {
-  if (line.startsWith(' ') || line.startsWith('\t')) {
-    if (last === undefined)
-      return malformed(`line ${lineNumber} of the control file continues a field, and there is none before it`)
-    // a blank line inside a field would end the paragraph for whoever reads the index
-    if (trimBlanks(line) === '') {
-      malformed(
-        `line ${lineNumber} of the control file is blank inside the field ${last.name}; deb-control(5) writes it as " ."`,
-      )
-    }
-    last.more.push(trimBlanksEnd(line))
-    return last
-  }
-  const match = FIELD.exec(line)
-  if (match === null)
-    return malformed(`line ${lineNumber} of the control file is ${quote(line)}; a field name and a colon are needed`)
-  const field = { name: match[1] ?? '', first: trimBlanks(match[2] ?? ''), more: [] }
-  const key = field.name.toLowerCase()
-  if (fields.has(key)) malformed(`the control file has the field ${field.name} twice`)
-  if (REFUSED_FIELDS.has(key)) malformed(`the control file has the field ${field.name}, which a package may not set`)
-  if (fields.size === MAX_FIELDS) malformed(`the control file has more than ${MAX_FIELDS} fields`)
-  fields.set(key, field)
-  return field
-}
-
-const lengthOf = (field: Field): number => field.more.reduce((sum, line) => sum + line.length + 1, field.first.length)
-
-/**
- * The one paragraph of a control file.
+ * The one paragraph of a package's control file.
  * @throws Malformed for what dpkg refuses, and for what could break an index that carries it
- * Source: deb-control(5), policy 5.1.
  */
 export function parseControl(bytes: Buffer): Paragraph {
-  const fields = new Map<string, Field>()
-  let last: Field | undefined
-  let ended = false
-  const lines = decode(bytes).split('\n')
-  lines.pop()
-  for (const [index, line] of lines.entries()) {
-    if (line === '') {
-      ended = fields.size > 0
-      continue
-    }
-    if (ended) malformed(`the control file has a second paragraph at line ${index + 1}; a package has one`)
-    last = addLine(line, index + 1, fields, last)
-  }
-  if (!ended && last?.first === '' && last.more.length === 0)
-    malformed(`the control file ends with the field ${last.name}, which has no value`)
-  for (const field of fields.values()) {
-    if (lengthOf(field) > MAX_FIELD)
-      malformed(`the field ${field.name} of the control file has more than ${printBytes(MAX_FIELD)}`)
-  }
-  return fields
-}
-
-/** The whole value, with its continuation lines; empty when the field is not there. */
-function valueOf(paragraph: Paragraph, key: string): string {
-  const field = paragraph.get(key)
-  return field === undefined ? '' : trimBlanks([field.first, ...field.more].join('\n'))
+  const paragraph = parseParagraph(bytes, 'the control file')
+  for (const [key, { name }] of paragraph)
+    if (REFUSED_FIELDS.has(key)) malformed(`the control file has the field ${name}, which a package may not set`)
+  return paragraph
 }
 
 /**

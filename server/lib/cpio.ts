@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { malformed, quote } from './limited.ts'
 
+/*
+ * Written here because cpio-stream 1.4.3 does not read the stripped form that rpm writes, and takes archives that are
+ * cut off, that go on behind the last entry, and that have signs in numbers.
+ */
 /** The longest name, as PATH_MAX. */
 const MAX_NAME = 4096
 const HEADER = 110

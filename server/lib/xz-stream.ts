@@ -2,6 +2,10 @@ import { lzma2 } from '@napi-rs/lzma'
 import { crc32 } from 'node:zlib'
 import { crc64 } from './crc64.ts'
 
+/*
+ * Written here because @napi-rs/lzma compresses only whole streams: 3.4 s for the index of 10,000 packages (3.2 MB),
+ * where one changed block of 64 KiB takes 34 ms. The compression itself is the library's.
+ */
 /**
  * Blocks are made one by one and joined into ONE stream with an index. apt refuses several streams joined, but reads
  * one of many blocks, as `xz -T` itself makes it. `unpadded` and `uncompressed` are what the index says of a block.

@@ -84,7 +84,7 @@ function composeJobs(
 ): Scheduler {
   const { db, pool } = base
   const isNeeded = async (digest: string): Promise<boolean> =>
-    (await db.first('select 1 from package where sha256 = $1 limit 1', [digest])) !== undefined
+    (await db.first('select 1 from package_file where sha256 = $1 limit 1', [digest])) !== undefined
   return createScheduler(
     [
       {

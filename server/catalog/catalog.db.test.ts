@@ -71,15 +71,14 @@ async function spooled(bytes: string): Promise<SpooledFile> {
 function manifestOf(file: SpooledFile, version: string, state: State, codename = 'jammy'): Manifest {
   const ref = { format: 'deb', name: 'hello', version, arch: 'amd64', codename: codename as Codename } as const
   return {
-    schema: 1,
+    schema: 2,
     ref,
-    blob: file.blob,
-    filename: file.filename,
+    files: [{ path: file.filename, blob: file.blob }],
     state,
     reports: [],
     findings: [],
     facts: { control: `Package: hello\nVersion: ${version}` },
-    files: ['usr/bin/hello'],
+    paths: ['usr/bin/hello'],
     by: 'ann',
     from: 'upload',
     at: '2026-01-01T00:00:00.000Z',
@@ -125,7 +124,7 @@ describe('admission', () => {
     const { outcome, manifest } = await admit('one', '1.0', 'published')
     expect(outcome).toBe('created')
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool')
     expect(await manifests.read(ref('1.0'))).toEqual(manifest)
     expect(published).toEqual(['jammy'])
     expect(await latest()).toEqual({ versions: 1, latest: '1.0' })
@@ -134,15 +133,15 @@ describe('admission', () => {
   test('a held package is in the pool and nothing is published', async () => {
     const { manifest } = await admit('one', '1.0', 'pending_review')
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool')
     expect(published).toEqual([])
   })
 
   test('a quarantined package never enters the pool', async () => {
     const { manifest } = await admit('evil', '1.0', 'quarantined')
-    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     expect(published).toEqual([])
   })
 
@@ -157,7 +156,9 @@ describe('admission', () => {
   test('other bytes under the same identity are refused and leave everything as it was', async () => {
     await admit('one', '1.0', 'published')
     expect(await codeOf(admit('two', '1.0', 'published'))).toBe('duplicate_conflict')
-    expect((await catalog.find(ref('1.0')))?.blob.sha256).toBe(createHash('sha256').update('one').digest('hex'))
+    expect((await catalog.find(ref('1.0')))?.files[0].blob.sha256).toBe(
+      createHash('sha256').update('one').digest('hex'),
+    )
   })
 
   test('ten uploads of one identity at once: one is created, the others are told the truth', async () => {
@@ -188,15 +189,15 @@ describe('what happens later', () => {
     expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
     expect((await catalog.find(ref('1.0', 'noble')))?.state).toBe('published')
     expect((await catalog.find(ref('2.0')))?.state).toBe('published')
-    expect(await pool.has(manifest.blob.sha256)).toBe('pool') // noble still serves it
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool') // noble still serves it
     await catalog.change({ kind: 'event', ref: ref('1.0', 'noble'), event: 'quarantine', why: '' }, { name: 'max' })
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     await catalog.change(
       { kind: 'event', ref: ref('1.0'), event: 'approve', why: 'It was a false alarm.' },
       { name: 'max' },
     )
-    expect(await pool.has(manifest.blob.sha256)).toBe('pool')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool')
   })
 
   test('bytes that left quarantine for a change that was never committed go back there', async () => {
@@ -217,13 +218,13 @@ describe('what happens later', () => {
       cut.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' }),
     ).rejects.toThrow('the database is gone')
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     const file = await spooled('one')
     await expect(
       cut.change({ kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), file }, { name: 'ann' }),
     ).rejects.toThrow('the database is gone')
     await outbox.drain()
-    expect(await pool.has(manifest.blob.sha256)).toBe('quarantine')
+    expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
   })
 
@@ -237,7 +238,7 @@ describe('what happens later', () => {
     await outbox.drain()
     expect(await latest()).toBeUndefined()
     expect(await manifests.read(ref('1.0'))).toBeUndefined()
-    expect(await pool.has(first.manifest.blob.sha256)).toBe('nowhere')
+    expect(await pool.has(first.manifest.files[0].blob.sha256)).toBe('nowhere')
   })
 
   test('what is not there and what is not possible is refused', async () => {

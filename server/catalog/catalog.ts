@@ -1,6 +1,5 @@
-import type { Iso, PackageRef, Sha256 } from '../core/identity.ts'
-import { printRef } from '../core/identity.ts'
-import type { Decision, Event, Manifest, State } from '../core/manifest.ts'
+import { printRef, type Iso, type PackageRef, type Sha256 } from '../core/identity.ts'
+import type { Decision, Event, Manifest, PackageFile, State } from '../core/manifest.ts'
 import { isServed, receivedSha256, transition } from '../core/manifest.ts'
 import { keepBooks } from '../core/review.ts'
 import { worst, type Finding } from '../core/findings.ts'
@@ -147,9 +146,9 @@ async function oweEffects(
   before: Manifest | undefined,
   after: Manifest | undefined,
 ): Promise<number | undefined> {
-  const { ref, blob } = (after ?? before) as Manifest
+  const { ref, files } = (after ?? before) as Manifest
   await outbox.owe(tx, `manifest:${JSON.stringify(ref)}`)
-  if (before !== undefined) await outbox.owe(tx, `blob:${blob.sha256}`)
+  if (before !== undefined) for (const { blob } of files) await outbox.owe(tx, `blob:${blob.sha256}`)
   await refreshArtifact(tx, ref)
   const wasServed = before !== undefined && isServed(before.state)
   if (!wasServed && !(after !== undefined && isServed(after.state))) return undefined
@@ -183,7 +182,7 @@ const aboutWhom = (
   ...(actor.ip === undefined ? {} : { ip: actor.ip }),
 })
 
-const printSigned = ({ signed, blob }: Manifest): string =>
+const printSigned = ({ signed, blob }: PackageFile): string =>
   signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${blob.sha256}`
 
 const entersTree = (outcome: Changed['outcome'], { state }: Manifest): boolean =>
@@ -195,7 +194,8 @@ function auditOf(
   after: Manifest | undefined,
   actor: Actor,
 ): AuditFact {
-  const { ref } = (after ?? before) as Manifest
+  const { ref, files } = (after ?? before) as Manifest
+  const [file] = files
   const about = aboutWhom(ref, actor)
   const moved =
     before === undefined || after === undefined || before.state === after.state
@@ -207,14 +207,14 @@ function auditOf(
         ...about,
         action: change.manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT',
         result: RESULT_OF_STATE[change.manifest.state],
-        detail: `${change.manifest.filename}, SHA-256 ${receivedSha256(change.manifest)}${printSigned(change.manifest)}: ${change.manifest.state}.`,
+        detail: `${file.path}, SHA-256 ${receivedSha256(file)}${printSigned(file)}: ${change.manifest.state}.`,
       }
     case 'copy':
       return {
         ...about,
         action: 'PROMOTE',
         result: 'SUCCESS',
-        detail: `${ref.arch}, from ${change.from.codename}: the same bytes, SHA-256 ${after?.blob.sha256 ?? ''}.`,
+        detail: `${ref.arch}, from ${change.from.codename}: the same bytes, SHA-256 ${file.blob.sha256}.`,
       }
     case 'event':
       return { ...about, action: AUDIT_OF_EVENT[change.event], result: 'SUCCESS', detail: `${change.why}${moved}` }
@@ -262,11 +262,15 @@ function apply(
 
 function refuseOtherBytes(known: Manifest, incoming: Manifest): void {
   // one file signed twice by this repository is one file
-  if (known.blob.sha256 === incoming.blob.sha256 || receivedSha256(known) === receivedSha256(incoming)) return
+  if (
+    known.files[0].blob.sha256 === incoming.files[0].blob.sha256 ||
+    receivedSha256(known.files[0]) === receivedSha256(incoming.files[0])
+  )
+    return
   fail('duplicate_conflict', {
     ref: printRef(known.ref),
-    incoming_sha256: receivedSha256(incoming),
-    existing_sha256: receivedSha256(known),
+    incoming_sha256: receivedSha256(incoming.files[0]),
+    existing_sha256: receivedSha256(known.files[0]),
   })
 }
 
@@ -324,7 +328,7 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
   async function copy(change: Change & { kind: 'copy' }, actor: Actor): Promise<Written> {
     const missing = (): never => fail('version_not_found', { name: change.from.name, version: change.from.version })
     const seen = (await findManifest(db, change.from)) ?? missing()
-    return blobLock.run(seen.blob.sha256, async () => {
+    return blobLock.run(seen.files[0].blob.sha256, async () => {
       const source = (await findManifest(db, change.from)) ?? missing()
       if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
       const manifest: Manifest = { ...source, ref: change.to, changed_at: isoNow(clock) }
@@ -337,7 +341,7 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
 
   async function admit(change: Change & { kind: 'admit' }, actor: Actor): Promise<Written> {
     const { manifest, file } = change
-    return blobLock.run(manifest.blob.sha256, async () => {
+    return blobLock.run(manifest.files[0].blob.sha256, async () => {
       const known = await findManifest(db, manifest.ref)
       if (known !== undefined) {
         refuseOtherBytes(known, manifest)
@@ -346,9 +350,9 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
       const rival = await findRival(db, manifest.ref)
       if (rival !== undefined) refuseOtherBytes(rival, manifest)
       if (manifest.state === 'published' || manifest.state === 'pending_review') {
-        await oweWayBack(manifest.blob.sha256)
+        await oweWayBack(manifest.files[0].blob.sha256)
         await pool.add(file)
-      } else if ((await whereBlobBelongs(db, manifest.blob.sha256)) !== 'pool') await pool.quarantine(file)
+      } else if ((await whereBlobBelongs(db, manifest.files[0].blob.sha256)) !== 'pool') await pool.quarantine(file)
       return insert(change, manifest, actor)
     })
   }
@@ -376,8 +380,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
     const known =
       (await findManifest(db, change.ref)) ??
       fail('version_not_found', { name: change.ref.name, version: change.ref.version })
-    return blobLock.run(known.blob.sha256, async () => {
-      if (change.kind !== 'delete') await oweWayBack(known.blob.sha256)
+    return blobLock.run(known.files[0].blob.sha256, async () => {
+      if (change.kind !== 'delete') await oweWayBack(known.files[0].blob.sha256)
       return db.tx<Written>(tx => write(change, actor, tx))
     })
   }
@@ -395,7 +399,8 @@ export function createCatalog({ db, outbox, pool, audit, events, clock, notices 
     if (after === undefined) await deleteManifest(tx, change.ref)
     else await updateManifest(tx, after)
     // out of quarantine before the commit: an index must never name bytes that are not in the pool
-    if (after !== undefined && isServed(after.state) && !isServed(before.state)) await pool.release(before.blob.sha256)
+    if (after !== undefined && isServed(after.state) && !isServed(before.state))
+      await pool.release(before.files[0].blob.sha256)
     const ask = await commit(fact, before, after, tx)
     return {
       outcome: after === undefined ? 'deleted' : 'changed',

@@ -36,7 +36,7 @@ export async function listFileOffers(
     `
     select need.name as provides, p.name, p.version, p.state
     from unnest($1::text[], $2::text[]) as need (name, path)
-    join package p on p.codename = $3 and p.format = $4 and strpos(E'\\n' || p.files || E'\\n', E'\\n' || need.path || E'\\n') > 0
+    join package p on p.codename = $3 and p.format = $4 and strpos(E'\\n' || p.paths || E'\\n', E'\\n' || need.path || E'\\n') > 0
     order by p.sort_key desc, p.id`,
     [wanted.map(({ name }) => name), wanted.map(({ path }) => path), codename, format],
   )

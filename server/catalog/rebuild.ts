@@ -4,7 +4,15 @@ import type { Manifest } from '../core/manifest.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Manifests } from '../files/manifests.ts'
-import { deleteManifest, insertManifest, listRefs, markDirty, refreshArtifact, updateManifest } from './store.ts'
+import {
+  deleteManifest,
+  insertManifest,
+  listRefs,
+  markDirty,
+  refreshArtifact,
+  rewriteFiles,
+  updateManifest,
+} from './store.ts'
 
 /** What a rebuild did. `broken` names manifests that could not be read; their rows, if any, are left as they are. */
 export interface Rebuilt {
@@ -33,8 +41,10 @@ export function createRebuild({
   async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
     await db.tx(async tx => {
       for (const manifest of batch) {
-        if (known.has(printRef(manifest.ref))) await updateManifest(tx, manifest)
-        else await insertManifest(tx, manifest)
+        if (known.has(printRef(manifest.ref))) {
+          await updateManifest(tx, manifest)
+          await rewriteFiles(tx, manifest)
+        } else await insertManifest(tx, manifest)
         await refreshArtifact(tx, manifest.ref)
       }
       await owe(
@@ -71,7 +81,7 @@ export function createRebuild({
       const row = rows.get(printRef(manifest.ref))
       rows.delete(printRef(manifest.ref))
       const same =
-        row?.sha256 === manifest.blob.sha256 &&
+        row?.sha256 === manifest.files[0].blob.sha256 &&
         row.state === manifest.state &&
         row.changed_at.toISOString() === manifest.changed_at
       if (same) continue

@@ -113,6 +113,7 @@ export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
     sha1: Text,
     md5: Text,
     signed: OrNull(Type.Object({ key: Text, at: Time, received_sha256: Text })),
+    files: Type.Optional(Type.Array(Type.Object({ path: Text, size: Type.Integer(), sha256: Text }))),
     summary: Text,
     description: Text,
     source_package: Text,

@@ -45,10 +45,10 @@ export interface PackageRow {
 }
 
 /** A manifest as the index holds it: without the format's facts and the file list. */
-export type IndexedManifest = Omit<Manifest, 'facts' | 'files'>
+export type IndexedManifest = Omit<Manifest, 'facts' | 'paths'>
 
 const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
-  p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->>'filename' as filename`
+  p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename`
 
 /**
  * The order of packages in every list that has no other: newest version of each name first, by the format's own order.

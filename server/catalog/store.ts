@@ -1,5 +1,5 @@
 import type { PackageRef } from '../core/identity.ts'
-import type { Manifest } from '../core/manifest.ts'
+import type { Manifest, PackageFile } from '../core/manifest.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import { getFormat } from '../formats/index.ts'
 import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
@@ -10,27 +10,27 @@ const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.
 
 interface Row {
   readonly id: number
-  readonly manifest: Omit<Manifest, 'facts' | 'files'>
+  readonly manifest: Omit<Manifest, 'facts' | 'paths'>
   readonly facts: unknown
-  readonly files: string
+  readonly paths: string
 }
 
 const fromRow = (row: Row): Manifest => ({
   ...row.manifest,
   facts: row.facts,
-  files: row.files === '' ? [] : row.files.split('\n'),
+  paths: row.paths === '' ? [] : row.paths.split('\n'),
 })
 
 /** The manifest of exactly this package, undefined where there is none. */
 export async function findManifest(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
-  const row = await db.first<Row>(`select id, manifest, facts, files from package where ${REF}`, refParams(ref))
+  const row = await db.first<Row>(`select id, manifest, facts, paths from package where ${REF}`, refParams(ref))
   return row && fromRow(row)
 }
 
 /** Locks the package's row until the transaction ends. */
 export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
   const row = await tx.first<Row>(
-    `select id, manifest, facts, files from package where ${REF} for update`,
+    `select id, manifest, facts, paths from package where ${REF} for update`,
     refParams(ref),
   )
   return row && fromRow(row)
@@ -43,7 +43,7 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
 export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
   if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
   const row = await db.first<Row>(
-    'select id, manifest, facts, files from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1',
+    'select id, manifest, facts, paths from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1',
     refParams(ref),
   )
   return row && fromRow(row)
@@ -60,11 +60,11 @@ export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest |
 
 /** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
 function columns(manifest: Manifest): unknown[] {
-  const { facts, files, ...rest } = manifest
+  const { facts, paths, ...rest } = manifest
   return [
     getFormat(manifest.ref.format).versionKey(manifest.ref.version),
-    manifest.blob.sha256,
-    manifest.blob.size,
+    manifest.files[0].blob.sha256,
+    manifest.files[0].blob.size,
     manifest.about.summary,
     manifest.state,
     manifest.worst ?? null,
@@ -76,13 +76,33 @@ function columns(manifest: Manifest): unknown[] {
     manifest.changed_at,
     JSON.stringify(rest),
     JSON.stringify(facts),
-    files.join('\n'),
+    paths.join('\n'),
+    manifest.component ?? null,
     ...reviewColumns(manifest),
   ]
 }
 
-const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${21 + n}`)
-const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${21 + n}`)
+async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Promise<void> {
+  const column = <T>(read: (file: PackageFile) => T): T[] => files.map(read)
+  await tx.query(
+    `
+    insert into package_file (package_id, n, path, sha256, size, md5, sha1, sha512)
+    select $1, f.n - 1, f.path, f.sha256, f.size, f.md5, f.sha1, f.sha512
+    from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[]) with ordinality as f (path, sha256, size, md5, sha1, sha512, n)`,
+    [
+      packageId,
+      column(({ path }) => path),
+      column(({ blob }) => blob.sha256),
+      column(({ blob }) => blob.size),
+      column(({ blob }) => blob.md5),
+      column(({ blob }) => blob.sha1),
+      column(({ blob }) => blob.sha512),
+    ],
+  )
+}
+
+const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${22 + n}`)
+const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${22 + n}`)
 
 /** The rows beside a package's own that the review reads. Most packages have neither findings nor decisions. */
 async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
@@ -95,8 +115,8 @@ export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolea
   const row = await tx.first<{ id: number }>(
     `
     insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
-                         uploaded_by, origin, created_at, changed_at, manifest, facts, files, ${REVIEW_COLUMNS.join(', ')})
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${REVIEW_PARAMS.join(', ')})
+                         uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, ${REVIEW_COLUMNS.join(', ')})
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, ${REVIEW_PARAMS.join(', ')})
     on conflict (format, codename, name, version, arch) do nothing returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],
   )
@@ -106,21 +126,33 @@ export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolea
     'insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
     [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)],
   )
+  await insertFiles(tx, row.id, manifest)
   await writeReview(tx, row.id, manifest, true)
   return true
 }
 
-/** Writes a manifest over the row of the same reference. Offers do not change: they are in the bytes. */
+/**
+ * Writes a manifest over the row of the same reference. Offers and files do not change: what they are is in the bytes
+ * and in the identity.
+ */
 export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
   const row = await tx.first<{ id: number }>(
     `
     update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
-      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, files = $20,
+      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, paths = $20, component = $21,
       ${REVIEW_SET.join(', ')}
     where ${REF} returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],
   )
   if (row !== undefined) await writeReview(tx, row.id, manifest, false)
+}
+
+/** Brings the file rows of a known version to what its manifest on disk says: for a rebuild. */
+export async function rewriteFiles(tx: Tx, manifest: Manifest): Promise<void> {
+  const row = await tx.first<{ id: number }>(`select id from package where ${REF}`, refParams(manifest.ref))
+  if (row === undefined) return
+  await tx.query('delete from package_file where package_id = $1', [row.id])
+  await insertFiles(tx, row.id, manifest)
 }
 
 /** Forgets the row; bytes, trees and the manifest file follow by what the caller owes. */
@@ -164,7 +196,7 @@ export async function isFrozen(db: Queryable, codename: string): Promise<boolean
  */
 export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {
   const rows = await db.query<{ kept: boolean }>(
-    `select distinct state in ('published', 'pending_review') as kept from package where sha256 = $1`,
+    `select distinct p.state in ('published', 'pending_review') as kept from package_file f join package p on p.id = f.package_id where f.sha256 = $1`,
     [sha256],
   )
   if (rows.length === 0) return 'nowhere'

@@ -131,7 +131,7 @@ function pipeline(reports: readonly Report[]): PipelineView {
 
 /** The answer to an upload or import: both forms of the specification in one object. */
 export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' | 'changed' | 'deleted') {
-  const { ref } = manifest
+  const { ref, files } = manifest
   return {
     name: ref.name,
     package: ref.name,
@@ -142,9 +142,9 @@ export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' 
     status: outcome === 'already' ? ('already_imported' as const) : manifest.state,
     state: manifest.state,
     pipeline: pipeline(manifest.reports),
-    filename: manifest.filename,
-    sha256: manifest.blob.sha256,
-    size: manifest.blob.size,
+    filename: files[0].path,
+    sha256: files[0].blob.sha256,
+    size: files[0].blob.size,
     validation: validation(manifest),
     cves: manifest.findings.map(findingView),
   }
@@ -158,7 +158,8 @@ export function findingView(finding: Finding) {
 
 /** Everything that is known of one package, without file list and index facts. Never a path on disk. */
 export function packageDetail(manifest: IndexedManifest) {
-  const { ref, blob, about } = manifest
+  const { ref, about, files } = manifest
+  const [{ path, blob, signed }] = files
   return {
     name: ref.name,
     version: ref.version,
@@ -169,16 +170,17 @@ export function packageDetail(manifest: IndexedManifest) {
     manifest_status: MANIFEST_STATUS[manifest.state],
     cve_status: CVE_STATUS[manifest.state],
     severity: manifest.worst ?? null,
-    filename: manifest.filename,
+    filename: path,
     size: blob.size,
     sha256: blob.sha256,
     sha512: blob.sha512,
     sha1: blob.sha1,
     md5: blob.md5,
-    signed:
-      manifest.signed === undefined
-        ? null
-        : { key: manifest.signed.key, at: manifest.signed.at, received_sha256: manifest.signed.received.sha256 },
+    signed: signed === undefined ? null : { key: signed.key, at: signed.at, received_sha256: signed.received.sha256 },
+    // one file is told above
+    ...(files.length === 1
+      ? {}
+      : { files: files.map(file => ({ path: file.path, size: file.blob.size, sha256: file.blob.sha256 })) }),
     summary: about.summary,
     description: about.description,
     source_package: about.source,

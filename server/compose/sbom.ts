@@ -13,7 +13,7 @@ export interface Sbom {
   readonly bills: Bills
   /** The libraries that advisories can be asked about, of a package with or without its list of paths. */
   carried(
-    known: Pick<Manifest, 'ref' | 'blob' | 'filename'> & Partial<Pick<Manifest, 'files'>>,
+    known: Pick<Manifest, 'ref' | 'files'> & Partial<Pick<Manifest, 'paths'>>,
   ): Promise<readonly EmbeddedPackage[]>
 }
 
@@ -22,7 +22,7 @@ export function composeSbom(env: Env, { layout, pool, db, clock }: Foundation): 
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
   return {
     carried: async known =>
-      embeddedOf((await components.of(known, known.files ?? (await mayCarry(db, known.ref)))).components),
+      embeddedOf((await components.of(known, known.paths ?? (await mayCarry(db, known.ref)))).components),
     bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, tool: env.version }),
   }
 }

@@ -1,6 +1,6 @@
 import type { Finding, Severity } from './findings.ts'
 import type { Alternatives, Provided } from './relation.ts'
-import type { Blob, Iso, PackageRef } from './identity.ts'
+import type { Blob, Iso, PackageRef, Sha256 } from './identity.ts'
 import type { Report } from './report.ts'
 import { fail } from './errors.ts'
 
@@ -102,15 +102,26 @@ export interface PackageSignature {
   readonly received: Blob
 }
 
-/** Where a package is and how it got there. One per reference; the JSON on disk is exactly this. */
-export interface Manifest {
-  readonly schema: 1
-  readonly ref: PackageRef
+/** One file of a version. */
+export interface PackageFile {
+  /** The name it came with, different from those of the version's other files; shown, never a path on this disk. */
+  readonly path: string
   readonly blob: Blob
   /** Absent where `blob` is the file as it arrived. */
   readonly signed?: PackageSignature
-  /** The name the uploader gave the file; shown, never used as a path. */
-  readonly filename: string
+}
+
+/**
+ * One version of a package: where it is and how it got there. State, findings and decisions are about all its files.
+ * One per reference; the JSON on disk is exactly this.
+ */
+export interface Manifest {
+  readonly schema: 2
+  readonly ref: PackageRef
+  /** The component of the repository it is in; absent: the first one. No part of what identifies it. */
+  readonly component?: string
+  /** First the one that was inspected; others where a version has several, as the tarballs of a source package. */
+  readonly files: readonly [PackageFile, ...PackageFile[]]
   readonly about: Description
   readonly state: State
   readonly reports: readonly Report[]
@@ -119,7 +130,7 @@ export interface Manifest {
   /** The format's own index facts, opaque to everyone else. JSON. */
   readonly facts: unknown
   /** Paths a client would install, for Contents and filelists. */
-  readonly files: readonly string[]
+  readonly paths: readonly string[]
   /** The standing decision about the package as a whole. */
   readonly decision?: Decision
   readonly review?: Review
@@ -129,7 +140,7 @@ export interface Manifest {
   readonly changed_at: Iso
 }
 
-/** The digest of the file as somebody sent it; what is in the pool may carry this repository's signature beside. */
-export function receivedSha256({ blob, signed }: Pick<Manifest, 'blob' | 'signed'>): Blob['sha256'] {
+/** The digest of a file as somebody sent it; what is in the pool may carry this repository's signature beside. */
+export function receivedSha256({ blob, signed }: PackageFile): Sha256 {
   return (signed?.received ?? blob).sha256
 }

@@ -12,6 +12,7 @@ import { rollback } from './migrations/0009-rollback.ts'
 import { directory } from './migrations/0010-directory.ts'
 import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
+import { model } from './migrations/0014-model.ts'
 
 /** In order. A new step goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly Migration[] = [
   directory,
   retention,
   access,
+  model,
 ]
 
 const source: Knex.MigrationSource<Migration> = {

@@ -16,6 +16,7 @@ const SHADOWS: readonly (readonly [table: string, sql: string])[] = [
            lower(name || ' ' || (array_agg(summary order by sort_key desc))[1]) as haystack
     from package group by format, name`,
   ],
+  ['package_file', 'select f.* from package_file f join package p on p.id = f.package_id'],
   ['package_offer', 'select o.* from package_offer o join package p on p.id = o.package_id'],
   ['finding', 'select f.* from finding f join package p on p.id = f.package_id'],
   ['sla_breach', 'select b.* from sla_breach b join package p on p.id = b.package_id'],

@@ -3,6 +3,7 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
+import { readManifest } from '../core/read-manifest.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import type { Layout } from './layout.ts'
@@ -17,21 +18,6 @@ export interface Manifests {
   read(ref: PackageRef): Promise<Manifest | undefined>
   /** Every manifest; a file that cannot be read as one is yielded as `{path, broken}` and never skipped in silence. */
   walk(): AsyncIterable<{ readonly manifest: Manifest } | { readonly path: string; readonly broken: string }>
-}
-
-/** @throws with the reason when the text is not a manifest of this schema */
-function parseManifest(text: string): Manifest {
-  const value = JSON.parse(text) as Partial<Manifest> | null
-  const whole =
-    value?.schema === 1 &&
-    typeof value.ref?.name === 'string' &&
-    typeof value.blob?.sha256 === 'string' &&
-    typeof value.state === 'string' &&
-    Array.isArray(value.reports) &&
-    Array.isArray(value.files) &&
-    value.about !== undefined
-  if (!whole) throw new Error('it is not a manifest of schema 1')
-  return value as Manifest
 }
 
 async function list(folder: string): Promise<Dirent[]> {
@@ -62,7 +48,7 @@ export function createManifests(layout: Layout): Manifests {
     remove: ref => rm(layout.manifest(ref), { force: true }),
     async read(ref) {
       try {
-        return parseManifest(await readFile(layout.manifest(ref), 'utf8'))
+        return readManifest(JSON.parse(await readFile(layout.manifest(ref), 'utf8')))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error
@@ -71,7 +57,7 @@ export function createManifests(layout: Layout): Manifests {
     async *walk() {
       for await (const path of files(layout.manifests)) {
         try {
-          yield { manifest: parseManifest(await readFile(path, 'utf8')) }
+          yield { manifest: readManifest(JSON.parse(await readFile(path, 'utf8'))) }
         } catch (error) {
           yield {
             path: path.slice(layout.manifests.length + 1),

@@ -133,10 +133,10 @@ function testBytes(samples: ContractSamples): void {
       const file = await samples.spool(folder, 'one', await samples.build(one, 'usr/share/marked', MARK))
       const found = await format.inspect(file, signal)
       expect(found.identity).toEqual(one)
-      expect(found.files).toContain('usr/share/marked')
+      expect(found.paths).toContain('usr/share/marked')
       expect(found.about.provides).toContainEqual(expect.objectContaining({ name: one.name, version: one.version }))
-      const { identity: _, about, facts, files } = found
-      expect(JSON.parse(JSON.stringify({ about, facts, files }))).toEqual({ about, facts, files })
+      const { identity: _, about, facts, paths } = found
+      expect(JSON.parse(JSON.stringify({ about, facts, paths }))).toEqual({ about, facts, paths })
       expect(await format.inspect(file, signal)).toEqual(found)
     }
   })

@@ -12,7 +12,7 @@ export interface Inspection<Facts = unknown> {
   readonly about: Description
   readonly facts: Facts
   /** Paths a client would install, relative, in archive order; kept for Contents and filelists. */
-  readonly files: readonly string[]
+  readonly paths: readonly string[]
   /** The signature the package itself carries, if any; checked by the signature step. */
   readonly signature?: EmbeddedSignature
 }
@@ -74,7 +74,7 @@ export interface Format<Facts = unknown> {
   /** True when what `have` offers satisfies `need`. */
   satisfies(have: Provided, need: Relation): boolean
   /**
-   * The path, as in `Inspection.files`, of a need that any package satisfies which brings this file, without its saying
+   * The path, as in `Inspection.paths`, of a need that any package satisfies which brings this file, without its saying
    * so among what it provides. Undefined for other needs; absent where a file is no need.
    */
   fileOf?(name: string): string | undefined

@@ -50,11 +50,12 @@ async function findKnown(
   const known = await catalog.find(ref)
   if (known === undefined) return undefined
   // sent again as it was sent before, or as clients get it
-  if (![receivedSha256(known), known.blob.sha256].includes(file.blob.sha256)) {
+  const [first] = known.files
+  if (![receivedSha256(first), first.blob.sha256].includes(file.blob.sha256)) {
     fail('duplicate_conflict', {
       ref: printRef(ref),
       incoming_sha256: file.blob.sha256,
-      existing_sha256: receivedSha256(known),
+      existing_sha256: receivedSha256(first),
     })
   }
   return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
@@ -74,25 +75,23 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
       readonly reports: readonly Report[]
       readonly verdict: Verdict
     },
-    { identity, about, files }: Inspection,
+    { identity, about, paths }: Inspection,
     { file, facts, signed }: Sealed,
   ): Manifest {
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
     const severity = worst(findings)
     const at = isoNow(clock)
     return {
-      schema: 1,
+      schema: 2,
       ref: { ...identity, codename: subject.distribution.codename },
-      blob: file.blob,
-      ...(signed === undefined ? {} : { signed }),
-      filename: subject.file.filename,
+      files: [{ path: subject.file.filename, blob: file.blob, ...(signed === undefined ? {} : { signed }) }],
       about,
       state: verdict.state,
       reports,
       findings,
       ...(severity === undefined ? {} : { worst: severity }),
       facts,
-      files,
+      paths,
       by: applicant.actor.name,
       from: applicant.from,
       at,

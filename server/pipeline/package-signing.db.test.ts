@@ -114,8 +114,9 @@ describe('with package signing on', () => {
     const bytes = await hello()
     const {
       outcome,
-      manifest: { blob, signed, facts, ref, reports },
+      manifest: { files, facts, ref, reports },
     } = await admit(bytes, 'almalinux9', sha256(bytes))
+    const [{ blob, signed }] = files
     expect(outcome).toBe('created')
     expect(signed).toMatchObject({ key: fingerprint, received: { sha256: sha256(bytes), size: bytes.length } })
     expect(blob.sha256).not.toBe(signed?.received.sha256)
@@ -127,7 +128,9 @@ describe('with package signing on', () => {
       verdict: 'verified',
       said: expect.stringContaining(sha256(bytes)) as string,
     })
-    expect(await catalog.find(ref)).toMatchObject({ signed: { key: fingerprint }, blob })
+    expect(await catalog.find(ref)).toMatchObject({
+      files: [{ path: 'package.rpm', signed: { key: fingerprint }, blob }],
+    })
     const [line] = await testDb.db.query<{ fact: { detail: string } }>('select * from audit_pending')
     expect(JSON.stringify(line)).toContain(
       `${sha256(bytes)}, signed with ${fingerprint}, now SHA-256 ${blob.sha256}: published`,
@@ -138,8 +141,10 @@ describe('with package signing on', () => {
     await makeKey()
     const bytes = await hello()
     const { manifest } = await admit(bytes)
-    expect(await admit(bytes)).toMatchObject({ outcome: 'already', manifest: { blob: manifest.blob } })
-    expect(await admit(await readFile(layout.blob(manifest.blob.sha256)))).toMatchObject({ outcome: 'already' })
+    expect(await admit(bytes)).toMatchObject({ outcome: 'already', manifest: { files: manifest.files } })
+    expect(await admit(await readFile(layout.blob(manifest.files[0].blob.sha256)))).toMatchObject({
+      outcome: 'already',
+    })
     isOn = false
     expect(await admit(bytes)).toMatchObject({ outcome: 'already' })
     const other = await hello('!')
@@ -154,7 +159,7 @@ describe('with package signing on', () => {
     const bytes = await hello()
     const all = await Promise.all(Array.from({ length: 5 }, () => admit(bytes)))
     expect(all.map(({ outcome }) => outcome).sort()).toEqual(['already', 'already', 'already', 'already', 'created'])
-    expect(new Set(all.map(({ manifest }) => manifest.blob.sha256)).size).toBe(1)
+    expect(new Set(all.map(({ manifest }) => manifest.files[0].blob.sha256)).size).toBe(1)
   })
 
   test('nothing is taken in unsigned while there is no key', async () => {
@@ -166,8 +171,8 @@ describe('with package signing on', () => {
     await makeKey()
     const bytes = await buildDeb({ name: 'hello', version: '1' })
     const { manifest } = await admit(bytes, 'jammy')
-    expect(manifest.signed).toBeUndefined()
-    expect(manifest.blob.sha256).toBe(sha256(bytes))
+    expect(manifest.files[0].signed).toBeUndefined()
+    expect(manifest.files[0].blob.sha256).toBe(sha256(bytes))
   })
 })
 
@@ -176,6 +181,6 @@ test('with package signing off a package stays as it is', async () => {
   isOn = false
   const bytes = await hello()
   const { manifest } = await admit(bytes)
-  expect(manifest.signed).toBeUndefined()
-  expect(await readFile(layout.blob(manifest.blob.sha256))).toEqual(bytes)
+  expect(manifest.files[0].signed).toBeUndefined()
+  expect(await readFile(layout.blob(manifest.files[0].blob.sha256))).toEqual(bytes)
 })

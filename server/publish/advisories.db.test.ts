@@ -63,19 +63,18 @@ afterEach(async () => {
 
 async function put(name: string, version: string, arch = 'x86_64'): Promise<void> {
   const file = await spoolBytes(folder, `${name}.rpm`, await buildRpm({ name, version, release: '1', arch }))
-  const { identity, about, facts, files } = await getFormat('rpm').inspect(file, new AbortController().signal)
+  const { identity, about, facts, paths } = await getFormat('rpm').inspect(file, new AbortController().signal)
   const at = stock.clock.now().toISOString()
   const manifest = {
-    schema: 1 as const,
+    schema: 2 as const,
     ref: { ...identity, codename: ALMA },
-    blob: file.blob,
-    filename: file.filename,
+    files: [{ path: file.filename, blob: file.blob }] as const,
     about,
     state: 'published' as const,
     reports: [],
     findings: [],
     facts,
-    files,
+    paths,
     by: 'ada',
     from: 'upload' as const,
     at,

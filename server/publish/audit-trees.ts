@@ -95,7 +95,8 @@ async function checkManifests({ manifests, verified }: Run, rows: readonly Row[]
       })
       continue
     }
-    const { ref, blob, state, changed_at } = found.manifest
+    const { ref, state, changed_at } = found.manifest
+    const { blob } = found.manifest.files[0]
     const row = waiting.get(printRef(ref))
     waiting.delete(printRef(ref))
     const why =

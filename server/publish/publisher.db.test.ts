@@ -139,7 +139,7 @@ describe('a publication', () => {
   test('leaves out a package whose bytes are gone, says so, and publishes the rest', async () => {
     const { manifest } = await stock.put({ name: 'lost', bytes: 'lost' })
     await stock.put({ name: 'kept', bytes: 'kept' })
-    await rm(stock.layout.blob(manifest.blob.sha256))
+    await rm(stock.layout.blob(manifest.files[0].blob.sha256))
     expect(await publisher.publish(JAMMY)).toMatchObject({ packages: 1, missing: ['lost 1.0 amd64'] })
     expect(await named()).toEqual(['kept 1.0'])
   })

@@ -59,7 +59,7 @@ export async function* readEntries(
   for (;;) {
     const rows = await db.query<EntryRow>(
       `
-      select name, version, arch, sort_key, manifest->'blob' as blob, manifest->'about'->>'source' as source, facts
+      select name, version, arch, sort_key, manifest->'files'->0->'blob' as blob, manifest->'about'->>'source' as source, facts
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
       order by name, sort_key, arch limit ${PAGE}`,
@@ -206,8 +206,8 @@ export async function readContents(
     await tx.query(
       `declare contents cursor for
       select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
-      from (select unnest(string_to_array(files, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
-            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and files <> '') as owned
+      from (select unnest(string_to_array(paths, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
+            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and paths <> '') as owned
       group by file order by file collate "C"`,
       [codename, format, archs],
     )

@@ -35,7 +35,7 @@ async function put(
   state: 'published' | 'quarantined' = 'published',
 ): Promise<void> {
   await stock.put({ name, state })
-  await stock.db.query('update package set files = $2 where name = $1', [name, files.join('\n')])
+  await stock.db.query('update package set paths = $2 where name = $1', [name, files.join('\n')])
 }
 
 test('only packages that may carry libraries are looked at, each once, and new ones later', async () => {

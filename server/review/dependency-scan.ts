@@ -39,7 +39,7 @@ export function createDependencyScan({ db, candidates, look, log }: DependencySc
       for (;;) {
         const rows = await db.query<{ id: number; carries: boolean; manifest: IndexedManifest; facts: unknown }>(
           `
-          select id, manifest, facts, files ~ $2 as carries from package
+          select id, manifest, facts, paths ~ $2 as carries from package
           where id > $1 and scanned_at is null and state in ('published', 'pending_review') order by id limit ${BATCH}`,
           [last, candidates],
         )

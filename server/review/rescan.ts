@@ -15,7 +15,7 @@ import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
 
 /** A known package, with or without its index facts. */
-export type Known = Omit<Manifest, 'facts' | 'files'> & Partial<Pick<Manifest, 'facts' | 'files'>>
+export type Known = Omit<Manifest, 'facts' | 'paths'> & Partial<Pick<Manifest, 'facts' | 'paths'>>
 
 export interface Rescanned {
   readonly changed: Changed
@@ -138,7 +138,8 @@ export function createRescans({
   carried,
 }: RescanDeps): Rescans {
   async function subjectOf(known: Known): Promise<Subject> {
-    const { ref, blob, filename, about, facts, files } = known
+    const { ref, about, facts, paths } = known
+    const { path: filename, blob } = known.files[0]
     const { codename, ...identity } = ref
     const { validation, cve_policy } = settings.now()
     const now = isoNow(clock)
@@ -155,7 +156,7 @@ export function createRescans({
       settings: { validation, cve_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
       ...(carried === undefined ? {} : { embedded: () => carried(known) }),
-      inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, files: files ?? [] }),
+      inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, paths: paths ?? [] }),
     }
   }
 

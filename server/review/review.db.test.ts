@@ -376,7 +376,8 @@ test('what everybody asks for is the same after the database was lost: decisions
       reopens_at: new Date('2026-04-01T00:00:00Z'),
     },
   ])
-  await stock.db.query('truncate package, decision, finding, sla_breach, artifact, package_offer')
+  await stock.outbox.drain()
+  await stock.db.query('truncate package, package_file, decision, finding, sla_breach, artifact, package_offer')
   await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests })()
   expect(await read()).toEqual(before)
 })

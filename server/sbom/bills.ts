@@ -72,7 +72,8 @@ export function createBills({ db, clock, components, formats, tool }: BillsDeps)
       const stored = await findPackage(db, which)
       if (stored === undefined) return undefined
       const entry = await entryOf(stored)
-      const { ref, blob, changed_at } = stored.manifest
+      const { ref, changed_at } = stored.manifest
+      const { blob } = stored.manifest.files[0]
       return {
         heading: {
           name: ref.name,

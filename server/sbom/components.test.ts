@@ -176,8 +176,7 @@ describe('the cache', () => {
     })
     const carrier = {
       ref: { format: 'deb', name: 'app', version: '2.0', arch: 'amd64', codename: 'jammy' as Codename },
-      blob: { ...file.blob, sha256: sha256(file.blob.sha256) },
-      filename: 'app.deb',
+      files: [{ path: 'app.deb', blob: { ...file.blob, sha256: sha256(file.blob.sha256) } }],
     } as const
     expect(await components.of(carrier, ['usr/bin/app', 'usr/share/doc/app/requirements'])).toEqual({
       components: [],

@@ -14,20 +14,16 @@ import { jarComponents, type Budget } from './jar.ts'
 import { JAVA_ARCHIVE, lockfileReader } from './lockfiles.ts'
 
 /** A package as this needs it. */
-export interface Carrier {
-  readonly ref: Manifest['ref']
-  readonly blob: Manifest['blob']
-  readonly filename: string
-}
+export type Carrier = Pick<Manifest, 'ref' | 'files'>
 
 /** The libraries that packages carry inside themselves. */
 export interface Components {
   /**
    * What one package carries; read from its payload at the first call and kept by its digest. A package none of whose
    * paths may name components costs nothing.
-   * @param files  its paths, or only whether any of them is a candidate, where a query has said so
+   * @param paths  its paths, or only whether any of them is a candidate, where a query has said so
    */
-  of(carrier: Carrier, files: readonly string[] | boolean): Promise<Contents>
+  of(carrier: Carrier, paths: readonly string[] | boolean): Promise<Contents>
 }
 
 export interface ComponentsDeps {
@@ -128,7 +124,7 @@ export function createComponents({ pool, formats, folder }: ComponentsDeps): Com
   const lock = createKeyedLock()
   const pathOf = (digest: string): string => join(folder, digest.slice(0, 2), `${digest}.json`)
 
-  async function read({ ref, blob, filename }: Carrier): ReturnType<typeof readContents> {
+  async function read({ ref, files: [{ path: filename, blob }] }: Carrier): ReturnType<typeof readContents> {
     const path = await pool.locate(blob.sha256)
     return readContents(formats(ref.format), {
       path,
@@ -140,9 +136,9 @@ export function createComponents({ pool, formats, folder }: ComponentsDeps): Com
   }
 
   return {
-    async of(carrier, files) {
-      if (files === false || (Array.isArray(files) && !files.some(isCandidate))) return NOTHING
-      const path = pathOf(carrier.blob.sha256)
+    async of(carrier, paths) {
+      if (paths === false || (Array.isArray(paths) && !paths.some(isCandidate))) return NOTHING
+      const path = pathOf(carrier.files[0].blob.sha256)
       const kept = await readKept(path)
       if (kept !== undefined) return kept
       return lock.run('read', async () => {

@@ -46,7 +46,7 @@ function carried({ purl, group, name, version, path, packaged }: Component, owne
   }
 }
 
-function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['blob']): Json[] {
+function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['files'][0]['blob']): Json[] {
   return [
     { alg: 'SHA-256', content: sha256 },
     { alg: 'SHA-512', content: sha512 },
@@ -56,7 +56,8 @@ function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['blob']): Json[
 }
 
 function componentOf({ manifest, purl, contents }: Entry): Json {
-  const { ref, about, blob } = manifest
+  const { ref, about } = manifest
+  const { path: filename, blob } = manifest.files[0]
   const website = webAddress(about.homepage)
   return {
     'type': 'library',
@@ -76,7 +77,7 @@ function componentOf({ manifest, purl, contents }: Entry): Json {
       ...property('format', ref.format),
       ...property('arch', ref.arch),
       ...property('state', manifest.state),
-      ...property('filename', manifest.filename),
+      ...property('filename', filename),
       ...property('source', about.source),
       ...property('source_version', about.source_version),
       ...contents.incomplete.flatMap(note => property('incomplete', note)),

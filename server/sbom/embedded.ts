@@ -48,7 +48,7 @@ export function isMatchedBy(component: Component, matched: EmbeddedPackage): boo
 export async function mayCarry(db: Queryable, { format, codename, name, version, arch }: PackageRef): Promise<boolean> {
   const row = await db.first<{ carries: boolean }>(
     `
-    select files ~ $6 as carries from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5`,
+    select paths ~ $6 as carries from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5`,
     [format, codename, name, version, arch, CANDIDATE_LINES],
   )
   return row?.carries ?? false

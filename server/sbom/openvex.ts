@@ -25,7 +25,7 @@ function statusOf(entry: Entry, finding: Finding, now: string): Json {
 
 function statementOf(entry: Entry, finding: Finding, { now, at }: { readonly now: string; readonly at: string }): Json {
   const carried = entry.contents.components[carriedBy(entry, finding) ?? -1]
-  const { sha256, sha512 } = entry.manifest.blob
+  const { sha256, sha512 } = entry.manifest.files[0].blob
   return {
     vulnerability: {
       '@id': vulnerabilitySource(finding.id).url,

@@ -27,9 +27,8 @@ async function supplierOf(maintainer: string | undefined): Promise<unknown> {
   // what a bill in SPDX reads of a manifest
   const manifest = {
     ref: { name: 'hello', version: '1', codename: 'jammy', arch: 'amd64' },
-    blob: {},
+    files: [{ path: 'hello.deb', blob: {} }],
     about,
-    filename: 'hello.deb',
     state: 'published',
     findings: [],
   } as unknown as Entry['manifest']

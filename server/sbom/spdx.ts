@@ -43,13 +43,14 @@ function licenseOf(text: string | undefined, extracted: Extracted): string {
 }
 
 function packageOf({ manifest, purl, contents }: Entry, extracted: Extracted): Json {
-  const { ref, blob, about } = manifest
+  const { ref, about } = manifest
+  const { path: filename, blob } = manifest.files[0]
   const supplier = person(about.maintainer)
   return {
     SPDXID: refOf(purl),
     name: ref.name,
     versionInfo: ref.version,
-    packageFileName: manifest.filename,
+    packageFileName: filename,
     supplier,
     originator: supplier,
     downloadLocation: 'NOASSERTION',

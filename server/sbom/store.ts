@@ -41,7 +41,7 @@ export interface Stored {
 export function readPackages(db: Queryable, ids: readonly number[]): Promise<Stored[]> {
   return db.query<Stored>(
     `
-    select p.manifest, p.files ~ $2 as carries from unnest($1::bigint[]) with ordinality as wanted (id, n) join package p using (id) order by wanted.n`,
+    select p.manifest, p.paths ~ $2 as carries from unnest($1::bigint[]) with ordinality as wanted (id, n) join package p using (id) order by wanted.n`,
     [ids, CANDIDATE_LINES],
   )
 }
@@ -57,7 +57,7 @@ export interface Which {
 export function findPackage(db: Queryable, { name, version, arch, distribution }: Which): Promise<Stored | undefined> {
   return db.first<Stored>(
     `
-    select p.manifest, p.files ~ $5 as carries from package p
+    select p.manifest, p.paths ~ $5 as carries from package p
     where p.name = $1 and p.version = $2 and ($3::text is null or p.arch = $3) and ($4::text is null or p.codename = $4)
     order by (p.state = 'published') desc, p.codename, p.arch, p.id limit 1`,
     [name, version, arch ?? null, distribution ?? null, CANDIDATE_LINES],

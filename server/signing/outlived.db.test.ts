@@ -31,7 +31,7 @@ test('packages whose key has retired, or will, are told of by distribution until
     await stock.put({ name, bytes: name, ...(name === 'held' ? { state: 'pending_review' as const } : {}) })
     if (key !== undefined)
       await stock.db.query(
-        `update package set manifest = jsonb_set(manifest::jsonb, '{signed}', $2::jsonb) where name = $1`,
+        `update package set manifest = jsonb_set(manifest::jsonb, '{files,0,signed}', $2::jsonb) where name = $1`,
         [name, JSON.stringify({ key: key.repeat(40) })],
       )
   }

@@ -28,8 +28,9 @@ export function createOutlived({
     async look() {
       const keys = new Map((await keyring.keys()).map(key => [key.fingerprint, key]))
       const signed = await db.query<Signed>(`
-        select codename, manifest->'signed'->>'key' as key, count(*)::int as packages from package
-        where state = 'published' and manifest ? 'signed' group by 1, 2 order by 1, 2`)
+        select codename, file->'signed'->>'key' as key, count(distinct id)::int as packages
+        from package, jsonb_array_elements(manifest->'files') as file
+        where state = 'published' and file ? 'signed' group by 1, 2 order by 1, 2`)
       said = signed.flatMap(({ codename, key, packages }) => {
         const card = keys.get(key)
         if (card !== undefined && card.retires_at === undefined) return []

@@ -240,7 +240,7 @@ describe('a document of one package', () => {
       bytes: bytes as never,
       findings: [finding('CVE-2021-23337', { package: 'pkg:npm/lodash@4.17.20' })],
     })
-    await stock.db.query('update package set files = $1', ['opt/app/package-lock.json\nopt/app/x.jar'])
+    await stock.db.query('update package set paths = $1', ['opt/app/package-lock.json\nopt/app/x.jar'])
     const written = await raw('GET /sbom/{name}/{version}', {}, { name: 'app', version: '1.0' })
     expect(await cyclonedxErrors(written)).toBeNull()
     const {

@@ -64,7 +64,7 @@ async function stock(
     await db.tx(async tx => {
       for (let n = start; n < Math.min(to, start + BATCH); n++) {
         const file = await spoolBytes(folder, 'in', await build(n))
-        const { identity, about, facts, files } = await format.inspect(file, new AbortController().signal)
+        const { identity, about, facts, paths } = await format.inspect(file, new AbortController().signal)
         const filename = fileName(identity)
         await mkdir(dirname(layout.blob(file.blob.sha256)), { recursive: true })
         await link(file.path, layout.blob(file.blob.sha256))
@@ -72,16 +72,15 @@ async function stock(
         await file.discard()
         const at = new Date().toISOString()
         await insertManifest(tx, {
-          schema: 1,
+          schema: 2,
           ref: { ...identity, codename },
-          blob: file.blob,
-          filename,
+          files: [{ path: filename, blob: file.blob }],
           about,
           state: 'published',
           reports: [],
           findings: [],
           facts,
-          files,
+          paths,
           by: 'bench',
           from: 'upload',
           at,

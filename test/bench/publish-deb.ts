@@ -70,15 +70,14 @@ async function stock(
         const at = new Date().toISOString()
         const control = controlText(specOf(n)).trimEnd()
         await insertManifest(tx, {
-          schema: 1,
+          schema: 2,
           ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY },
-          blob,
-          filename: `${name}.deb`,
+          files: [{ path: `${name}.deb`, blob }],
           state: 'published',
           reports: [],
           findings: [],
           facts: { control },
-          files: [`usr/bin/${name}`],
+          paths: [`usr/bin/${name}`],
           by: 'bench',
           from: 'upload',
           at,

@@ -74,7 +74,7 @@ export function malformedSuite<Facts>({ inspect, malformed, odd, proveOdd }: Mal
     test.each(odd.map(({ name, bytes, files }) => [name, bytes, files] as const))('%s', async (_, bytes, files) => {
       const file = await spoolBytes(folder, 'x', bytes)
       const found = await inspect(file, signal)
-      expect(found.files).toEqual(files)
+      expect(found.paths).toEqual(files)
       proveOdd(found, bytes)
       await file.discard()
     })

@@ -8,7 +8,7 @@ import { handleDebts } from '../../server/compose/debts.ts'
 import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
-import { sha256, type Codename, type PackageRef } from '../../server/core/identity.ts'
+import { sha256, type Blob, type Codename, type PackageRef } from '../../server/core/identity.ts'
 import type { Manifest } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Report } from '../../server/core/report.ts'
@@ -55,25 +55,20 @@ export interface Stock {
   close(): Promise<void>
 }
 
-function manifestOf(
-  item: Item,
-  file: { readonly filename: string; readonly blob: Manifest['blob'] },
-  at: string,
-): Manifest {
+function manifestOf(item: Item, file: { readonly filename: string; readonly blob: Blob }, at: string): Manifest {
   const { name = 'hello', version = '1.0', arch = 'amd64', codename = 'jammy', findings = [] } = item
   const ref: PackageRef = { format: 'deb', name, version, arch, codename: codename as Codename }
   const severity = findings[0]?.severity
   return {
-    schema: 1,
+    schema: 2,
     ref,
-    blob: file.blob,
-    filename: file.filename,
+    files: [{ path: file.filename, blob: file.blob }],
     state: item.state ?? 'published',
     reports: item.reports ?? [],
     findings,
     ...(severity === undefined ? {} : { worst: severity }),
     facts: { control: `Package: ${name}\nVersion: ${version}` },
-    files: ['usr/bin/hello'],
+    paths: ['usr/bin/hello'],
     by: item.by ?? 'ada',
     from: 'upload',
     at,

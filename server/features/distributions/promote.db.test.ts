@@ -75,7 +75,7 @@ describe('promotion', () => {
       })
       const there = await stock.catalog.find({ ...ref, codename: 'noble' as never })
       expect(there).toMatchObject({ state: 'published', decision: { justification: 'needed on Monday' }, by: 'ada' })
-      expect(there?.blob.sha256).toBe((await stock.catalog.find(ref))?.blob.sha256)
+      expect(there?.files[0].blob.sha256).toBe((await stock.catalog.find(ref))?.files[0].blob.sha256)
       expect(stock.published).toEqual(['noble'])
       expect(await rows('jammy')).toHaveLength(2)
       expect((await stock.audit.search({ page: 1, perPage: 1 })).items).toMatchObject([

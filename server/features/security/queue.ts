@@ -115,8 +115,8 @@ function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'>, now:
     uploaded_by: manifest.by,
     source: manifest.from,
     summary: manifest.about.summary,
-    sha256: manifest.blob.sha256,
-    size: manifest.blob.size,
+    sha256: manifest.files[0].blob.sha256,
+    size: manifest.files[0].blob.size,
     created_at: manifest.at,
     updated_at: manifest.changed_at,
   }

@@ -97,7 +97,7 @@ test('a package says everything the server wants to know', async () => {
       providerPriority: 10,
       replacesPriority: 2,
     },
-    files: ['usr/lib/libwidget.so', 'usr/lib/libwidget.so.1'],
+    paths: ['usr/lib/libwidget.so', 'usr/lib/libwidget.so.1'],
   })
 })
 

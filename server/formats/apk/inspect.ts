@@ -76,7 +76,7 @@ async function look(file: FileWindow, path: string, signal: AbortSignal): Promis
   if (said !== is)
     malformed(`.PKGINFO says that the data member has the SHA-256 ${said}, and it has ${is}; apk would refuse it`)
   const signature = embedded(members, path)
-  return { identity, about, facts, files, ...(signature === undefined ? {} : { signature }) }
+  return { identity, about, facts, paths: files, ...(signature === undefined ? {} : { signature }) }
 }
 
 /**

@@ -96,7 +96,7 @@ test('a package says everything the server wants to know', async () => {
         'Multi-Arch: foreign',
       ].join('\n'),
     },
-    files: ['usr/lib/widget.so', 'usr/lib/widget.so.1'],
+    paths: ['usr/lib/widget.so', 'usr/lib/widget.so.1'],
   })
 })
 

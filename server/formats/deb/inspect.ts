@@ -136,7 +136,7 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
     identity,
     about,
     facts: { control: printControl(paragraph) },
-    files: payload.files(),
+    paths: payload.files(),
     ...(signature === undefined ? {} : { signature }),
   }
 }

@@ -73,8 +73,8 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
     const found = await inspect(await spoolPath(path), signal)
     expect(found.identity).toEqual({ format: 'deb', name: 'vendor', version: '2:1.0~rc1-1', arch: 'amd64' })
     expect(`${found.facts.control}\n`).toBe(CONTROL)
-    expect(found.files.length).toBe(6)
-    expect(found.files).toEqual(listed(path))
+    expect(found.paths.length).toBe(6)
+    expect(found.paths).toEqual(listed(path))
     const streams: Record<string, Buffer> = {}
     for await (const { name, open } of inner(await spoolPath(path))) {
       const chunks: Buffer[] = []
@@ -99,7 +99,7 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
     const file = await spoolBytes(folder, 'ours.deb', await buildDeb(spec))
     const found = await inspect(file, signal)
     expect(`${found.facts.control}\n`).toBe(run('-f', file.path).toString())
-    expect(found.files).toEqual(listed(file.path))
+    expect(found.paths).toEqual(listed(file.path))
     expect(run('--fsys-tarfile', file.path).equals(debParts(spec).data)).toBe(true)
   })
 
@@ -110,7 +110,7 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
       expect(run('-f', file.path, 'Package', 'Version', 'Architecture').toString().replaceAll('\r', ''), name).toBe(
         'Package: odd\nVersion: 1.0-1\nArchitecture: amd64\n',
       )
-      expect([...new Set(listed(file.path))], name).toEqual(found.files)
+      expect([...new Set(listed(file.path))], name).toEqual(found.paths)
     }
   })
 

@@ -156,7 +156,7 @@ test('a package says everything the server wants to know', async () => {
       ],
       modularity: 'widget:2:8090020240101:abcdef12',
     },
-    files: ['usr/bin/widget', 'usr/share/widget/data'],
+    paths: ['usr/bin/widget', 'usr/share/widget/data'],
   })
 })
 

@@ -44,7 +44,7 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
     identity,
     about: describe(identity, facts),
     facts,
-    files: files.filter(({ isFolder, isGhost }) => !isFolder && !isGhost).map(({ name }) => name),
+    paths: files.filter(({ isFolder, isGhost }) => !isFolder && !isGhost).map(({ name }) => name),
     ...(signature === undefined ? {} : { signature }),
   }
 }

@@ -85,7 +85,7 @@ const TEXTS: readonly (readonly [keyof RpmFacts, string])[] = [
 
 /** Asks rpm for everything that we read, and compares. */
 async function agree(path: string): Promise<RpmFacts> {
-  const { identity, facts, files } = await inspect(await spoolPath(path), signal)
+  const { identity, facts, paths: files } = await inspect(await spoolPath(path), signal)
   expect(`${identity.name} ${identity.version} ${identity.arch}`).toBe(
     query(path, '%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} %{ARCH}'),
   )

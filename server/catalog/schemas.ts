@@ -2,7 +2,8 @@ import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES, type State } from '../core/manifest.ts'
 import { STEP_NAMES } from '../core/report.ts'
-import { PACKAGE_ORDERS, type PackageOrder, type Page } from './search.ts'
+import type { Page } from './page.ts'
+import { PACKAGE_ORDERS, type PackageOrder } from './search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
 
 const Text = Type.String()

@@ -2,26 +2,7 @@ import type { FormatId } from '../core/identity.ts'
 import type { Severity } from '../core/findings.ts'
 import type { Manifest, State } from '../core/manifest.ts'
 import type { Queryable } from '../db/db.ts'
-
-/** One page as every list answers it. `page` counts from 1; `pages` is 0 when nothing was found. */
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly total: number
-  readonly page: number
-  readonly per_page: number
-  readonly pages: number
-}
-
-/** Which page. */
-export interface Paging {
-  readonly page: number
-  readonly perPage: number
-}
-
-/** One page of a list, as every list of the API answers. */
-export function pageOf<T>(items: readonly T[], total: number, { page, perPage }: Paging): Page<T> {
-  return { items, total, page, per_page: perPage, pages: Math.ceil(total / perPage) }
-}
+import { pageOf, type Page, type Paging } from './page.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
 export interface PackageRow {

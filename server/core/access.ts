@@ -1,5 +1,5 @@
-import { hiddenNow } from '../lib/caller.ts'
 import { fail } from './errors.ts'
+import { maySee, type Viewer } from './viewer.ts'
 
 /** The five roles of the specification, weakest first; `auditor` is lateral: it reads more and writes nothing. */
 export const ROLES = ['reader', 'auditor', 'uploader', 'maintainer', 'admin'] as const
@@ -101,28 +101,40 @@ export function needRoute(
   if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
 }
 
-/** What is hidden from the caller looks absent. @throws distribution_not_found */
-export function needSeen(codename: string): void {
-  if (hiddenNow().includes(codename)) fail('distribution_not_found', { codename })
+/** What is hidden from the viewer looks absent. @throws distribution_not_found */
+export function needSeen(viewer: Viewer, codename: string): void {
+  if (!maySee(viewer, codename)) fail('distribution_not_found', { codename })
 }
 
-/**
- * Refuses a limited API token a distribution that is not one of its own. Every handler that changes one asks this.
- * @throws outside_distribution
- */
-export function needDistribution({ scope }: Pick<Principal, 'scope'>, codename: string): void {
-  needSeen(codename)
+/** Refuses a limited API token a distribution that is not one of its own. @throws outside_distribution */
+export function needScope({ scope }: Pick<Principal, 'scope'>, codename: string): void {
   if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }
 
+/** Who asks for something, and what they may see. */
+export interface Caller {
+  readonly who: Pick<Principal, 'scope'>
+  readonly viewer: Viewer
+}
+
 /**
- * Refuses a limited API token what touches every distribution, or one that is not its own. @throws outside_scope,
- * outside_distribution
+ * Refuses a distribution that the caller may not see, or that is not one of a limited API token's own. Every handler
+ * that changes one asks this. @throws distribution_not_found, outside_distribution
  */
-export function needDistributions(who: Pick<Principal, 'scope'>, codenames: readonly string[] | 'all'): void {
-  if (codenames !== 'all') for (const codename of codenames) needDistribution(who, codename)
-  else if (who.scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(who.scope) })
+export function needDistribution({ who, viewer }: Caller, codename: string): void {
+  needSeen(viewer, codename)
+  needScope(who, codename)
+}
+
+/**
+ * Refuses a limited API token what touches every distribution, and everybody what `needDistribution` refuses.
+ * @throws outside_scope, distribution_not_found, outside_distribution
+ */
+export function needDistributions(caller: Caller, codenames: readonly string[] | 'all'): void {
+  const { scope } = caller.who
+  if (codenames !== 'all') for (const codename of codenames) needDistribution(caller, codename)
+  else if (scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(scope) })
 }
 
 /** `uploads to jammy, noble`, as messages name it. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Access, Principal, Scoped } from './access.ts'
 import type { ErrorCode } from './errors.ts'
+import type { Viewer } from './viewer.ts'
 
 /** Who counts together, and how often a minute. Routes with one bucket share one count per client address. */
 export interface Limit {
@@ -68,12 +69,15 @@ type Params<Key, R> = R extends { readonly params: infer P extends TSchema }
   ? Static<P>
   : { readonly [Name in PathParams<Key>]: string }
 type Who<R> = R extends { readonly access: 'public' } ? Principal | undefined : Principal
+type Sees<R> = R extends { readonly access: 'public' } ? undefined : Viewer
 
 export interface Input<Key, R> {
   readonly params: Params<Key, R>
   readonly query: R extends { readonly query: infer Q extends TSchema } ? Static<Q> : undefined
   readonly body: R extends { readonly body: infer B extends TSchema } ? Schema<B> : undefined
   readonly who: Who<R>
+  /** What the caller may see of the packages; undefined where nobody is asked to sign in. */
+  readonly viewer: Sees<R>
   readonly raw: RawRequest
 }
 

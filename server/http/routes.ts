@@ -2,9 +2,10 @@ import Router from '@koa/router'
 import type { TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
 import { seeingAllBut } from '../lib/caller.ts'
-import { allows, needDistribution, needRoute, needSeen, type Principal, type Role } from '../core/access.ts'
+import { allows, needRoute, needScope, needSeen, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
+import type { Viewer } from '../core/viewer.ts'
 import type { Log } from '../lib/log.ts'
 import { readJson } from './body.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -68,7 +69,7 @@ function limitToken(
 ): void {
   const isRead = key.startsWith('GET ') && row.access === 'any'
   needRoute(who, { scoped: row.scoped ?? (codename === undefined ? undefined : 'distribution'), isRead })
-  if (codename !== undefined && !isRead) needDistribution(who, codename)
+  if (codename !== undefined && !isRead) needScope(who, codename)
 }
 
 /** Where a request names distributions, beside the path. */
@@ -82,12 +83,12 @@ const NAMED_IN_BODY = [
 ] as const
 
 /** Whoever names what is hidden from them is told that it is not there. @throws distribution_not_found */
-function needAllSeen({ params, body }: Pick<Input<string, Row>, 'params' | 'body'>): void {
+function needAllSeen({ params, body }: Pick<Input<string, Row>, 'params' | 'body'>, viewer: Viewer): void {
   const named = [
     (params as { readonly codename?: unknown }).codename,
     ...NAMED_IN_BODY.map(key => (body as Record<string, unknown> | undefined)?.[key]),
   ]
-  for (const codename of named) if (typeof codename === 'string') needSeen(codename)
+  for (const codename of named) if (typeof codename === 'string') needSeen(viewer, codename)
 }
 
 async function identify(
@@ -130,14 +131,18 @@ function queryOf(ctx: Context, schema: TSchema): Record<string, unknown> {
   return Object.fromEntries(Object.entries(ctx.query).filter(member => !isRead || !isLeftEmpty(member)))
 }
 
-async function inputOf(ctx: Context, row: Row, who: Principal | undefined): Promise<Input<string, Row>> {
+async function inputOf(
+  ctx: Context,
+  row: Row,
+  caller: { readonly who: Principal; readonly viewer: Viewer } | undefined,
+): Promise<Input<string, Row>> {
   const params: unknown =
     row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
   const query: unknown =
     row.query === undefined ? undefined : validate(row.query, queryOf(ctx, row.query), { place: 'query', isText: true })
   const body: unknown =
     row.body === undefined ? undefined : validate(row.body, (await readJson(ctx.req)) ?? {}, { place: 'body' })
-  return { params, query, body, who, raw: rawOf(ctx) } as Input<string, Row>
+  return { params, query, body, ...caller, raw: rawOf(ctx) } as Input<string, Row>
 }
 
 /**
@@ -148,14 +153,14 @@ function goingOn(
   ctx: Context,
   route: BoundRoute,
   { authenticate, hiddenFrom }: RouteDeps,
-  hidden: readonly string[],
+  viewer: Viewer | undefined,
 ): (() => Promise<boolean>) | undefined {
   // what somebody began to send is not cut off in the middle
-  if (route.row.access === 'public' || !route.key.startsWith('GET ')) return undefined
+  if (viewer === undefined || !route.key.startsWith('GET ')) return undefined
   return async () => {
     try {
       const who = await identify(ctx, route, authenticate)
-      return who !== undefined && (await hiddenFrom(who)).join() === hidden.join()
+      return who !== undefined && (await hiddenFrom(who)).join() === viewer.hidden.join()
     } catch {
       return false
     }
@@ -177,12 +182,12 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     const isRead = key.startsWith('GET ') || row.access === 'public'
     if (allowed === 'nothing' || (allowed === 'reads' && !isRead))
       fail('enterprise_only', { feature: row.edition ?? '' })
-    const input = await inputOf(ctx, row, who)
-    const hidden = who === undefined ? [] : await hiddenFrom(who)
+    const viewer = who === undefined ? undefined : { hidden: await hiddenFrom(who) }
+    const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
+    if (viewer !== undefined) needAllSeen(input, viewer)
     // the answer too: a stream is made while it is sent
-    await seeingAllBut(hidden, async () => {
-      needAllSeen(input)
-      await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, hidden) })
+    await seeingAllBut(viewer?.hidden ?? [], async () => {
+      await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
     })
   }
   return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]

@@ -4,6 +4,7 @@ import type { Contract, Handlers, RawRequest, Row, WithStatus } from '../../serv
 import type { Principal } from '../../server/core/access.ts'
 import { isRefusal } from '../../server/core/errors.ts'
 import { rawRequest, someone } from './stock.ts'
+import { ALL_SEEING, type Viewer } from '../../server/core/viewer.ts'
 
 for (const format of ['date', 'date-time']) FormatRegistry.Set(format, text => !Number.isNaN(Date.parse(text)))
 
@@ -12,6 +13,7 @@ export interface CallInput {
   readonly query?: Record<string, unknown>
   readonly body?: unknown
   readonly who?: Principal
+  readonly viewer?: Viewer
   readonly raw?: Partial<RawRequest>
 }
 
@@ -37,6 +39,7 @@ export function createCaller<C extends Contract, Deps>(rows: C, handlers: Handle
         query: input.query ?? {},
         body: input.body ?? {},
         who: input.who ?? someone(),
+        viewer: input.viewer ?? ALL_SEEING,
         raw: rawRequest(input.raw),
       })
       const wrapped =

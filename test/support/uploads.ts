@@ -34,6 +34,7 @@ import type { Signer } from '../../server/signing/signer.ts'
 import { hasClamd, startClamd, type TestClamd } from './clamd.ts'
 import { buildDeb } from './packages.ts'
 import { createTestDb, type TestDb } from './postgres.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 /** What an upload was answered. */
 export interface Answer<T> {
@@ -144,6 +145,7 @@ async function answer(
     query: undefined,
     body: undefined,
     who: { kind: 'user', name: 'uma', role: 'uploader', credential: 'c' },
+    viewer: ALL_SEEING,
     raw,
   } as const
   try {

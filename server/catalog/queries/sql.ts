@@ -1,11 +1,27 @@
-import type { Paging } from '../search.ts'
+import type { Paging } from '../page.ts'
 import type { SlaDays } from '../../core/review.ts'
+import { seesAll, type Viewer } from '../../core/viewer.ts'
+
+/** Gives a value its place in a statement: `$3`. */
+export type AddParam = (value: unknown) => string
+
+/** Parameters as they are used, so that a condition can be written where its value is. `first` have their places. */
+export function params(...first: readonly unknown[]): { readonly values: unknown[]; readonly add: AddParam } {
+  const values = [...first]
+  return { values, add: value => `$${values.push(value)}` }
+}
+
+/** True for what the viewer may see. @param codename the column, `p.codename`, that says where a row belongs */
+export function seenBy(viewer: Viewer, add: AddParam, codename: string): string {
+  return seesAll(viewer) ? 'true' : `${codename} <> all(${add(viewer.hidden)}::text[])`
+}
 
 /** Conditions and their parameters, gathered where each is known. */
 export interface Conditions {
   readonly values: unknown[]
-  /** Gives a value its place: `$3`. */
-  add(value: unknown): string
+  readonly add: AddParam
+  /** Leaves out what the viewer may not see. */
+  seenBy(viewer: Viewer, codename: string): void
   /** Adds a condition where there is a value; `sql` is given its place. */
   when(value: unknown, sql: (place: string) => string): void
   /** `where …`, or nothing. */
@@ -14,12 +30,14 @@ export interface Conditions {
 
 /** Collects what a query asks for. `fixed` always holds; the rest where its value is given. */
 export function conditions(...fixed: readonly string[]): Conditions {
-  const values: unknown[] = []
+  const { values, add } = params()
   const all = [...fixed]
-  const add = (value: unknown): string => `$${values.push(value)}`
   return {
     values,
     add,
+    seenBy: (viewer, codename) => {
+      if (!seesAll(viewer)) all.push(seenBy(viewer, add, codename))
+    },
     when: (value, sql) => {
       if (value !== undefined) all.push(sql(add(value)))
     },
@@ -27,11 +45,11 @@ export function conditions(...fixed: readonly string[]): Conditions {
   }
 }
 
-export const pageClause = ({ page, perPage }: Paging, add: Conditions['add']): string =>
+export const pageClause = ({ page, perPage }: Paging, add: AddParam): string =>
   `limit ${add(perPage)} offset ${add((page - 1) * perPage)}`
 
 /** When a waiting package `p` must be decided: null where the worst of its findings has no deadline. */
-export function dueSql(days: SlaDays, add: Conditions['add']): string {
+export function dueSql(days: SlaDays, add: AddParam): string {
   const cases = Object.entries(days).map(([severity, n]) => `when '${severity}' then ${add(n)}::int`)
   return `(p.held_at + make_interval(days => case p.open_worst ${cases.join(' ')} end))`
 }

@@ -20,8 +20,8 @@ export interface Group {
 
 /** What decides who sees what. */
 export interface AccessRules {
-  /** Codenames that are hidden from somebody. An admin sees everything. */
-  hiddenFrom(who: Principal): Promise<readonly string[]>
+  /** Codenames that are hidden from somebody, or from whoever is not signed in. An admin sees everything. */
+  hiddenFrom(who: Principal | undefined): Promise<readonly string[]>
   /** Distributions whose trees ask for a credential. */
   privateTrees(): Promise<ReadonlySet<string>>
   /** To be called after a change: the next question is answered anew. */
@@ -32,8 +32,10 @@ const FRESH_MS = 1_000
 const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users.length + groups.length === 0
 
 /** A token's own list of distributions is a permission that an admin gave: it opens what it names. */
-function maySee(who: Principal, rule: Rule, groups: readonly Group[]): boolean {
-  if (isOpen(rule) || rule.roles.includes(who.role)) return true
+function isOpenTo(who: Principal | undefined, rule: Rule, groups: readonly Group[]): boolean {
+  if (isOpen(rule)) return true
+  if (who === undefined) return false
+  if (rule.roles.includes(who.role)) return true
   if (who.kind === 'token') return who.scope?.distributions?.includes(rule.codename) === true
   return (
     rule.users.includes(who.name) ||
@@ -58,9 +60,9 @@ export function createAccessRules({ db, clock }: { readonly db: Db; readonly clo
   let known = read()
   return {
     async hiddenFrom(who) {
-      if (who.role === 'admin') return []
+      if (who?.role === 'admin') return []
       const { rules, groups } = await known()
-      return rules.filter(rule => !maySee(who, rule, groups)).map(rule => rule.codename)
+      return rules.filter(rule => !isOpenTo(who, rule, groups)).map(rule => rule.codename)
     },
     privateTrees: async () => new Set((await known()).rules.filter(rule => rule.private).map(rule => rule.codename)),
     changed: () => {

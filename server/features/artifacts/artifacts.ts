@@ -1,5 +1,6 @@
-import type { ArtifactFilter, NameFilter, PackageRow, Page, Paging } from '../../catalog/search.ts'
-import { manifestsOf, newestOf, pageOf, searchArtifacts } from '../../catalog/search.ts'
+import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
+import type { ArtifactFilter, NameFilter, PackageRow } from '../../catalog/search.ts'
+import { manifestsOf, newestOf, searchArtifacts } from '../../catalog/search.ts'
 import { cveStatus, packageDetail, packageItem, type PackageDetail, type PackageItem } from '../../catalog/view.ts'
 import { fail } from '../../core/errors.ts'
 import { worse, type Severity } from '../../core/findings.ts'

@@ -6,6 +6,7 @@ import { needDistributions, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { isRefusal } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
@@ -44,11 +45,11 @@ const pagingOf = (query: { readonly page?: number; readonly per_page?: number })
 async function deleteAll(
   { db, catalog }: ArtifactDeps,
   filter: NameFilter,
-  { who, raw }: { readonly who: Principal; readonly raw: RawRequest },
+  { who, viewer, raw }: { readonly who: Principal; readonly viewer: Viewer; readonly raw: RawRequest },
 ) {
   const refs = await listRefs(db, filter)
   if (refs.length === 0) await refuseMissing(db, filter)
-  needDistributions(who, [...new Set(refs.map(ref => ref.codename))])
+  needDistributions({ who, viewer }, [...new Set(refs.map(ref => ref.codename))])
   const deleted: { name: string; version: string; arch: string; distribution: string; format: string }[] = []
   const following: Promise<boolean>[] = []
   const waiting = [...refs]

@@ -6,6 +6,7 @@ import type { Finding } from '../../core/findings.ts'
 import { dashboard } from './contract.ts'
 import { createDashboard } from './dashboard.ts'
 import { dashboardHandlers, type DashboardRouteDeps } from './handlers.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 
 let stock: Stock
 let deps: DashboardRouteDeps
@@ -120,6 +121,7 @@ test('the live stream says hello, then what happens, and goes on after a break w
         query: {},
         body: undefined,
         who: someone('reader'),
+        viewer: ALL_SEEING,
         raw: rawRequest({ headers, signal: client.signal }),
       }) as AsyncIterable<StreamEvent>
     )[Symbol.asyncIterator]()

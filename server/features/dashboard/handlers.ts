@@ -1,4 +1,4 @@
-import { pageOf } from '../../catalog/search.ts'
+import { pageOf } from '../../catalog/page.ts'
 import type { Handlers, StreamEvent } from '../../core/contract.ts'
 import { hiddenNow } from '../../lib/caller.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'

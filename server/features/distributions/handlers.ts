@@ -5,6 +5,7 @@ import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
 import { findDistribution, getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { setupsOf } from './client-setups.ts'
@@ -53,13 +54,15 @@ function either(body: Body, field: Word, other: Word): string {
 function routeOf({
   body,
   who,
+  viewer,
   raw,
 }: Pick<Input<string, never>, 'raw'> & {
   readonly body: Body
+  readonly viewer: Viewer
   readonly who: Pick<Principal, 'name' | 'scope'>
 }): Route {
   const [from, to] = [either(body, 'from_dist', 'from_distribution'), either(body, 'to_dist', 'to_distribution')]
-  needDistributions(who, [from, to])
+  needDistributions({ who, viewer }, [from, to])
   return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
 }
 
@@ -77,8 +80,8 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     )
     return { ...page, items: page.items.map(packageItem) }
   },
-  'POST /distributions/init': async ({ init, clientFacts }, { body, who, raw }) => {
-    needDistributions(who, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
+  'POST /distributions/init': async ({ init, clientFacts }, { body, who, viewer, raw }) => {
+    needDistributions({ who, viewer }, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
     return init({
       codename: body.codename ?? undefined,
       description: body.description ?? undefined,
@@ -94,9 +97,9 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     return promote(deps, { name: either(input.body, 'package', 'name'), version, arch }, routeOf(input))
   },
   'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
-  'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query }) => {
+  'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query, viewer }) => {
     const [from, to] = [getDistribution(codename), getDistribution(query.with)]
-    needSeen(to.codename)
+    needSeen(viewer, to.codename)
     if (from.codename === to.codename) fail('same_distribution', { codename })
     if (from.format !== to.format)
       fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })

@@ -4,6 +4,7 @@ import type { FileReply, Handlers } from '../../core/contract.ts'
 import { getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Bill } from '../../sbom/bill.ts'
 import { PRINTS, type Bills, type PrintName } from '../../sbom/bills.ts'
@@ -32,18 +33,18 @@ function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = tr
 }
 
 /** @throws unknown_distribution, distribution_not_found for one that is hidden from the caller */
-function seenCodename(asked: string | undefined): Codename | undefined {
+function seenCodename(viewer: Viewer, asked: string | undefined): Codename | undefined {
   if (asked === undefined) return undefined
-  needSeen(asked)
+  needSeen(viewer, asked)
   return getDistribution(asked).codename
 }
 
 export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
-  'GET /sbom/export': async ({ bills }, { query: { format, distribution } }) => {
-    return documentOf(await bills.ofServed({ codename: seenCodename(distribution) }), format)
+  'GET /sbom/export': async ({ bills }, { query: { format, distribution }, viewer }) => {
+    return documentOf(await bills.ofServed({ codename: seenCodename(viewer, distribution) }), format)
   },
-  'GET /sbom/preview': async ({ bills }, { query: { format, distribution, limit = PREVIEWED } }) => {
-    return documentOf(await bills.ofServed({ codename: seenCodename(distribution), limit }), format, false)
+  'GET /sbom/preview': async ({ bills }, { query: { format, distribution, limit = PREVIEWED }, viewer }) => {
+    return documentOf(await bills.ofServed({ codename: seenCodename(viewer, distribution), limit }), format, false)
   },
   'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
     const bill = await bills.ofPackage({ ...params, arch, distribution })

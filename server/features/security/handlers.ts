@@ -1,5 +1,4 @@
-import type { Principal } from '../../core/access.ts'
-import { needDistribution } from '../../core/access.ts'
+import { needDistribution, type Caller, type Principal } from '../../core/access.ts'
 import type { Changed } from '../../catalog/catalog.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -37,9 +36,9 @@ const whichOf = (params: { readonly name: string; readonly version: string }, ..
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
 /** The package that a change is about, if the caller may change it there. */
-async function target({ db }: SecurityDeps, which: Which, who: Principal): Promise<Found> {
+async function target({ db }: SecurityDeps, which: Which, caller: Caller): Promise<Found> {
   const found = await findOne(db, which)
-  needDistribution(who, found.ref.codename)
+  needDistribution(caller, found.ref.codename)
   return found
 }
 
@@ -90,10 +89,10 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
     const { manifest, others } = await getKnown(deps, whichOf(params, query))
     return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
   },
-  'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, raw }) => {
+  'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
     const now = deps.clock.now()
     const said = readSaid(body, now)
-    const found = await target(deps, whichOf(params, query, body), who)
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
     const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
     const [first] = decisions
     if (first === undefined) throw new Error('a decision about nothing')
@@ -105,20 +104,20 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
       cves: decisions.flatMap(({ cve }) => cve ?? []),
     }
   },
-  'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), who)
+  'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
     const username = (body.assignee ?? body.assigned_to ?? '') as string
     const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
     return { ...named(manifest), assigned_to: manifest.review?.assigned_to ?? null, updated_at: manifest.changed_at }
   },
-  'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), who)
+  'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
     const why =
       [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
     return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
   },
-  'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), who)
+  'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
     const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
     return {
       ...(await movedView(changed, before)),

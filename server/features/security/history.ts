@@ -1,4 +1,4 @@
-import { pageOf, type Page, type Paging } from '../../catalog/search.ts'
+import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import type { Decision, Manifest } from '../../core/manifest.ts'
 import type { Queryable } from '../../db/db.ts'
 import { conditions, containing, pageClause } from '../../catalog/queries/sql.ts'

@@ -1,4 +1,4 @@
-import { pageOf, type Page, type Paging } from '../../catalog/search.ts'
+import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
 import { worst } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'

@@ -1,4 +1,5 @@
-import { pageOf, type IndexedManifest, type Paging } from '../../catalog/search.ts'
+import type { IndexedManifest } from '../../catalog/search.ts'
+import { pageOf, type Paging } from '../../catalog/page.ts'
 import { cveStatus, findingView } from '../../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'

@@ -1,4 +1,4 @@
-import { pageOf, type Paging } from '../../catalog/search.ts'
+import { pageOf, type Paging } from '../../catalog/page.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
 import { fail } from '../../core/errors.ts'

@@ -1,11 +1,12 @@
 import type { Changed } from '../../catalog/catalog.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
-import { needDistribution, type Principal } from '../../core/access.ts'
+import { needDistribution, needSeen, type Principal } from '../../core/access.ts'
 import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { readForm, type Form } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
@@ -68,14 +69,18 @@ function choose({ formats }: UploadDeps, codename: string, format: Format): Dist
   })
 }
 
+/** The part of a request that says who sends a package. */
+interface Asker {
+  readonly raw: RawRequest
+  readonly who: Principal
+  readonly viewer: Viewer
+}
+
 /**
  * Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. @throws
  * outside_distribution
  */
-async function receive(
-  deps: UploadDeps,
-  { raw, who }: { readonly raw: RawRequest; readonly who: Principal },
-): Promise<Applicant> {
+async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<Applicant> {
   const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
   const { file, fields } = await readForm(raw, {
     spool: deps.spool,
@@ -84,13 +89,15 @@ async function receive(
       const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
       if (codename === '') return
+      needSeen(viewer, codename)
       choose(deps, codename, format)
-      needDistribution(who, codename)
+      needDistribution({ who, viewer }, codename)
     },
   })
   try {
+    needSeen(viewer, codenameIn(fields))
     const asked = applied(deps, { file, fields }, raw)
-    needDistribution(who, asked.distribution.codename)
+    needDistribution({ who, viewer }, asked.distribution.codename)
     return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...asked }
   } catch (error) {
     await file.discard()
@@ -98,13 +105,17 @@ async function receive(
   }
 }
 
+/** @throws missing_field */
+const codenameIn = (fields: Form['fields']): string =>
+  fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
+
 /** What the fields say, checked. @throws missing_field, unknown_distribution, wrong_format, bad_digest */
 function applied(
   deps: UploadDeps,
   { file, fields }: Form,
   { headers }: RawRequest,
 ): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
-  const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
+  const codename = codenameIn(fields)
   const format = recogniseActive(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
   return {

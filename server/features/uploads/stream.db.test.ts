@@ -7,6 +7,7 @@ import { formOf, hello, openUploads } from '../../../test/support/uploads.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import { uploadHandlers } from './handlers.ts'
 import { UploadResultSchema } from './result.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 
 const it = openUploads()
 
@@ -87,6 +88,7 @@ describe('the stream', () => {
       query: undefined,
       body: undefined,
       who: { kind: 'user', name: 'u', role: 'admin', credential: '' },
+      viewer: ALL_SEEING,
       raw,
     })
     const kept: AsyncIterable<StreamEvent> = events

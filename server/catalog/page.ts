@@ -1,0 +1,19 @@
+/** One page as every list answers it. `page` counts from 1; `pages` is 0 when nothing was found. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly total: number
+  readonly page: number
+  readonly per_page: number
+  readonly pages: number
+}
+
+/** Which page. */
+export interface Paging {
+  readonly page: number
+  readonly perPage: number
+}
+
+/** One page of a list, as every list of the API answers. */
+export function pageOf<T>(items: readonly T[], total: number, { page, perPage }: Paging): Page<T> {
+  return { items, total, page, per_page: perPage, pages: Math.ceil(total / perPage) }
+}

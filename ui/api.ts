@@ -186,9 +186,14 @@ export async function open(key: 'GET /dashboard/events', ask: Plain): Promise<Re
   return body
 }
 
+const OWN = 'The console met an error of its own. Reload the page; if it comes back, tell an admin.'
+
+/** Anything that was thrown, as a problem to show. */
+export function toProblem(error: unknown): ApiProblem {
+  return error instanceof ApiProblem ? error : new ApiProblem({ status: 0, code: 'console', message: OWN })
+}
+
 /** The sentence for anything that was thrown. */
 export function sentence(error: unknown): string {
-  return error instanceof ApiProblem
-    ? error.message
-    : 'The console met an error of its own. Reload the page; if it comes back, tell an admin.'
+  return toProblem(error).message
 }

@@ -78,6 +78,33 @@ describe.skipIf(noBrowser !== undefined)('vulnerability data in the console', ()
       .waitFor()
   })
 
+  test('an import waits out the limit, goes on while someone looks elsewhere, and is tried again after a lost connection', async () => {
+    await signIn('#/engines')
+    let asked = 0
+    await page.route('**/security/database?*', route => {
+      asked++
+      if (asked === 1)
+        return route.fulfill({
+          status: 429,
+          contentType: 'application/json',
+          body: JSON.stringify({ detail: { error: 'rate_limit_exceeded', message: 'm', limit: 30, retry_after: 1 } }),
+        })
+      return asked === 2 ? route.abort('connectionreset') : route.continue()
+    })
+    await dropFiles(page, 'body', [{ name: 'late.zip', bytes: ADVISORIES }])
+    await page.getByText('Paused by the limit of imports a minute.').waitFor()
+    await page.goto(`${daemon.url}/#/health`)
+    await page.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
+    await page.goto(`${daemon.url}/#/engines`)
+    const late = imports().filter({ hasText: 'late.zip' })
+    await late.getByText('The connection ended').waitFor()
+    await late.getByRole('button', { name: 'Try again' }).click()
+    await late.getByText(/Nothing new|151 records/).waitFor()
+    await late.getByRole('button', { name: 'Remove late.zip from the list' }).click()
+    await late.waitFor({ state: 'detached' })
+    expect(asked).toBe(3)
+  })
+
   test('what is known against an upload is found by vulnerability and by package, and leads to the decision', async () => {
     await daemon.upload(await buildDeb({ name: 'openssh-server', version: '1:8.9', fields: { Source: 'openssh' } }), {
       token: admin,

@@ -1,72 +1,53 @@
-import { ApiProblem, call, sentence } from '../../api.ts'
-import { liveState } from '../../live.svelte.ts'
+import { call } from '../../api.ts'
+import { createSender, type Parcel } from '../../sender.svelte.ts'
 import { currentSession } from '../../session.svelte.ts'
-import { bytes } from '../../show.ts'
 import { toast } from '../../toasts.svelte.ts'
-import { gateMarks, STEPS, type Mark, type StepMark } from '../../words.ts'
+import { gateMarks, type Mark, type StepMark } from '../../words.ts'
 import type { UploadResult } from '../../wire.ts'
-import { sendFile, type StepEvent } from './send.ts'
-
-/**
- * `waiting` its turn, `sending` bytes, at the `gate`, `done` with a result, `failed` with a problem, or `unsent`
- * because it cannot succeed.
- */
-export type Phase = 'waiting' | 'sending' | 'gate' | 'done' | 'failed' | 'unsent'
-
-export interface Item {
-  readonly id: number
-  readonly file: File
-  readonly format: Format
-  distribution: string
-  phase: Phase
-  sent: number
-  steps: readonly StepMark[]
-  result: UploadResult | undefined
-  problem:
-    | {
-        readonly code: string
-        readonly message: string
-        readonly facts: Readonly<Record<string, unknown>>
-        readonly requestId: string | undefined
-      }
-    | undefined
-  finishedAt: Date | undefined
-  abort: AbortController | undefined
-}
 
 export const FORMATS = ['deb', 'rpm', 'apk'] as const
 export type Format = (typeof FORMATS)[number]
 
+interface Package {
+  readonly format: Format
+  distribution: string
+  steps: readonly StepMark[]
+}
+export type Item = Parcel<UploadResult> & Package
+
+/** Which row's steps are shown. */
+let pickedId = $state<number>()
+
 /** Two at a time: one is sent while the other is at the gate. */
-const AT_ONCE = 2
-const KEY = 'gatehouse.goes-to.'
-
-interface Uploads {
-  items: Item[]
-  /** No file is sent before this moment: the limit of uploads a minute was met. */
-  pausedUntil: Date | undefined
-  limitPerMinute: number | undefined
-  /** Known to admins from the settings, to others from the first 413. */
-  limitMb: number | undefined
-  /** Which row's steps are shown. */
-  picked: number | undefined
-}
-
-/** The queue outlives the screen: files go on while someone looks elsewhere. */
-export const uploads: Uploads = $state({
-  items: [],
-  pausedUntil: undefined,
-  limitPerMinute: undefined,
-  limitMb: undefined,
-  picked: undefined,
+export const uploads = createSender<UploadResult, Package>({
+  atOnce: 2,
+  setting: 'validation.max_upload_size_mb',
+  isReady: ({ distribution }) => distribution !== '',
+  wayOf: item => ({
+    key: 'POST /upload/stream',
+    form: { distribution: item.distribution },
+    told: event => mark(item, event),
+    cutOff: reached =>
+      reached === 'sending'
+        ? `The connection ended before ${item.file.name} was whole. Nothing was kept; try again.`
+        : `The connection ended while ${item.file.name} was at the gate. The server may have finished alone: try again, the same bytes are never stored twice.`,
+  }),
+  began: item => {
+    item.steps = gateMarks([], undefined)
+    follow(item)
+  },
+  finished: drawEnd,
 })
-let nextId = 1
-/** Whose files these are: nobody else's name may stand beside them in the audit log. */
-let owner: string | undefined
 
-function formatOf(name: string): Format | undefined {
-  return FORMATS.find(format => name.toLowerCase().endsWith(`.${format}`))
+/** The file whose steps are shown. */
+export function picked(): Item | undefined {
+  return uploads.items.find(({ id }) => id === pickedId)
 }
+export function pick(item: Item | undefined): void {
+  pickedId = item?.id
+}
+
+const KEY = 'gatehouse.goes-to.'
 
 /** Where packages of a format went last time, in this browser. */
 export function rememberedTarget(format: Format): string {
@@ -76,7 +57,7 @@ export function rememberedTarget(format: Format): string {
     return ''
   }
 }
-export function rememberTarget(format: Format, codename: string): void {
+function rememberTarget(format: Format, codename: string): void {
   try {
     localStorage.setItem(KEY + format, codename)
   } catch {
@@ -94,79 +75,21 @@ export async function learnLimit(): Promise<void> {
   }
 }
 
-function tooLarge(file: File): boolean {
-  return uploads.limitMb !== undefined && file.size > uploads.limitMb * 1024 * 1024
-}
-
-function sizeProblem(file: File): NonNullable<Item['problem']> {
-  return {
-    code: 'upload_too_large',
-    facts: { limit_mb: uploads.limitMb },
-    requestId: undefined,
-    message: `${file.name} is ${bytes(file.size)}. The limit is ${uploads.limitMb} MB. An admin can raise validation.max_upload_size_mb.`,
-  }
-}
-
-/** Puts files in the queue. A name that is no package's, and a file that is too large, are never sent. */
+/** Puts files in the queue. What is no package by its name is never sent. */
 export function addFiles(files: readonly File[]): void {
   for (const file of files) {
-    const format = formatOf(file.name)
-    if (format === undefined) {
-      toast('bad', `${file.name} is no package`, 'The console sends .deb, .rpm and .apk files.')
-      continue
-    }
-    const large = tooLarge(file)
-    uploads.items.push({
-      id: nextId++,
-      file,
-      format,
-      distribution: rememberedTarget(format),
-      phase: large ? 'unsent' : 'waiting',
-      sent: 0,
-      steps: gateMarks([], undefined),
-      result: undefined,
-      problem: large ? sizeProblem(file) : undefined,
-      finishedAt: undefined,
-      abort: undefined,
-    })
+    const format = FORMATS.find(one => file.name.toLowerCase().endsWith(`.${one}`))
+    if (format === undefined) toast('bad', `${file.name} is no package`, 'The console sends .deb, .rpm and .apk files.')
+    else uploads.add(file, { format, distribution: rememberedTarget(format), steps: gateMarks([], undefined) })
   }
-  pump()
 }
 
-/** Gives every waiting file of a format that has no target yet this one, and starts. */
+/** Gives every waiting file of a format this target, and starts. */
 export function chooseTarget(format: Format, codename: string): void {
   if (codename === '') return
   rememberTarget(format, codename)
   for (const item of uploads.items) if (item.format === format && item.phase === 'waiting') item.distribution = codename
-  pump()
-}
-
-/** Goes on after somebody signed in; what another person left here is gone with that person. */
-export function takeUpQueue(): void {
-  const name = currentSession().me?.username
-  if (owner !== undefined && owner !== name) {
-    for (const item of uploads.items) item.abort?.abort()
-    Object.assign(uploads, { items: [], picked: undefined })
-  }
-  owner = name
-  pump()
-}
-
-/** Without a session, or without a connection, nothing is begun that would only fail. */
-export function standsStill(): boolean {
-  return currentSession().state !== 'in' || liveState().state === 'offline'
-}
-
-/** Starts what may start now. */
-export function pump(): void {
-  if (uploads.pausedUntil !== undefined || standsStill()) return
-  let running = uploads.items.filter(item => item.phase === 'sending' || item.phase === 'gate').length
-  for (const item of uploads.items) {
-    if (running >= AT_ONCE) return
-    if (item.phase !== 'waiting' || item.distribution === '') continue
-    running++
-    void run(item)
-  }
+  uploads.pump()
 }
 
 const MARKS: Readonly<Record<string, Mark>> = {
@@ -178,11 +101,24 @@ const MARKS: Readonly<Record<string, Mark>> = {
   unavailable: 'unavailable',
 }
 
-function mark(item: Item, { step, status, message }: StepEvent): void {
-  item.phase = 'gate'
+function mark(item: Item, { step, status, message }: Readonly<Record<string, unknown>>): void {
+  item.phase = 'at_server'
   item.steps = item.steps.map(known =>
-    known.id === step ? { ...known, mark: MARKS[status] ?? 'waiting', said: message } : known,
+    known.id === step
+      ? { ...known, mark: MARKS[String(status)] ?? 'waiting', said: typeof message === 'string' ? message : '' }
+      : known,
   )
+}
+
+/** Draws how it ended. The final answer knows more than the steps: publication of a held package is drawn as held. */
+function drawEnd(item: Item): void {
+  const { result, problem } = item
+  if (problem !== undefined)
+    item.steps = item.steps.map(step =>
+      step.mark === 'running' ? { ...step, mark: 'failed', said: problem.message } : step,
+    )
+  else if (result !== undefined && result.status !== 'already_imported')
+    item.steps = gateMarks(result.validation.steps, result.state)
 }
 
 /**
@@ -190,130 +126,20 @@ function mark(item: Item, { step, status, message }: StepEvent): void {
  * the list.
  */
 function follow(item: Item): void {
-  const shown = uploads.items.find(one => one.id === uploads.picked)
-  if (matchMedia('(min-width: 1101px)').matches && shown?.phase !== 'sending' && shown?.phase !== 'gate')
-    uploads.picked = item.id
+  const phase = picked()?.phase
+  if (matchMedia('(min-width: 1101px)').matches && phase !== 'sending' && phase !== 'at_server') pick(item)
 }
 
-async function run(item: Item): Promise<void> {
-  const abort = new AbortController()
-  Object.assign(item, { phase: 'sending', sent: 0, problem: undefined, steps: gateMarks([], undefined), abort })
-  follow(item)
-  try {
-    const result = await sendFile(item.file, item.distribution, {
-      signal: abort.signal,
-      progress: sent => {
-        item.sent = sent
-        if (sent >= item.file.size && item.phase === 'sending') item.phase = 'gate'
-      },
-      step: event => mark(item, event),
-    })
-    item.result = result
-    item.phase = 'done'
-    // the final answer knows why; a skipped publication of a held package is drawn as held
-    item.steps = result.status === 'already_imported' ? item.steps : gateMarks(result.validation.steps, result.state)
-  } catch (error) {
-    settleProblem(item, error)
-  }
-  item.abort = undefined
-  item.finishedAt = new Date()
-  pump()
-}
-
-function settleProblem(item: Item, error: unknown): void {
-  if (error instanceof DOMException && error.name === 'AbortError') {
-    uploads.items = uploads.items.filter(one => one.id !== item.id)
-    return
-  }
-  if (error instanceof ApiProblem && error.status === 401) {
-    item.phase = 'waiting' // for who signs in again
-    return
-  }
-  if (error instanceof ApiProblem && error.status === 429) {
-    item.phase = 'waiting'
-    pause(error.retryAfter ?? 60, Number(error.facts.limit) || undefined)
-    return
-  }
-  item.phase = 'failed'
-  item.steps = item.steps.map(step =>
-    step.mark === 'running' ? { ...step, mark: 'failed', said: sentence(error) } : step,
-  )
-  const known = error instanceof ApiProblem ? error : undefined
-  item.problem = {
-    code: known?.code ?? 'console',
-    message: sentence(error),
-    facts: known?.facts ?? {},
-    requestId: known?.requestId,
-  }
-  const limit = Number(known?.facts.limit_mb)
-  if (known?.status === 413 && limit > 0) {
-    uploads.limitMb = limit
-    for (const one of uploads.items)
-      if (one.phase === 'waiting' && tooLarge(one.file))
-        Object.assign(one, { phase: 'unsent', problem: sizeProblem(one.file) })
-  }
-}
-
-/** Waits out the limit and goes on by itself; what is at the gate continues. */
-function pause(seconds: number, limit: number | undefined): void {
-  if (uploads.pausedUntil !== undefined) return
-  uploads.limitPerMinute = limit
-  uploads.pausedUntil = new Date(Date.now() + seconds * 1000)
-  setTimeout(() => {
-    uploads.pausedUntil = undefined
-    pump()
-  }, seconds * 1000)
-}
-
-/** Takes a file out: one that is on its way is stopped first. */
-export function remove(item: Item): void {
-  if (item.abort !== undefined) item.abort.abort()
-  else uploads.items = uploads.items.filter(one => one.id !== item.id)
-}
-
-/** Failures that the same file may survive: all but the ones where the server refused the file itself. */
-export function canRetry(item: Item): boolean {
-  return (
-    item.phase === 'failed' &&
-    ![
-      'duplicate_conflict',
-      'upload_too_large',
-      'bad_package',
-      'unknown_format',
-      'wrong_arch',
-      'digest_mismatch',
-    ].includes(item.problem?.code ?? '')
-  )
-}
-
+/** Tries failed files again, where packages of their format go now. */
 export function retry(items: readonly Item[]): void {
   for (const item of items) {
-    if (!canRetry(item)) continue
-    item.phase = 'waiting'
-    item.problem = undefined
-    if (item.distribution === '' || rememberedTarget(item.format) !== '')
-      item.distribution = rememberedTarget(item.format)
+    const target = rememberedTarget(item.format)
+    if (target !== '') item.distribution = target
   }
-  pump()
-}
-
-export function clearFinished(): void {
-  uploads.items = uploads.items.filter(
-    item => !['done', 'unsent'].includes(item.phase) && !(item.phase === 'failed' && !canRetry(item)),
-  )
-}
-
-/** How many files are on their way, or will be without anybody doing anything. */
-export function atWork(): number {
-  return uploads.items.filter(
-    ({ phase, distribution }) =>
-      phase === 'sending' || phase === 'gate' || (phase === 'waiting' && distribution !== ''),
-  ).length
+  uploads.retry(items)
 }
 
 /** True when nothing of the gate was reached. */
 export function isUntouched(item: Item): boolean {
   return item.steps.every(step => step.mark === 'waiting')
 }
-
-export const STEP_COUNT = STEPS.length

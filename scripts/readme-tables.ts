@@ -5,8 +5,10 @@ import { ERRORS } from '../server/core/errors.ts'
 import { ENV_TABLE } from '../server/env.ts'
 import { createMetrics } from '../server/record/metrics.ts'
 import { SETTINGS } from '../server/settings/schema.ts'
+import { dependencyList, type Lock, type Manifest } from './dependencies.ts'
 
-const REFERENCE = join(import.meta.dirname, '..', 'docs', 'reference.md')
+const ROOT = join(import.meta.dirname, '..')
+const REFERENCE = join(ROOT, 'docs', 'reference.md')
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -110,5 +112,11 @@ export async function withTables(reference: string): Promise<string> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await writeFile(REFERENCE, await withTables(await readFile(REFERENCE, 'utf8')))
-  process.stdout.write('Wrote docs/reference.md: commit it with the change.\n')
+  const [manifest, lock] = await Promise.all(
+    ['package.json', 'package-lock.json'].map(async (name): Promise<unknown> =>
+      JSON.parse(await readFile(join(ROOT, name), 'utf8')),
+    ),
+  )
+  await writeFile(join(ROOT, 'docs', 'dependencies.md'), dependencyList(manifest as Manifest, lock as Lock))
+  process.stdout.write('Wrote docs/reference.md and docs/dependencies.md: commit them with the change.\n')
 }

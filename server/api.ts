@@ -16,6 +16,7 @@ import { security } from './features/security/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
 import { sso } from './features/sso/contract.ts'
+import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
@@ -28,6 +29,7 @@ export const api = {
   ...sso,
   ...access,
   ...license,
+  ...uploaderKeys,
   ...uploads,
   ...artifacts,
   ...distributions,

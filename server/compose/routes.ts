@@ -42,6 +42,8 @@ import { settingsHandlers } from '../features/settings/handlers.ts'
 import { setup } from '../features/setup/contract.ts'
 import type { FirstAdmin } from '../features/setup/first-admin.ts'
 import { setupHandlers } from '../features/setup/handlers.ts'
+import { uploaderKeys } from '../features/uploader-keys/contract.ts'
+import { uploaderKeyHandlers } from '../features/uploader-keys/handlers.ts'
 import { uploads } from '../features/uploads/contract.ts'
 import { uploadHandlers } from '../features/uploads/handlers.ts'
 import { webhooks } from '../features/webhooks/contract.ts'
@@ -62,6 +64,7 @@ import type { Metrics } from '../record/metrics.ts'
 import type { Bills } from '../sbom/bills.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
+import { createUploaderKeys } from '../signing/uploader-keys.ts'
 import type { Outbound } from './outbound.ts'
 import type { Security } from './security.ts'
 
@@ -154,6 +157,7 @@ export function bindRoutes(parts: RouteParts): {
       publisher: parts.publisher,
       clientFacts,
     }),
+    ...bind(uploaderKeys, uploaderKeyHandlers, { db, audit, keys: createUploaderKeys({ db, clock }) }),
     ...bind(access, accessHandlers, { db, audit, rules: parts.rules }),
     ...bind(license, licenseHandlers, { licensing: parts.licensing, settings, audit }),
     ...bind(retention, retentionHandlers, { db: seen, catalog, audit, clock }),

@@ -56,6 +56,9 @@ export const ERRORS = {
     'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.',
   ],
   group_not_found: [404, 'There is no group {name}.'],
+  bad_uploader_key: [422, 'This is no key of a developer: {why}.'],
+  uploader_key_exists: [409, 'The key {fingerprint}, or the name, is there already as {name}. Remove that one first.'],
+  uploader_key_not_found: [404, 'There is no uploader key {name}.'],
   group_in_use: [409, 'The group {name} is named by the rule of {codename}. Change that first.'],
   // accounts
   admin_exists: [409, 'An admin exists already, so the setup is closed. Log in as that admin to create more users.'],

@@ -13,6 +13,7 @@ import { directory } from './migrations/0010-directory.ts'
 import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
 import { model } from './migrations/0014-model.ts'
+import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 
 /** In order. A new step goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly Migration[] = [
   retention,
   access,
   model,
+  uploaderKeys,
 ]
 
 const source: Knex.MigrationSource<Migration> = {

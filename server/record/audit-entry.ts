@@ -34,6 +34,8 @@ export const AUDIT_ACTIONS = [
   'SESSION_END',
   'SYNC_INDEX',
   'VULNDB_IMPORT',
+  'UPLOADER_KEY_ADD',
+  'UPLOADER_KEY_REMOVE',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import type { UploaderKey } from '../../signing/uploader-keys.ts'
+
+const Name = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$' })
+const Key = Type.Unsafe<UploaderKey>(
+  Type.Object({
+    name: Type.String(),
+    fingerprint: Type.String(),
+    user_ids: Type.Array(Type.String()),
+    algorithm: Type.String(),
+    created_at: Type.String(),
+    expires_at: Type.Optional(Type.String()),
+    distributions: Type.Union([Type.Array(Type.String()), Type.Null()]),
+    added_by: Type.String(),
+    added_at: Type.String(),
+  }),
+)
+
+/** Whose signature opens the door to a developer's upload. */
+export const uploaderKeys = contract({
+  'GET /uploader-keys': {
+    summary: 'The public keys by whose signature a .changes is taken, with their expiry and where they may upload to.',
+    access: 'auditor+',
+    reply: Type.Unsafe<{ readonly keys: readonly UploaderKey[] }>(Type.Object({ keys: Type.Array(Key) })),
+  },
+  'POST /uploader-keys': {
+    summary: 'Adds the public key of a developer; `distributions` limits where it may upload to.',
+    access: 'admin',
+    body: Type.Object({
+      name: Name,
+      public_key: Type.String({
+        minLength: 1,
+        maxLength: 512 * 1024,
+        description: 'Armoured, as gpg --armor --export writes it.',
+      }),
+      distributions: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
+      ),
+    }),
+    reply: Key,
+    status: 201,
+    fails: ['bad_uploader_key', 'uploader_key_exists', 'unknown_distribution'],
+  },
+  'DELETE /uploader-keys/{name}': {
+    summary: 'Removes a key. What it uploaded stays.',
+    access: 'admin',
+    params: Type.Object({ name: Name }),
+    reply: 'none',
+    status: 204,
+    fails: ['uploader_key_not_found'],
+  },
+})

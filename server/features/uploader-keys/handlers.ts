@@ -1,0 +1,50 @@
+import type { Handlers } from '../../core/contract.ts'
+import { getDistribution } from '../../core/distributions.ts'
+import type { Db } from '../../db/db.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
+import type { uploaderKeys } from './contract.ts'
+
+export interface UploaderKeyDeps {
+  readonly db: Db
+  readonly audit: Pick<Audit, 'owe'>
+  readonly keys: Pick<UploaderKeys, 'list' | 'add' | 'remove'>
+}
+
+const printKey = ({ name, fingerprint, distributions }: UploaderKey): string =>
+  `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}`
+
+export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps> = {
+  'GET /uploader-keys': async ({ keys }) => ({ keys: await keys.list() }),
+  'POST /uploader-keys': async ({ db, audit, keys }, { body, who, raw }) => {
+    for (const codename of body.distributions ?? []) getDistribution(codename)
+    return db.tx(async tx => {
+      const key = await keys.add(tx, {
+        name: body.name,
+        publicKey: body.public_key,
+        distributions: body.distributions,
+        by: who.name,
+      })
+      await audit.owe(tx, {
+        action: 'UPLOADER_KEY_ADD',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        detail: `${printKey(key)}.`,
+      })
+      return key
+    })
+  },
+  'DELETE /uploader-keys/{name}': async ({ db, audit, keys }, { params, who, raw }) => {
+    await db.tx(async tx => {
+      const key = await keys.remove(tx, params.name)
+      await audit.owe(tx, {
+        action: 'UPLOADER_KEY_REMOVE',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        detail: `${printKey(key)}.`,
+      })
+    })
+  },
+}

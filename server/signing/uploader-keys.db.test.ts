@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDeveloper, type Developer } from '../../test/support/gpg.ts'
+import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
+import { lacking } from '../../test/support/tools.ts'
+import { isRefusal } from '../core/errors.ts'
+import { createUploaderKeys, type UploaderKeys } from './uploader-keys.ts'
+
+const TEXT = 'Format: 1.8\nSource: acme\nChanges:\n acme (1.0)\n .\n   * - dash   \n'
+
+describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
+  let test_: TestDb
+  let keys: UploaderKeys
+  let now: Date
+  let jo: Developer
+  let eve: Developer
+  let rsa: Developer
+  let old: Developer
+  beforeAll(async () => {
+    test_ = await createTestDb()
+    now = new Date()
+    keys = createUploaderKeys({ db: test_.db, clock: { now: () => now } })
+    ;[jo, eve, rsa, old] = await Promise.all([
+      createDeveloper('Jo <jo@example.test>', { expires: '10d' }),
+      createDeveloper('Eve <eve@example.test>'),
+      createDeveloper('Ro <ro@example.test>', { kind: 'rsa3072' }),
+      createDeveloper('Old <old@example.test>', { expires: '1d', time: '20200101T000000' }),
+    ])
+  }, 90_000)
+  afterAll(async () => {
+    await Promise.all([jo, eve, rsa, old].map(one => one.close()))
+    await test_.close()
+  })
+
+  const add = (name: string, publicKey: string, distributions?: readonly string[]) =>
+    test_.db.tx(tx => keys.add(tx, { name, publicKey, distributions, by: 'ada' }))
+  const refusal = async (work: Promise<unknown>): Promise<unknown> => {
+    try {
+      await work
+      return 'it was taken'
+    } catch (error) {
+      if (isRefusal(error)) return [error.code, error.message]
+      throw error
+    }
+  }
+
+  test('are listed with what people need to know of them', async () => {
+    await add('jo', jo.publicKey, ['bookworm'])
+    await add('ro', rsa.publicKey)
+    expect(await keys.list()).toEqual([
+      {
+        name: 'jo',
+        fingerprint: jo.fingerprint,
+        user_ids: ['Jo <jo@example.test>'],
+        algorithm: 'ed25519Legacy',
+        created_at: expect.stringMatching(/Z$/) as string,
+        expires_at: expect.stringMatching(/Z$/) as string,
+        distributions: ['bookworm'],
+        added_by: 'ada',
+        added_at: now.toISOString(),
+      },
+      {
+        name: 'ro',
+        fingerprint: rsa.fingerprint,
+        user_ids: ['Ro <ro@example.test>'],
+        algorithm: 'rsa3072',
+        created_at: expect.stringMatching(/Z$/) as string,
+        distributions: null,
+        added_by: 'ada',
+        added_at: now.toISOString(),
+      },
+    ])
+  })
+
+  test('say who signed: one of them, a stranger, or nobody who can be believed', async () => {
+    const by = async (developer: Developer): Promise<string> => (await developer.clearsign(TEXT)).toString()
+    expect(await keys.check(await by(jo), TEXT)).toMatchObject({ kind: 'good', by: { name: 'jo' } })
+    expect(await keys.check(await by(rsa), TEXT)).toMatchObject({ kind: 'good', by: { name: 'ro' } })
+    expect(await keys.check(await by(eve), TEXT)).toEqual({ kind: 'unknown', keyIds: [eve.fingerprint.slice(-16)] })
+    const signed = await by(jo)
+    expect(await keys.check(signed.replace('acme (1.0)', 'acme (6.6)'), TEXT.replace('1.0', '6.6'))).toMatchObject({
+      kind: 'bad',
+      why: expect.stringMatching(/signed|digest/i) as string,
+    })
+    expect(await keys.check(signed, `${TEXT}Closes: 1\n`)).toEqual({
+      kind: 'bad',
+      why: 'the signature is over another text than the one that is read',
+    })
+    expect(await keys.check('no document', 'no document')).toMatchObject({ kind: 'bad' })
+  })
+
+  test('count no more once they have expired or are removed', async () => {
+    const signed = (await jo.clearsign(TEXT)).toString()
+    const today = now
+    now = new Date(today.getTime() + 11 * 86_400_000)
+    expect(await keys.check(signed, TEXT)).toMatchObject({
+      kind: 'bad',
+      why: expect.stringMatching(/expired/) as string,
+    })
+    now = today
+    expect(await test_.db.tx(tx => keys.remove(tx, 'jo'))).toMatchObject({ fingerprint: jo.fingerprint })
+    expect(await keys.check(signed, TEXT)).toMatchObject({ kind: 'unknown' })
+    expect(await refusal(test_.db.tx(tx => keys.remove(tx, 'jo')))).toMatchObject([
+      'uploader_key_not_found',
+      expect.any(String),
+    ])
+    await add('jo', jo.publicKey)
+  })
+
+  test('are taken one by one, whole, public and usable, and once', async () => {
+    const before = await keys.list()
+    const refused = async (name: string, key: string): Promise<unknown> => refusal(add(name, key))
+    expect(await refused('x', 'hello')).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/no armoured OpenPGP key/),
+    ])
+    expect(await refused('x', `${jo.publicKey}\n${eve.publicKey}`)).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/several keys/),
+    ])
+    expect(await refused('x', old.publicKey)).toMatchObject(['bad_uploader_key', expect.stringMatching(/expired/)])
+    expect(await refused('jo', eve.publicKey)).toMatchObject(['uploader_key_exists', expect.stringMatching(/as jo/)])
+    expect(await refused('jo2', jo.publicKey)).toMatchObject(['uploader_key_exists', expect.stringMatching(/as jo/)])
+    expect(await keys.list()).toEqual(before)
+  })
+})

@@ -1,39 +1,50 @@
-import { createCatalog, type Catalog } from './catalog/catalog.ts'
-import { createRebuild } from './catalog/rebuild.ts'
-import { composeAdvisories } from './compose/advisories.ts'
-import { composeAuth } from './compose/auth.ts'
-import { handleDebts, oweEveryTree } from './compose/debts.ts'
+import { composeCatalog } from './catalog/compose.ts'
+import { createClientFacts } from './compose/client-facts.ts'
+import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
-import { composeHealth } from './compose/health.ts'
-import { createListener, needAddress } from './compose/listener.ts'
-import { composeOutbound } from './compose/outbound.ts'
-import { composeEnrichment } from './compose/enrichment.ts'
-import { composePrograms } from './compose/programs.ts'
-import { composeReprepro } from './compose/reprepro.ts'
-import { bindRoutes } from './compose/routes.ts'
-import { composeSso } from './compose/sso.ts'
-import { composeSbom } from './compose/sbom.ts'
-import { composeSecurity } from './compose/security.ts'
-import { createLdapDirectory } from './directory/ldap.ts'
-import { composeVulnDb } from './compose/vulndb.ts'
+import { repair } from './compose/repair.ts'
+import type { Feature, Part } from './core/feature.ts'
+import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
-import { createAccessRules } from './features/access/rules.ts'
+import { composeAccess } from './features/access/compose.ts'
+import { composeArtifacts } from './features/artifacts/compose.ts'
+import { composeAudit } from './features/audit/compose.ts'
+import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/passwords.ts'
-import { cleanAll } from './features/retention/retention.ts'
-import { createFirstAdmin } from './features/setup/first-admin.ts'
+import { composeDashboard } from './features/dashboard/compose.ts'
+import { composeDistributions } from './features/distributions/compose.ts'
+import { composeEngines } from './features/engines/compose.ts'
+import { composeHealth } from './features/health/compose.ts'
+import { composeLicense } from './features/license/compose.ts'
+import { composeNotifications } from './features/notifications/compose.ts'
+import { composeRetention } from './features/retention/compose.ts'
+import { composeSbomRoutes } from './features/sbom/compose.ts'
+import { composeSecurity } from './features/security/compose.ts'
+import { composeSettings } from './features/settings/compose.ts'
+import { composeSetup } from './features/setup/compose.ts'
+import { composeSso } from './features/sso/compose.ts'
+import { composeUploaderKeys } from './features/uploader-keys/compose.ts'
+import { composeUploads } from './features/uploads/compose.ts'
+import { composeWebhooks } from './features/webhooks/compose.ts'
 import { activeFormats, getFormat } from './formats/index.ts'
-import { createApp } from './http/app.ts'
-import { createRateLimits } from './http/rate-limit.ts'
-import { createScheduler, type Job, type Scheduler } from './jobs/scheduler.ts'
+import { composeHttp } from './http/compose.ts'
+import { needAddress } from './http/listener.ts'
+import { createScheduler } from './jobs/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
-import { createGate } from './pipeline/gate.ts'
-import { createPackageSigning } from './pipeline/package-signing.ts'
-import { createSteps } from './pipeline/steps.ts'
-import { createPublisher, type Publication, type Publisher } from './publish/publisher.ts'
-import { createOutlived, type Outlived } from './signing/outlived.ts'
-import { newestSignatures } from './scanners/clamav-signatures.ts'
-import type { AntivirusScanner } from './scanners/scanner.ts'
-import { createScanners, type Scanners } from './scanners/index.ts'
+import { composeOutbound } from './outbound/compose.ts'
+import { composeGate } from './pipeline/compose.ts'
+import type { Enrich } from './pipeline/vulnerabilities.ts'
+import { composePublish } from './publish/compose.ts'
+import { createAdvisoryFollower } from './publish/follow-advisories.ts'
+import { createKeyFollower } from './publish/follow-keys.ts'
+import { composeReview } from './review/compose.ts'
+import { composeSbom } from './sbom/compose.ts'
+import { CANDIDATE_LINES } from './sbom/lockfiles.ts'
+import { composeScanners } from './scanners/compose.ts'
+import { enrich as enrichFindings } from './scanners/enrich.ts'
+import type { Scanners } from './scanners/index.ts'
+import { createOutlived } from './signing/outlived.ts'
+import { composeVulnDb } from './vulndb/compose.ts'
 
 /** The running service. */
 export interface Service {
@@ -43,93 +54,110 @@ export interface Service {
   stop(): Promise<void>
 }
 
-const SWEEP_MS = 60_000
-
-function tellPublished({ clock, events }: Foundation, log: Log): (publication: Publication) => void {
-  return ({ codename, n, packages, ms, missing, shardsWritten }) => {
-    log.info({ codename, n, packages, ms, pieces: shardsWritten }, 'published')
-    if (missing.length > 0)
-      log.error(
-        { codename, missing: missing.slice(0, 20) },
-        'packages without their bytes were left out; run npm run verify',
-      )
-    events.emit({ type: 'publication', at: clock.now().toISOString(), data: { codename, n, packages } })
-  }
-}
-
-/**
- * Where the set of keys has changed since it was published, also while this was not running, everything is signed
- * again.
- */
-async function followKeys({ db, outbox, keyring }: Foundation): Promise<void> {
-  if (await keyring.publish()) await oweEveryTree(db, outbox)
-}
-
-const outlivedJob = (outlived: Outlived): Job => ({
-  id: 'package-keys',
-  name: 'Look for packages that outlive the key they are signed with',
-  when: () => '35 * * * *',
-  run: () => outlived.look(),
-})
-
-/** What is done by the clock. */
-function composeJobs(
-  base: Foundation,
-  {
-    publisher,
-    catalog,
-    jobs,
-  }: { readonly publisher: Publisher; readonly catalog: Catalog; readonly jobs: readonly Job[] },
-  log: Log,
-): Scheduler {
-  const { db, pool } = base
-  const isNeeded = async (digest: string): Promise<boolean> =>
-    (await db.first('select 1 from package_file where sha256 = $1 limit 1', [digest])) !== undefined
-  return createScheduler(
-    [
-      {
-        id: 'tidy',
-        name: 'Remove old generations and index pieces',
-        when: () => '*/10 * * * *',
-        run: () => publisher.tidy(),
-      },
-      {
-        id: 'sweep',
-        name: 'Remove package files that nothing needs',
-        when: () => '20 3 * * *',
-        run: async () => {
-          await pool.sweep(isNeeded)
-        },
-      },
-      {
-        id: 'version-retention',
-        name: 'Remove versions that the retention rules leave behind',
-        when: () => '0 2 * * *',
-        run: () => cleanAll({ db, catalog }),
-      },
-      {
-        id: 'keys',
-        name: 'Retire signing keys whose overlap is over',
-        when: () => '*/5 * * * *',
-        run: () => followKeys(base),
-      },
-      ...jobs,
-    ],
-    (id, error) => log.error({ err: error, job: id }, 'a job failed'),
-  )
-}
-
-function firstOf(scanners: readonly AntivirusScanner[]): AntivirusScanner {
-  const [first] = scanners
-  if (first === undefined) throw new Error('there is no antivirus scanner in this build')
-  return first
-}
-
 export interface ComposeOptions {
   readonly uiFolder: string
   readonly log?: Log
   /** Engines instead of the built-in ones: what lies outside is what tests stand in for. */
   readonly engines?: Partial<Scanners>
+}
+
+/** What is done with packages, whoever asks: from what goes out to what reviewers decide. */
+async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
+  const { db, outbox } = base
+  const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
+  const outbound = await composeOutbound({ ...base, version, webhookSecret })
+  const { fetch, notices } = outbound
+  const vulndb = composeVulnDb({
+    ...base,
+    fetch,
+    compareVersions: (format, a, b) => getFormat(format).compareVersions(a, b),
+  })
+  const scanning = composeScanners({ ...base, clamd, searchPath, vulndb, engines })
+  const enrich: Enrich = findings => enrichFindings(findings, vulndb.intel)
+  const packages = composeCatalog({ ...base, notices })
+  const { catalog } = packages
+  const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
+  const keys = createKeyFollower(base)
+  const advisories = createAdvisoryFollower({ db, outbox, database: vulndb.database })
+  const outlived = createOutlived(base)
+  const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog })
+  const sbom = composeSbom({ ...base, version })
+  const review = composeReview({
+    ...base,
+    catalog,
+    notices,
+    steps: gate.steps,
+    enrich,
+    carried: sbom.carried,
+    candidates: CANDIDATE_LINES,
+  })
+  return { outbound, vulndb, scanning, packages, trees, keys, advisories, outlived, gate, sbom, review }
+}
+type Verbs = Awaited<ReturnType<typeof composeVerbs>>
+
+/** The API by topic, in the order of its documentation, and what is done by the clock. */
+function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
+  const { log, licensing } = base
+  const { outbound, vulndb, scanning, packages, trees, keys, advisories, outlived, gate, sbom, review } = verbs
+  const { fetch, mail } = outbound
+  const { scanners, antivirus, dataAt } = scanning
+  const { catalog, rebuild } = packages
+  const { version, production, jwtMinutes, setupToken, clamd, aptPublisher, metricsToken } = env
+  const clientFacts = createClientFacts(base)
+  const directory = composeDirectory(base)
+  const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
+  const auth = composeAuth({ ...base, jwtMinutes, mail, directory })
+  const setup = composeSetup({ ...base, setupToken, hashPassword })
+  const access = composeAccess(base)
+  const retention = composeRetention({ ...base, catalog })
+  const scheduler = createScheduler(
+    [trees, packages, retention, keys, vulndb, advisories, outlived, review].flatMap(part => part.jobs ?? []),
+    (id, error) => log.error({ err: error, job: id }, 'a job failed'),
+  )
+  const health = composeHealth({
+    ...base,
+    version,
+    aptPublisher,
+    metricsToken,
+    antivirus,
+    vulnerability: scanners.vulnerability,
+    scheduler,
+    dataAt,
+    warnings: () => [...env.warnings, ...outlived.warnings()],
+  })
+  const features: readonly Feature[] = [
+    setup,
+    auth,
+    composeUploads({ ...base, gate: gate.gate, activeFormats: active }),
+    composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
+    composeAudit(base),
+    composeDistributions({ ...base, catalog, publisher: trees.publisher, clientFacts, activeFormats: active }),
+    composeUploaderKeys(base),
+    access,
+    composeLicense(base),
+    retention,
+    composeDashboard(base),
+    composeSecurity({ ...base, ...review, catalog, antivirus, scanners, clamd }),
+    composeEngines({ ...base, vulndb, scanners }),
+    composeSbomRoutes({ ...base, bills: sbom.bills }),
+    composeSettings({ ...base, isLicense: key => licensing.read(key) !== undefined }),
+    composeNotifications(outbound),
+    composeSso({
+      ...base,
+      production,
+      fetch,
+      directory,
+      isAllowed: () => licensing.allowed() !== 'nothing',
+      vouchedFor: auth.vouchedFor,
+    }),
+    composeWebhooks({
+      ...base,
+      secret: outbound.webhookSecret,
+      reactions: { onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev },
+    }),
+    health,
+  ]
+  return { features, setup, auth, access, health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -139,185 +167,57 @@ export async function compose(
 ): Promise<Service> {
   await needAddress(env)
   const base = await layFoundation(env, log)
-  const { clock, layout, db, outbox, spool, pool, manifests, audit, events, metrics, settings, keyring } = base
-  const outbound = await composeOutbound(env, base, log)
-  const vulndb = composeVulnDb(base, { fetch: outbound.fetch, log })
-  const scanners: Scanners = {
-    ...createScanners({
-      osv: vulndb.scanner,
-      clamd: { address: env.clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) },
-      programs: composePrograms(env, base),
-    }),
-    ...engines,
-  }
-  const antivirus = firstOf(scanners.antivirus)
-
-  const catalog = createCatalog({ db, outbox, pool, audit, events, clock, notices: outbound.notices })
-  const rebuild = createRebuild({ db, outbox, manifests })
-  const foreign = composeReprepro(env, layout)
-  const publisher = createPublisher({
-    db,
-    layout,
-    keyring,
-    clock,
-    formats: getFormat,
-    onPublished: tellPublished(base, log),
-    fixes: vulndb.fixes,
-    ...(foreign === undefined ? {} : { foreign }),
-  })
-  const outlived = createOutlived({ db, keyring })
-  const advisories = composeAdvisories(base, vulndb.deps.database)
-  handleDebts({ outbox, catalog, manifests, publisher, audit })
-  const signing = createPackageSigning({ spool, keyring, settings, clock })
-  const enrichment = composeEnrichment(vulndb.intel)
-  const steps = createSteps({ scanners, keyring, db, enrich: enrichment.enrich })
-  const gate = createGate({ steps, catalog, settings, signing, clock })
-  const sbom = composeSbom(env, base)
-  const security = composeSecurity(env, base, {
-    catalog,
-    scanners,
-    steps,
-    antivirus,
-    sbom,
-    notices: outbound.notices,
-    log,
-  })
-  const scheduler = composeJobs(
-    base,
-    {
-      publisher,
-      catalog,
-      jobs: [
-        ...vulndb.jobs,
-        advisories.job,
-        outlivedJob(outlived),
-        ...security.jobs,
-        enrichment.job(base, { catalog, log }),
-      ],
-    },
-    log,
-  )
-
-  const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken: env.setupToken, hashPassword })
-  const health = composeHealth(env, base, {
-    antivirus,
-    vulnerability: scanners.vulnerability,
-    scheduler,
-    dataAt: vulndb.dataAt,
-    warnings: outlived.warnings,
-  })
-  const inbound = outbound.inbound({ onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev })
-  const directory = createLdapDirectory({
-    settings: () => settings.now().ldap,
-    warn: (facts, message) => log.warn(facts, message),
-  })
-  const auth = composeAuth(env, base, { log, mailer: outbound.mailer, directory })
-  const limits = createRateLimits(() => clock.now().getTime(), base.shared)
-  const rules = createAccessRules({ db, clock })
-  const { routes, authenticate } = bindRoutes({
-    env,
-    db,
-    clock,
-    audit,
-    outbox,
-    rules,
-    catalog,
-    publisher,
-    layout,
-    licensing: base.licensing,
-    rebuild,
-    settings,
-    keyring,
-    spool,
-    gate,
-    events,
-    metrics,
-    health,
-    security,
-    engines: { ...vulndb.deps, scanners },
-    firstAdmin,
-    outbound,
-    inbound,
-    bills: sbom.bills,
-    auth,
-    sso: composeSso(env, base, { auth, directory, fetch: outbound.fetch, log }),
-    activeFormats: activeFormats(env.repoFormat),
-  })
-  const app = createApp({
+  const verbs = await composeVerbs(env, base, engines)
+  const { features, setup, auth, access, health, scheduler } = composeFeatures(env, base, verbs)
+  const http = composeHttp({
     ...env,
+    ...base,
+    ...access.rules,
+    routes: features.flatMap(({ routes }) => routes),
+    authenticate: auth.authenticate,
     enterprise: base.licensing.allowed,
-    hiddenFrom: rules.hiddenFrom,
-    privateTrees: rules.privateTrees,
-    routes,
-    authenticate,
-    limits,
-    layout,
     uiFolder,
-    metrics,
-    log,
-    binaryKey: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary')),
   })
-  const listener = createListener(app.callback(), env)
-  const sweeping = setInterval(() => limits.sweep(), SWEEP_MS)
 
-  const followAdvisories = (): Promise<void> =>
+  const { outbox, settings, keyring } = base
+  const { outbound, vulndb, packages, trees, keys, advisories, outlived, review } = verbs
+  const parts: readonly Part[] = [packages, trees, base, outbound, ...features]
+  for (const { debts } of parts) handleDebts(outbox, debts)
+  const tellFixes = (): Promise<void> =>
     advisories
       .follow()
       .catch((error: unknown) => log.error({ err: error }, 'newly loaded data could not be told to the trees'))
 
-  /** Brings files and database together again after whatever ended the last run. */
-  async function repair(): Promise<void> {
-    await spool.sweep()
-    await followKeys(base)
-    for (const codename of await publisher.repair())
-      for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
-    await followAdvisories()
-    await outlived.look()
-    if ((await db.first('select 1 from package limit 1')) === undefined) {
-      const { manifests: found } = await rebuild()
-      if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
-    }
-    await outbox.drain()
+  /** What follows when something changes while the service runs. */
+  function listen(): void {
+    settings.subscribe(() => scheduler.reschedule())
+    vulndb.onChanged(() => {
+      review.rematch.soon()
+      void tellFixes()
+    })
+    keyring.onChange(
+      () =>
+        void keys
+          .oweTrees()
+          .then(() => outlived.look())
+          .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')),
+    )
   }
 
   return {
     async start() {
-      if (env.admin !== undefined) await firstAdmin.provision(env.admin)
-      await repair()
-      outbound.delivery.handle()
-      inbound.handle()
+      if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
+      await repair({ ...base, keys, publisher: trees.publisher, tellFixes, outlived, rebuild: packages.rebuild })
+      for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
       outbox.start()
       scheduler.start()
-      settings.subscribe(() => scheduler.reschedule())
-      vulndb.onChanged(() => {
-        security.rematch.soon()
-        void followAdvisories()
-      })
-      keyring.onChange(
-        () =>
-          void oweEveryTree(db, outbox)
-            .then(() => outlived.look())
-            .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')),
-      )
-      const url = await listener.open()
-      void health.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start'))
-      return { url, needsSetup: !(await firstAdmin.exists()) }
+      listen()
+      const url = await http.open()
+      for (const part of parts) part.start?.()
+      return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
     async stop() {
-      clearInterval(sweeping)
-      await listener.close()
-      await vulndb.stop()
-      await security.rematch.stop()
-      await scheduler.stop()
-      await health.stop()
-      outbound.delivery.stop()
-      await outbox.stop()
-      await publisher.close()
-      await base.shared.close()
-      await base.threads.close()
-      await db.close()
-      await base.embedded?.stop()
-      await base.unlock()
+      for (const part of [http, vulndb, review, scheduler, health, outbound, outbox, trees, base]) await part.stop?.()
     },
   }
 }

@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
 import { notePublications } from '../../test/support/stock.ts'
-import { handleDebts } from '../compose/debts.ts'
 import { isRefusal } from '../core/errors.ts'
 import { sha256, type Codename, type PackageRef } from '../core/identity.ts'
 import type { Manifest, State } from '../core/manifest.ts'
-import { createOutbox, type Outbox } from '../db/outbox.ts'
+import { createOutbox, handleDebts, type Outbox } from '../db/outbox.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests, type Manifests } from '../files/manifests.ts'
 import { createPool, type Pool } from '../files/pool.ts'
@@ -17,7 +16,9 @@ import type { SpooledFile } from '../files/spool.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
+import { publishDebts } from '../publish/compose.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
+import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
 
 let testDb: TestDb
@@ -50,7 +51,11 @@ beforeEach(async () => {
   manifests = createManifests(layout)
   const audit = createAudit({ db, layout, clock: systemClock, outbox })
   catalog = createCatalog({ db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock })
-  handleDebts({ outbox, catalog, manifests, audit, publisher: notePublications(published) })
+  handleDebts(outbox, {
+    ...catalogDebts({ catalog, manifests }),
+    ...publishDebts(notePublications(published)),
+    audit: { deliver: () => audit.deliver() },
+  })
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 

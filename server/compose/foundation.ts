@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { createDb, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
-import { createOutbox } from '../db/outbox.ts'
+import { createOutbox, FILES_LONGEST_MS } from '../db/outbox.ts'
 import { databaseUnusable } from '../db/unusable.ts'
 import type { Env } from '../env.ts'
 import { createLicensing } from '../features/license/license.ts'
@@ -88,26 +88,33 @@ export async function layFoundation(env: Env, log: Log) {
     isEnterprise: () => licensing.allowed() === 'all',
   })
   const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
+  const audit = createAudit({ db, layout, clock, outbox })
   return {
+    log,
     clock,
     layout,
-    unlock,
     db,
-    embedded,
     outbox,
-    threads,
     box,
     jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),
-    audit: createAudit({ db, layout, clock, outbox }),
+    audit,
     events: createEvents({ clock, shared }),
     metrics: createMetrics(),
     settings,
     licensing,
     shared,
     keyring: createKeyring({ layout, box, clock }),
+    debts: { audit: { deliver: () => audit.deliver(), longestMs: FILES_LONGEST_MS } },
+    async stop() {
+      await shared.close()
+      await threads.close()
+      await db.close()
+      await embedded?.stop()
+      await unlock()
+    },
   }
 }
 

@@ -1,21 +1,5 @@
+import type { Debt, Debts, Deliver } from '../core/feature.ts'
 import type { Db, Queryable } from './db.ts'
-
-/**
- * Delivers what is owed under some keys of one kind; gets what stands behind the colon of each. Must be idempotent: it
- * may run again after a crash. Where it throws, all of them stay owed.
- */
-export type Deliver = (rests: readonly string[]) => Promise<void>
-
-export interface HandleOptions {
-  /** How many deliveries of this kind run at once; 1 unless said. */
-  readonly parallel?: number
-  /** How many keys one delivery takes; 1 unless said. */
-  readonly batch?: number
-  /**
-   * Debts of this kind are never put off for longer: what seems to be owes it to a clock that was set back, and is due.
-   */
-  readonly longestMs?: number
-}
 
 /**
  * What must still happen to files because of a committed decision. Asks under equal keys coalesce into one delivery.
@@ -25,7 +9,7 @@ export interface Outbox {
   /** @returns the ask's number, for `settled` */
   owe(tx: Queryable, key: string, options?: { readonly delayMs?: number }): Promise<number>
   /** Names the function for `<kind>` and `<kind>:<rest>`; call before `start`. */
-  handle(kind: string, deliver: Deliver, options?: HandleOptions): void
+  handle(kind: string, deliver: Deliver, options?: Omit<Debt, 'deliver'>): void
   /** Looks now instead of at the next tick; call after a commit that owed something. */
   nudge(): void
   /** Resolves true when this ask was delivered; false when its delivery failed (it stays owed) or after `timeoutMs`. */
@@ -56,6 +40,9 @@ interface Waiter {
   readonly ask: number
   readonly tell: (delivered: boolean) => void
 }
+
+/** No debt to the service's own files is put off for longer; the longest that any is put off is 30 s. */
+export const FILES_LONGEST_MS = 60_000
 
 const LONGEST_BACKOFF_MS = 60_000
 const KEYS_AT_ONCE = 500
@@ -261,4 +248,9 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
         'select key, max(tries) as tries, max(last_error) as last_error from outbox where tries > 0 group by key order by key limit 100',
       ),
   }
+}
+
+/** Has the outbox deliver these from now on. */
+export function handleDebts(outbox: Pick<Outbox, 'handle'>, debts: Debts = {}): void {
+  for (const [kind, { deliver, ...options }] of Object.entries(debts)) outbox.handle(kind, deliver, options)
 }

@@ -1,16 +1,6 @@
 import schedule, { type Job as Scheduled } from 'node-schedule'
+import type { Job } from '../core/feature.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
-
-/**
- * Work that is done at certain times. `when` gives a cron line (minute hour day month weekday), or undefined while it
- * is paused.
- */
-export interface Job {
-  readonly id: string
-  readonly name: string
-  readonly when: () => string | undefined
-  readonly run: () => Promise<void>
-}
 
 export interface Scheduler {
   start(): void

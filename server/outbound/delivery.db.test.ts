@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/stock.ts'
+import { handleDebts } from '../db/outbox.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Manifest } from '../core/manifest.ts'
 import { SETTINGS, type SettingsValue } from '../settings/schema.ts'
@@ -106,7 +107,7 @@ beforeEach(() => {
       allow: () => value.notifications.allow_private_hosts,
     }),
   })
-  delivery.handle()
+  handleDebts(outbox, delivery.debts)
 })
 afterEach(() => stock.db.query('truncate notice, outbox'))
 

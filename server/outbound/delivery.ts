@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { fail } from '../core/errors.ts'
+import type { Debt, Debts } from '../core/feature.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -12,11 +13,8 @@ import { KIND_OF, type Channel } from './notices.ts'
 
 /** Pays what `notices.ts` owes. */
 export interface Delivery {
-  /**
-   * Takes over the outbox's kinds `webhook` and `alert`. Call it when the service runs: a target that hangs must not
-   * hold its start.
-   */
-  handle(): void
+  /** The kinds of the outbox that it delivers. */
+  readonly debts: Debts
   /** Cuts off what is being sent; it stays owed. */
   stop(): void
   /**
@@ -28,7 +26,7 @@ export interface Delivery {
 
 export interface DeliveryDeps {
   readonly db: Db
-  readonly outbox: Pick<Outbox, 'owe' | 'handle' | 'nudge'>
+  readonly outbox: Pick<Outbox, 'owe'>
   readonly settings: Pick<Settings, 'now'>
   readonly fetch: GuardedFetch
   readonly mailer: Mailer
@@ -151,19 +149,15 @@ export function createDelivery({
     await forget(owed.id)
   }
 
-  return {
-    handle: () => {
-      for (const channel of ['webhook', 'mail'] as const) {
-        outbox.handle(
-          KIND_OF[channel],
-          async rests => {
-            for (const rest of rests) await deliver(channel, rest)
-          },
-          { parallel: 4 },
-        )
-      }
-      outbox.nudge()
+  const debtOf = (channel: Channel): Debt => ({
+    parallel: 4,
+    deliver: async rests => {
+      for (const rest of rests) await deliver(channel, rest)
     },
+  })
+
+  return {
+    debts: { [KIND_OF.webhook]: debtOf('webhook'), [KIND_OF.mail]: debtOf('mail') },
     stop: () => stopping.abort(new Error('the service is stopping')),
     testWebhook: async () => {
       const {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buildDeb } from '../../test/support/packages.ts'
 import { createStock, type Stock } from '../../test/support/stock.ts'
-import { composeReprepro } from '../compose/reprepro.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
+import { chooseForeign } from './foreign.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 
 const JAMMY = 'jammy' as Codename
@@ -23,7 +23,7 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     stock.clock.set(new Date().toISOString())
     const keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
     await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
-    const foreign = composeReprepro({ aptPublisher: 'reprepro' }, stock.layout)
+    const foreign = chooseForeign('reprepro', stock.layout)
     publisher = createPublisher({
       db: stock.db,
       layout: stock.layout,

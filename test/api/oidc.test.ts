@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'jose'
 import { createServer, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { composeSso } from '../../server/compose/sso.ts'
+import { composeSso } from '../../server/features/sso/compose.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createGuardedFetch } from '../../server/outbound/fetch.ts'
 import { PASSWORD, SECRET, startAccounts, type TestAccounts } from '../support/accounts.ts'
@@ -26,7 +26,6 @@ const ADA: Person = {
   email_verified: true,
   groups: ['staff', 'repo-maintainers'],
 }
-const isEditionEnterprise = { allowed: () => 'all' } as never
 
 let stock: Stock
 let it: TestAccounts
@@ -49,21 +48,19 @@ beforeAll(async () => {
       warned.push(facts.why)
     },
   } as never
-  const routes = composeSso(
-    { production: false },
-    { db, box: createSecretBox(SECRET), clock, settings, audit, licensing: isEditionEnterprise },
-    {
-      auth: {
-        login: {
-          login: () => Promise.reject(new Error('not asked')),
-          vouchedFor: (...args) => it.auth.login.vouchedFor(...args),
-        },
-      },
-      directory: {} as never,
-      fetch,
-      log,
-    },
-  )
+  const { routes } = composeSso({
+    db,
+    box: createSecretBox(SECRET),
+    clock,
+    settings,
+    audit,
+    log,
+    fetch,
+    production: false,
+    directory: {} as never,
+    isAllowed: () => true,
+    vouchedFor: (...given) => it.auth.vouchedFor(...given),
+  })
   it = await startAccounts({ stock, routes })
   base = `http://127.0.0.1:${it.app.port}`
   provider = await startProvider(`${base}/api/v1/auth/oidc/callback`)

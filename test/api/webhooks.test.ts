@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bind } from '../../server/core/contract.ts'
+import { handleDebts } from '../../server/db/outbox.ts'
 import { webhooks } from '../../server/features/webhooks/contract.ts'
 import { webhookHandlers } from '../../server/features/webhooks/handlers.ts'
 import { createInbound } from '../../server/features/webhooks/inbound.ts'
@@ -31,7 +32,7 @@ beforeAll(async () => {
       },
     },
   })
-  inbound.handle()
+  handleDebts(outbox, inbound.debts)
   app = await startApp({ routes: bind(webhooks, webhookHandlers, { inbound }) })
 })
 afterAll(async () => {

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import type { Role } from '../../server/core/access.ts'
-import { bind, type BoundRoute } from '../../server/core/contract.ts'
+import type { BoundRoute } from '../../server/core/contract.ts'
+import { handleDebts } from '../../server/db/outbox.ts'
 import type { Accounts } from '../../server/features/auth/accounts.ts'
 import type { ApiTokens } from '../../server/features/auth/api-tokens.ts'
-import { createAuth, type Auth } from '../../server/features/auth/auth.ts'
+import { composeAuth, type Auth } from '../../server/features/auth/compose.ts'
 import type { Directory } from '../../server/features/auth/directory.ts'
-import { createRevocations } from '../../server/features/auth/revocations.ts'
 import { findAccount } from '../../server/features/auth/store.ts'
 import { hashPassword } from '../../server/features/auth/passwords.ts'
-import { setup } from '../../server/features/setup/contract.ts'
-import { createFirstAdmin } from '../../server/features/setup/first-admin.ts'
-import { setupHandlers } from '../../server/features/setup/handlers.ts'
+import { composeSetup } from '../../server/features/setup/compose.ts'
 import type { Authenticate } from '../../server/http/routes.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createMailQueue, type QueuedMail } from '../../server/outbound/mail-queue.ts'
@@ -80,7 +78,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     mailed.push(mail)
   }
   const queue = createMailQueue({ db, outbox, clock, box, log, mailer: options.mailer?.(settings) ?? { send } })
-  const auth = createAuth({
+  const auth = composeAuth({
     db,
     audit,
     outbox,
@@ -88,21 +86,15 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     box,
     settings,
     log,
-    random: randomBytes,
     jwtSecret: SECRET,
     jwtMinutes: 60,
     directory,
-    revocations: createRevocations({ db, clock }),
     mail: { isReady: () => settings.now().email.enabled, owe: queue.owe },
   })
-  outbox.handle('mail', queue.deliver)
-  outbox.handle('reset', auth.deliverResets)
+  handleDebts(outbox, { mail: { deliver: queue.deliver }, ...auth.debts })
   const { accounts, apiTokens, authenticate } = auth
-  const firstAdmin = createFirstAdmin({ db, audit, outbox, setupToken, hashPassword })
-  const app = await startApp({
-    authenticate,
-    routes: [...routes, ...auth.routes, ...bind(setup, setupHandlers, { firstAdmin })],
-  })
+  const setup = composeSetup({ db, audit, outbox, setupToken, hashPassword })
+  const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...setup.routes] })
   return {
     stock,
     app,

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createCatalog, type Catalog, type Changed } from '../../server/catalog/catalog.ts'
-import { handleDebts } from '../../server/compose/debts.ts'
+import { catalogDebts } from '../../server/catalog/compose.ts'
 import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
@@ -13,10 +13,11 @@ import type { Manifest } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Report } from '../../server/core/report.ts'
 import type { Db } from '../../server/db/db.ts'
-import { createOutbox, type Outbox } from '../../server/db/outbox.ts'
+import { createOutbox, handleDebts, type Outbox } from '../../server/db/outbox.ts'
 import { createLayout, type Layout } from '../../server/files/layout.ts'
 import { createManifests, type Manifests } from '../../server/files/manifests.ts'
 import { createPool } from '../../server/files/pool.ts'
+import { publishDebts } from '../../server/publish/compose.ts'
 import type { Publisher } from '../../server/publish/publisher.ts'
 import { createAudit, type Audit } from '../../server/record/audit.ts'
 import { createEvents, type Events } from '../../server/record/events.ts'
@@ -115,7 +116,11 @@ export async function createStock(): Promise<Stock> {
   const events = createEvents({ clock })
   const manifests = createManifests(layout)
   const catalog = createCatalog({ db, outbox, pool: createPool({ layout, clock }), audit, events, clock })
-  handleDebts({ outbox, catalog, manifests, audit, publisher: notePublications(published) })
+  handleDebts(outbox, {
+    ...catalogDebts({ catalog, manifests }),
+    ...publishDebts(notePublications(published)),
+    audit: { deliver: () => audit.deliver() },
+  })
   outbox.start()
   return {
     db,

@@ -1,6 +1,7 @@
 import { fail } from '../../core/errors.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Deliver, Outbox } from '../../db/outbox.ts'
+import type { Deliver } from '../../core/feature.ts'
+import type { Outbox } from '../../db/outbox.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fail } from '../../core/errors.ts'
+import type { Debts } from '../../core/feature.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -27,8 +28,8 @@ export interface Taken {
 export interface Inbound {
   /** @throws bad_signature, bad_request when the signed body is no JSON object */
   take(delivered: Delivered): Promise<Taken>
-  /** Takes over the outbox's kind `inbound`; call before its start. */
-  handle(): void
+  /** The kind of the outbox that it delivers. */
+  readonly debts: Debts
 }
 
 /** What a webhook sets going. It may run again after a crash, and runs once for several that come together. */
@@ -42,7 +43,7 @@ export interface Reactions {
 export interface InboundDeps {
   readonly db: Db
   readonly audit: Pick<Audit, 'owe'>
-  readonly outbox: Pick<Outbox, 'owe' | 'handle' | 'nudge'>
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
   /** WEBHOOK_SECRET. */
   readonly secret: string
@@ -158,13 +159,13 @@ export function createInbound({ db, audit, outbox, clock, secret, reactions }: I
         ? { status: 'accepted', event, message: follows }
         : { status: 'duplicate', event, message: 'This was taken before. Nothing was done again.' }
     },
-    handle: () =>
-      outbox.handle(
-        'inbound',
-        async rests => {
+    debts: {
+      inbound: {
+        parallel: 2,
+        deliver: async rests => {
           for (const rest of rests) await reactionTo[rest as Source]?.()
         },
-        { parallel: 2 },
-      ),
+      },
+    },
   }
 }

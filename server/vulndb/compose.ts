@@ -1,36 +1,45 @@
 import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
-import type { EngineDeps } from '../features/engines/handlers.ts'
-import { getFormat } from '../formats/index.ts'
-import type { Job } from '../jobs/scheduler.ts'
+import type { Part } from '../core/feature.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
-import { createAdvisoriesOf } from '../vulndb/match/advisories-of.ts'
-import { createDatabase } from '../vulndb/store/database.ts'
-import { createFeeds } from '../vulndb/feeds/feeds.ts'
-import type { ImportResult } from '../vulndb/store/import.ts'
-import { createImporter } from '../vulndb/store/importer.ts'
-import { createOrders } from '../vulndb/versions/orders.ts'
-import { createOsvScanner, type OsvScanner } from '../scanners/osv.ts'
-import { createThreatIntel, type ThreatIntel } from '../vulndb/intel/threat-intel.ts'
-import type { Foundation } from './foundation.ts'
+import type { Events } from '../record/events.ts'
+import type { Settings } from '../settings/store.ts'
+import { createFeeds, type Feeds } from './feeds/feeds.ts'
+import { createThreatIntel, type ThreatIntel } from './intel/threat-intel.ts'
+import { createAdvisoriesOf } from './match/advisories-of.ts'
+import { createDatabase, type Database } from './store/database.ts'
+import type { ImportResult } from './store/import.ts'
+import { createImporter, type Importer } from './store/importer.ts'
+import { createOrders, type FormatOrders, type Orders } from './versions/orders.ts'
 
-/** The embedded engine over its data, before anything else is there that could use it. */
-export interface VulnDb {
-  readonly scanner: OsvScanner
+export interface VulnDbNeeds {
+  readonly layout: Layout
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+  readonly events: Pick<Events, 'emit'>
+  readonly fetch: GuardedFetch
+  readonly log: Log
+  /** The order of versions that a format of packages has. */
+  readonly compareVersions: FormatOrders['compare']
+}
+
+/** The embedded vulnerability data. */
+export interface VulnDbPart extends Part {
+  readonly database: Database
+  readonly orders: Orders
+  readonly importer: Importer
+  readonly feeds: Feeds
   readonly intel: ThreatIntel
   readonly fixes: FindFixes
-  readonly deps: Pick<EngineDeps, 'database' | 'importer' | 'feeds' | 'security'>
-  readonly jobs: readonly Job[]
-  /** Of when the newest of what is loaded is. */
-  dataAt(): Promise<Date | undefined>
   /** Asks for the catalogue of known exploited vulnerabilities, in the background. */
   refreshKev(): Promise<void>
   /** Fetches all that is configured again, in the background: somebody says that it is new. */
   refreshFeeds(): Promise<void>
   /** Called after an import that changed what is known. */
   onChanged(listener: (result: ImportResult) => void): void
-  stop(): Promise<void>
 }
 
 // beside the bundle's main program; in the sources below cli/
@@ -39,13 +48,11 @@ const WORKER = import.meta.filename.endsWith('.ts')
   : join(import.meta.dirname, 'vulndb-worker.mjs')
 
 /** The embedded vulnerability data: what reads, imports and fetches them. */
-export function composeVulnDb(
-  { layout, settings, clock, events }: Foundation,
-  { fetch, log }: { readonly fetch: GuardedFetch; readonly log: Log },
-): VulnDb {
+export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
+  const { layout, settings, clock, events, fetch, log } = needs
   const { security } = layout
   const listeners: ((result: ImportResult) => void)[] = []
-  const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
+  const orders = createOrders({ compare: needs.compareVersions })
   const database = createDatabase({ security })
   const importer = createImporter({
     security,
@@ -74,22 +81,13 @@ export function composeVulnDb(
     limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
     warn: (facts, message) => log.warn(facts, message),
   })
-  const scanner = createOsvScanner({
-    security,
+  return {
     database,
     orders,
-    clock,
-    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
-  })
-  return {
-    scanner,
-    async dataAt() {
-      const { data_at: at } = await scanner.status()
-      return at === undefined ? undefined : new Date(at)
-    },
+    importer,
+    feeds,
     intel: createThreatIntel({ layout }),
     fixes: createAdvisoriesOf({ database, orders }),
-    deps: { database, importer, feeds, security },
     jobs: [
       {
         id: 'vulndb',

@@ -1,8 +1,11 @@
-import { bind, type BoundRoute } from '../../core/contract.ts'
+import { randomBytes } from 'node:crypto'
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
 import type { Db } from '../../db/db.ts'
-import type { Deliver, Outbox } from '../../db/outbox.ts'
+import type { Outbox } from '../../db/outbox.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
+import { ALONE, type Shared } from '../../lib/redis.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -22,51 +25,53 @@ import { createMfa } from './mfa.ts'
 import { createPasswordChange } from './password-change.ts'
 import { createPasswordCheck } from './password-check.ts'
 import { createReset, type ResetDeps } from './reset.ts'
-import type { Revocations } from './revocations.ts'
+import { createRevocations } from './revocations.ts'
 import { createSecondStep } from './second-step.ts'
 import { sessions as sessionRows } from './session-contract.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import { createSessions, type Sessions } from './sessions.ts'
+import { enteredView } from './views.ts'
 
-export interface AuthParts {
+export interface AuthNeeds {
   readonly db: Db
   readonly audit: Audit
   readonly outbox: Outbox
   readonly settings: Pick<Settings, 'now'>
   readonly box: SecretBox
   readonly clock: Clock
-  readonly random: (bytes: number) => Buffer
   readonly log: Pick<Log, 'warn'>
+  /** What replicas share, so that a session that ended at one is known to have ended at all. */
+  readonly shared?: Pick<Shared, 'tell' | 'hear'>
   readonly jwtSecret: string
   /** Lifetime of an access token. */
   readonly jwtMinutes: number
-  readonly revocations: Revocations
   readonly mail: ResetDeps['mail']
-  /** Asked about those who have no local account; undefined in the community edition. */
+  /** Asked about those who have no local account. */
   readonly directory?: Directory | undefined
 }
 
 /** Everything about who may come in. */
-export interface Auth {
-  readonly routes: readonly BoundRoute[]
+export interface Auth extends Feature {
   readonly authenticate: Authenticate
   readonly login: Login
   readonly accounts: Accounts
   readonly apiTokens: ApiTokens
   readonly sessions: Sessions
-  /** For `outbox.handle('reset')`. */
-  readonly deliverResets: Deliver
+  /** Lets somebody in for whom another place vouches, and answers as a login does. */
+  vouchedFor(...given: Parameters<Login['vouchedFor']>): Promise<ReturnType<typeof enteredView>>
 }
 
 /** Builds the topic from its parts. */
-export function createAuth(parts: AuthParts): Auth {
-  const { db, audit, outbox, settings, clock } = parts
-  const tokens = createTokens({ secret: parts.jwtSecret, clock })
-  const sessions = createSessions({ db, tokens, revocations: parts.revocations, clock, minutes: parts.jwtMinutes })
+export function composeAuth(needs: AuthNeeds): Auth {
+  const { db, audit, outbox, settings, clock, directory } = needs
+  const parts = { ...needs, random: randomBytes }
+  const tokens = createTokens({ secret: needs.jwtSecret, clock })
+  const revocations = createRevocations({ db, clock, shared: needs.shared ?? ALONE })
+  const sessions = createSessions({ db, tokens, revocations, clock, minutes: needs.jwtMinutes })
   const policy = createMfaPolicy({ db, settings, clock })
-  const passwords = createPasswordCheck({ db, clock, directory: parts.directory })
+  const passwords = createPasswordCheck({ db, clock, directory })
   const entry = createEntry({ db, audit, outbox, tokens, sessions, policy, clock })
-  const login = createLogin({ db, audit, outbox, passwords, entry, clock, directory: parts.directory })
+  const login = createLogin({ db, audit, outbox, passwords, entry, clock, directory })
   const accounts = createAccounts({ db, audit, outbox })
   const apiTokens = createApiTokens({ db, audit, outbox, clock })
   const reset = createReset(parts)
@@ -91,11 +96,12 @@ export function createAuth(parts: AuthParts): Auth {
   ]
   return {
     routes,
+    debts: { reset: { deliver: reset.deliver } },
     authenticate: createAuthenticate({ db, tokens, sessions, clock }),
     login,
     accounts,
     apiTokens,
     sessions,
-    deliverResets: reset.deliver,
+    vouchedFor: async (profile, coming) => enteredView(await login.vouchedFor(profile, coming)),
   }
 }

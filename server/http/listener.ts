@@ -1,7 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Env } from '../env.ts'
+
+/** HOST and PORT. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
 
 /** The HTTP server around the application. */
 export interface Listener {
@@ -36,7 +41,7 @@ function unusable(host: string, port: number, error: NodeJS.ErrnoException): Err
  * repaired.
  * @throws with the way out
  */
-export function needAddress({ host, port }: Pick<Env, 'host' | 'port'>): Promise<void> {
+export function needAddress({ host, port }: Address): Promise<void> {
   const trial = createServer()
   return new Promise((resolve, reject) => {
     trial.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
@@ -66,11 +71,7 @@ function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex):
 }
 
 /** @param idleMs  in tests, in place of two minutes */
-export function createListener(
-  handle: RequestListener,
-  { host, port }: Pick<Env, 'host' | 'port'>,
-  idleMs = IDLE_MS,
-): Listener {
+export function createListener(handle: RequestListener, { host, port }: Address, idleMs = IDLE_MS): Listener {
   const server = createServer()
   server.timeout = idleMs
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line

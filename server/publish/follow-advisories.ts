@@ -1,27 +1,37 @@
 import { DISTRIBUTIONS } from '../core/distributions.ts'
+import type { Part } from '../core/feature.ts'
 import type { Codename } from '../core/identity.ts'
+import type { Db } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
 import { getFormat } from '../formats/index.ts'
-import type { Job } from '../jobs/scheduler.ts'
 import type { Database } from '../vulndb/store/database.ts'
-import type { Foundation } from './foundation.ts'
 
 /** Has trees tell their clients what mends something, as the vulnerability data that are loaded have it. */
-export interface Advisories {
+export interface AdvisoryFollower extends Part {
   /**
    * Where other data are loaded than at the last call, published trees that carry advisories owe them anew. The first
    * call counts as other.
    */
   follow(): Promise<void>
-  /** For data that another program loads. */
-  readonly job: Job
 }
 
 const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(
   ({ codename }) => codename,
 )
 
-/** Has the trees tell again of fixes when other data are loaded; which are told of is for the publication to find. */
-export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbox'>, database: Database): Advisories {
+/**
+ * Has the trees tell again of fixes when other data are loaded, also by another program; which are told of is for the
+ * publication to find.
+ */
+export function createAdvisoryFollower({
+  db,
+  outbox,
+  database,
+}: {
+  readonly db: Db
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly database: Database
+}): AdvisoryFollower {
   let followed: number | undefined
 
   async function follow(): Promise<void> {
@@ -40,11 +50,13 @@ export function composeAdvisories({ db, outbox }: Pick<Foundation, 'db' | 'outbo
 
   return {
     follow,
-    job: {
-      id: 'advisories',
-      name: 'Tell clients of fixes that newly loaded data name',
-      when: () => '*/10 * * * *',
-      run: follow,
-    },
+    jobs: [
+      {
+        id: 'advisories',
+        name: 'Tell clients of fixes that newly loaded data name',
+        when: () => '*/10 * * * *',
+        run: follow,
+      },
+    ],
   }
 }

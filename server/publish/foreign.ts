@@ -1,13 +1,12 @@
 import type { Distribution } from '../core/distributions.ts'
-import type { Env } from '../env.ts'
 import type { Layout } from '../files/layout.ts'
 import { getFormat } from '../formats/index.ts'
 import { runTool } from '../lib/exec.ts'
-import { createRepreproIndexes, type ForeignIndexes } from '../publish/reprepro.ts'
+import { createRepreproIndexes, type ForeignIndexes } from './reprepro.ts'
 
 /** Who writes the indexes of APT distributions: reprepro where APT_PUBLISHER says so, otherwise nobody but us. */
-export function composeReprepro(
-  { aptPublisher }: Pick<Env, 'aptPublisher'>,
+export function chooseForeign(
+  aptPublisher: 'native' | 'reprepro',
   layout: Layout,
 ): ((distribution: Distribution) => ForeignIndexes | undefined) | undefined {
   if (aptPublisher !== 'reprepro') return undefined

@@ -1,0 +1,74 @@
+import { sha256, type PackageRef } from '../core/identity.ts'
+import type { Debts, Part } from '../core/feature.ts'
+import { FILES_LONGEST_MS } from '../db/outbox.ts'
+import type { Manifests } from '../files/manifests.ts'
+import type { Pool } from '../files/pool.ts'
+import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
+import { createRebuild, type Rebuilt } from './rebuild.ts'
+
+export interface CatalogNeeds extends CatalogDeps {
+  readonly pool: Pool
+  readonly manifests: Manifests
+}
+
+/** The packages, and what is owed to their files. */
+export interface CatalogPart extends Part {
+  readonly catalog: Catalog
+  /** Makes the index say what the manifests on disk say. */
+  readonly rebuild: () => Promise<Rebuilt>
+}
+
+/** What a change owes to manifest files and to the pool. */
+export function catalogDebts({
+  catalog,
+  manifests,
+}: {
+  readonly catalog: Pick<Catalog, 'find' | 'settleBlob'>
+  readonly manifests: Manifests
+}): Debts {
+  return {
+    manifest: {
+      parallel: 2,
+      batch: 32,
+      longestMs: FILES_LONGEST_MS,
+      deliver: async rests => {
+        await Promise.all(
+          rests.map(async rest => {
+            const ref = JSON.parse(rest) as PackageRef
+            const manifest = await catalog.find(ref)
+            await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
+          }),
+        )
+      },
+    },
+    blob: {
+      longestMs: FILES_LONGEST_MS,
+      deliver: async rests => {
+        for (const rest of rests) await catalog.settleBlob(sha256(rest))
+      },
+    },
+  }
+}
+
+/** The one door to packages, with its debts and the sweep of the pool. */
+export function composeCatalog(needs: CatalogNeeds): CatalogPart {
+  const { db, outbox, pool, manifests } = needs
+  const catalog = createCatalog(needs)
+  const isNeeded = async (digest: string): Promise<boolean> =>
+    (await db.first('select 1 from package_file where sha256 = $1 limit 1', [digest])) !== undefined
+  return {
+    catalog,
+    rebuild: createRebuild({ db, outbox, manifests }),
+    debts: catalogDebts({ catalog, manifests }),
+    jobs: [
+      {
+        id: 'sweep',
+        name: 'Remove package files that nothing needs',
+        when: () => '20 3 * * *',
+        run: async () => {
+          await pool.sweep(isNeeded)
+        },
+      },
+    ],
+  }
+}

@@ -1,0 +1,20 @@
+import type { ClientFacts } from '../core/client-setup.ts'
+import type { RawRequest } from '../core/contract.ts'
+import { repoUrl } from '../http/repo-url.ts'
+import type { Settings } from '../settings/store.ts'
+import type { Keyring } from '../signing/signer.ts'
+
+/** What the lines for clients depend on, for whoever asks. */
+export function createClientFacts({
+  settings,
+  keyring,
+}: {
+  readonly settings: Pick<Settings, 'now'>
+  readonly keyring: Pick<Keyring, 'rsaKeys'>
+}): (raw: RawRequest) => Promise<ClientFacts> {
+  return async raw => ({
+    url: repoUrl(raw, settings.now().app_url),
+    signedPackages: settings.now().signing.rpm_packages,
+    apkKeys: (await keyring.rsaKeys()).map(key => key.key_name),
+  })
+}

@@ -1,0 +1,14 @@
+import { createLdapDirectory, type LdapDirectory } from '../directory/ldap.ts'
+import type { Foundation } from './foundation.ts'
+
+/**
+ * The directory, asked at logins only while the edition and its licence have one. In the days of grace it is: a login
+ * changes nothing.
+ */
+export function composeDirectory({ settings, licensing, log }: Foundation): LdapDirectory {
+  const directory = createLdapDirectory({
+    settings: () => settings.now().ldap,
+    warn: (facts, message) => log.warn(facts, message),
+  })
+  return { ...directory, isEnabled: () => licensing.allowed() !== 'nothing' && directory.isEnabled() }
+}

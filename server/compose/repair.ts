@@ -1,0 +1,30 @@
+import type { Rebuilt } from '../catalog/rebuild.ts'
+import type { KeyFollower } from '../publish/follow-keys.ts'
+import type { Publisher } from '../publish/publisher.ts'
+import type { Outlived } from '../signing/outlived.ts'
+import type { Foundation } from './foundation.ts'
+
+export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' | 'log'> {
+  readonly keys: KeyFollower
+  readonly publisher: Publisher
+  /** Has the trees tell of fixes that other data name. */
+  readonly tellFixes: () => Promise<void>
+  readonly outlived: Outlived
+  readonly rebuild: () => Promise<Rebuilt>
+}
+
+/** Brings files and database together again after whatever ended the last run. */
+export async function repair(needs: RepairNeeds): Promise<void> {
+  const { spool, db, outbox, log, keys, publisher, tellFixes, outlived, rebuild } = needs
+  await spool.sweep()
+  await keys.follow()
+  for (const codename of await publisher.repair())
+    for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
+  await tellFixes()
+  await outlived.look()
+  if ((await db.first('select 1 from package limit 1')) === undefined) {
+    const { manifests: found } = await rebuild()
+    if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
+  }
+  await outbox.drain()
+}

@@ -1,0 +1,60 @@
+import { bind } from '../../core/contract.ts'
+import type { Distribution } from '../../core/distributions.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { FormatId } from '../../core/identity.ts'
+import type { Db } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import { createSeenDb } from '../../db/seen.ts'
+import { FORMATS, switchesFor } from '../../formats/index.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Keyring } from '../../signing/signer.ts'
+import { distributions } from './contract.ts'
+import { distributionHandlers, type DistributionRouteDeps } from './handlers.ts'
+import { createInit } from './init.ts'
+
+export interface DistributionNeeds extends Pick<DistributionRouteDeps, 'catalog' | 'publisher' | 'clientFacts'> {
+  readonly db: Db
+  readonly outbox: Outbox
+  readonly audit: Audit
+  readonly keyring: Keyring
+  readonly settings: Pick<Settings, 'now'>
+  /** Those that REPO_FORMAT switches on. */
+  readonly activeFormats: ReadonlySet<FormatId>
+}
+
+/** Distributions: setting up, publishing, promoting, going back. */
+export function composeDistributions(needs: DistributionNeeds): Feature {
+  const { db, outbox, audit, keyring, settings, activeFormats, catalog, publisher, clientFacts } = needs
+  const isActive = ({ format }: Distribution): boolean =>
+    activeFormats.has(format) || !FORMATS.some(({ id }) => id === format)
+  const isPublishable = ({ format }: Distribution): boolean =>
+    FORMATS.some(({ id, tree }) => id === format && tree !== undefined)
+  const newKey = (): Parameters<Keyring['generate']>[0] => {
+    const { key_type: type, key_name: name, key_email: email, overlap_days: overlapDays } = settings.now().signing
+    return { type, name, email, overlapDays }
+  }
+  const init = createInit({
+    db,
+    outbox,
+    audit,
+    keyring,
+    newKey,
+    isActive,
+    isPublishable,
+    formatSetting: ({ format }) => switchesFor(format),
+  })
+  return {
+    routes: bind(distributions, distributionHandlers, {
+      db: createSeenDb(db),
+      catalog,
+      audit,
+      keyring,
+      isActive,
+      isPublishable,
+      init,
+      publisher,
+      clientFacts,
+    }),
+  }
+}

@@ -1,0 +1,28 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { Layout } from '../../files/layout.ts'
+import { engines } from './contract.ts'
+import { engineHandlers, type EngineDeps } from './handlers.ts'
+
+export interface EngineNeeds extends Omit<EngineDeps, 'security' | 'database' | 'importer' | 'feeds'> {
+  readonly layout: Pick<Layout, 'security'>
+  readonly vulndb: Pick<EngineDeps, 'database' | 'importer' | 'feeds'>
+}
+
+/** The engines and their data. */
+export function composeEngines({ layout, vulndb, scanners, spool, settings, audit, clock }: EngineNeeds): Feature {
+  const { database, importer, feeds } = vulndb
+  return {
+    routes: bind(engines, engineHandlers, {
+      scanners,
+      database,
+      importer,
+      feeds,
+      spool,
+      settings,
+      audit,
+      clock,
+      security: layout.security,
+    }),
+  }
+}

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { Db } from '../../db/db.ts'
+import { schemaVersion } from '../../db/migrate.ts'
+import type { Layout } from '../../files/layout.ts'
+import type { Scheduler } from '../../jobs/scheduler.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Shared } from '../../lib/redis.ts'
+import type { Metrics } from '../../record/metrics.ts'
+import type { AntivirusScanner, VulnerabilityScanner } from '../../scanners/scanner.ts'
+import type { Settings } from '../../settings/store.ts'
+import { health } from './contract.ts'
+import { dataTrouble } from './data-trouble.ts'
+import type { HealthDeps } from './deps.ts'
+import { registerGauges } from './gauges.ts'
+import { healthHandlers } from './handlers.ts'
+import { createHealth, type Health } from './health.ts'
+import { createRepreproProbe } from './reprepro.ts'
+
+/** Runs a tool without a shell and gives what it printed on both streams. */
+async function runTool(file: string, args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(file, [...args], { timeout: 5_000 })
+  return stdout + stderr
+}
+
+// where Debian's packages put tools; the service's own PATH may be anything
+const TOOL_PATH = '/usr/local/bin:/usr/bin:/bin'
+
+export interface HealthNeeds {
+  readonly clock: Clock
+  readonly db: Db
+  readonly layout: Layout
+  readonly keyring: HealthDeps['keyring']
+  readonly outbox: HealthDeps['outbox']
+  readonly settings: Pick<Settings, 'now'>
+  readonly metrics: Metrics
+  readonly licensing: { card(): ReturnType<HealthDeps['license']> }
+  readonly shared: Pick<Shared, 'backend' | 'trouble'>
+  readonly log: Log
+  readonly version: string
+  readonly aptPublisher: 'native' | 'reprepro'
+  /** METRICS_TOKEN. */
+  readonly metricsToken: string | undefined
+  readonly antivirus: AntivirusScanner
+  readonly vulnerability: readonly Pick<VulnerabilityScanner, 'status'>[]
+  readonly scheduler: Scheduler
+  /** Of when the vulnerability data are. */
+  readonly dataAt: () => Promise<Date | undefined>
+  /** What else admins are to know, in whole sentences. */
+  readonly warnings: () => readonly string[]
+}
+
+const REPREPRO_LIMITS =
+  'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
+
+function warningsOf({ aptPublisher, licensing, warnings }: HealthNeeds): readonly string[] {
+  const { warning } = licensing.card()
+  return [
+    ...warnings(),
+    ...(aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : []),
+    ...(warning === null || warning === undefined ? [] : [warning]),
+  ]
+}
+
+function reportOf(needs: HealthNeeds): Health {
+  const { clock, db, layout, keyring, outbox, settings, licensing, antivirus, vulnerability, scheduler, shared } = needs
+  return createHealth({
+    clock,
+    db,
+    layout,
+    version: needs.version,
+    keyring,
+    outbox,
+    onUnavailable: () => settings.now().validation.on_scanner_unavailable,
+    vulnerabilityTrouble: async () => {
+      const { grype_scan: isWanted, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
+      if (!isWanted) return undefined
+      return dataTrouble(await Promise.all(vulnerability.map(scanner => scanner.status())), {
+        maxAgeDays,
+        now: clock.now(),
+      })
+    },
+    dirs: {
+      pool: layout.pool,
+      manifests: layout.manifests,
+      audit: layout.audit,
+      grype_db: join(layout.security, 'grype-db'),
+      clamav_db: '/var/lib/clamav',
+    },
+    schemaVersion: () => schemaVersion(db),
+    antivirus: async signal => ({
+      ...(await antivirus.status(signal)),
+      enabled: settings.now().validation.clamav_scan,
+    }),
+    scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
+    reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
+    license: () => licensing.card(),
+    instance: {
+      id: randomUUID(),
+      shared: shared.backend === 'redis' ? 'redis' : 'local',
+      trouble: shared.trouble,
+    },
+    warnings: () => warningsOf(needs),
+  })
+}
+
+/** The health report over its probes, which go on beside the requests, and the gauges. */
+export function composeHealth(needs: HealthNeeds): Feature {
+  const { clock, db, metrics, antivirus, dataAt, log, metricsToken } = needs
+  registerGauges({
+    metrics,
+    db,
+    clock,
+    vulnerabilityDataAt: dataAt,
+    signaturesAt: async () => {
+      const { signatures_at } = await antivirus.status()
+      return signatures_at === undefined ? undefined : new Date(signatures_at)
+    },
+  })
+  const report = reportOf(needs)
+  return {
+    routes: bind(health, healthHandlers, { health: report, metrics, clock, metricsToken }),
+    start: () =>
+      void report.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start')),
+    stop: () => report.stop(),
+  }
+}

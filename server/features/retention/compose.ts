@@ -1,0 +1,21 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import { createSeenDb } from '../../db/seen.ts'
+import { retention } from './contract.ts'
+import { retentionHandlers, type RetentionRouteDeps } from './handlers.ts'
+import { cleanAll } from './retention.ts'
+
+/** How many versions stay: the rules, and their nightly run. */
+export function composeRetention({ db, catalog, audit, clock }: RetentionRouteDeps): Feature {
+  return {
+    routes: bind(retention, retentionHandlers, { db: createSeenDb(db), catalog, audit, clock }),
+    jobs: [
+      {
+        id: 'version-retention',
+        name: 'Remove versions that the retention rules leave behind',
+        when: () => '0 2 * * *',
+        run: () => cleanAll({ db, catalog }),
+      },
+    ],
+  }
+}

@@ -1,0 +1,11 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { Db } from '../../db/db.ts'
+import { createSeenDb } from '../../db/seen.ts'
+import { sbom } from './contract.ts'
+import { sbomHandlers, type SbomDeps } from './handlers.ts'
+
+/** Bills of materials. */
+export function composeSbomRoutes({ db, bills }: Pick<SbomDeps, 'bills'> & { readonly db: Db }): Feature {
+  return { routes: bind(sbom, sbomHandlers, { db: createSeenDb(db), bills }) }
+}

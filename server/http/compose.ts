@@ -1,0 +1,46 @@
+import type { AppDeps } from './app.ts'
+import { createApp } from './app.ts'
+import { createListener, type Listener } from './listener.ts'
+import { createRateLimits } from './rate-limit.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Shared } from '../lib/redis.ts'
+import type { Keyring } from '../signing/signer.ts'
+
+export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'binaryKey'> {
+  readonly host: string
+  readonly port: number
+  readonly clock: Clock
+  /** What replicas share, so that they count together. */
+  readonly shared: Shared
+  readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
+}
+
+/** The server on its port. */
+export interface HttpPart {
+  /** @returns the URL to show. @throws when the address is taken */
+  open(): Promise<string>
+  /** Takes no new request and lets uploads finish for a while. */
+  stop(): Promise<void>
+}
+
+const SWEEP_MS = 60_000
+
+/** Routes and trees behind one listener. */
+export function composeHttp(needs: HttpNeeds): HttpPart {
+  const { clock, shared, keyring } = needs
+  const limits = createRateLimits(() => clock.now().getTime(), shared)
+  const app = createApp({
+    ...needs,
+    limits,
+    binaryKey: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary')),
+  })
+  const listener: Listener = createListener(app.callback(), needs)
+  const sweeping = setInterval(() => limits.sweep(), SWEEP_MS)
+  return {
+    open: () => listener.open(),
+    async stop() {
+      clearInterval(sweeping)
+      await listener.close()
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { createGate, type Gate, type GateDeps } from './gate.ts'
+import { createPackageSigning, type PackageSigningDeps } from './package-signing.ts'
+import { createSteps, type StepDeps } from './steps.ts'
+import type { Step } from './subject.ts'
+
+export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog'>, PackageSigningDeps {
+  readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
+}
+
+/** The gate, and its steps for those who look again later. */
+export interface GatePart {
+  readonly gate: Gate
+  readonly steps: readonly Step[]
+}
+
+/** The gate with its six steps. */
+export function composeGate(needs: GateNeeds): GatePart {
+  const { catalog, settings, clock } = needs
+  const steps = createSteps(needs)
+  return { steps, gate: createGate({ steps, catalog, settings, signing: createPackageSigning(needs), clock }) }
+}

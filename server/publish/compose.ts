@@ -1,0 +1,102 @@
+import type { FindFixes } from '../core/advisories.ts'
+import type { Debts, Part } from '../core/feature.ts'
+import type { Codename } from '../core/identity.ts'
+import { FILES_LONGEST_MS } from '../db/outbox.ts'
+import { getFormat } from '../formats/index.ts'
+import type { Log } from '../lib/log.ts'
+import type { Events } from '../record/events.ts'
+import { chooseForeign } from './foreign.ts'
+import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
+
+export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'keyring' | 'clock'> {
+  readonly events: Pick<Events, 'emit'>
+  readonly log: Log
+  /** Which advisories the packages answer. */
+  readonly fixes: FindFixes
+  /** APT_PUBLISHER: who writes the indexes of APT distributions. */
+  readonly aptPublisher: 'native' | 'reprepro'
+}
+
+/** The trees. */
+export interface PublishPart extends Part {
+  readonly publisher: Publisher
+}
+
+/** So many changes in one publication mean that packages come in bulk. */
+const BULK = 4
+const LONGEST_PAUSE_MS = 1_000
+
+/**
+ * While packages come in bulk, two thirds of the time belong to them and not to trees that are out of date at once. Who
+ * uploads one after the other never waits.
+ */
+function paced(publish: Publisher['publish']): (codename: Codename) => Promise<void> {
+  const free = new Map<Codename, number>()
+  return async codename => {
+    const pauseMs = (free.get(codename) ?? 0) - performance.now()
+    if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs))
+    const done = await publish(codename)
+    if (done !== undefined && done.changes >= BULK)
+      free.set(codename, performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms))
+    else free.delete(codename)
+  }
+}
+
+/** What a change owes to the trees. */
+export function publishDebts(publisher: Pick<Publisher, 'publish' | 'publishContents'>): Debts {
+  const publish = paced(publisher.publish)
+  return {
+    publish: {
+      parallel: 2,
+      longestMs: FILES_LONGEST_MS,
+      deliver: ([codename]) => publish(codename as Codename),
+    },
+    contents: {
+      longestMs: FILES_LONGEST_MS,
+      deliver: async ([codename]) => {
+        await publisher.publishContents(codename as Codename)
+      },
+    },
+  }
+}
+
+function tellPublished({ clock, events, log }: PublishNeeds): (publication: Publication) => void {
+  return ({ codename, n, packages, ms, missing, shardsWritten }) => {
+    log.info({ codename, n, packages, ms, pieces: shardsWritten }, 'published')
+    if (missing.length > 0)
+      log.error(
+        { codename, missing: missing.slice(0, 20) },
+        'packages without their bytes were left out; run npm run verify',
+      )
+    events.emit({ type: 'publication', at: clock.now().toISOString(), data: { codename, n, packages } })
+  }
+}
+
+/** The publisher of every distribution, with its debts and the removal of what nobody can ask for any more. */
+export function composePublish(needs: PublishNeeds): PublishPart {
+  const { db, layout, keyring, clock, fixes, aptPublisher } = needs
+  const foreign = chooseForeign(aptPublisher, layout)
+  const publisher = createPublisher({
+    db,
+    layout,
+    keyring,
+    clock,
+    formats: getFormat,
+    onPublished: tellPublished(needs),
+    fixes,
+    ...(foreign === undefined ? {} : { foreign }),
+  })
+  return {
+    publisher,
+    debts: publishDebts(publisher),
+    jobs: [
+      {
+        id: 'tidy',
+        name: 'Remove old generations and index pieces',
+        when: () => '*/10 * * * *',
+        run: () => publisher.tidy(),
+      },
+    ],
+    stop: () => publisher.close(),
+  }
+}

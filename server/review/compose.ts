@@ -1,0 +1,135 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Job, Part } from '../core/feature.ts'
+import type { StepName } from '../core/report.ts'
+import type { Db } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import { createSeenDb } from '../db/seen.ts'
+import type { Pool } from '../files/pool.ts'
+import { getFormat } from '../formats/index.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { Notices } from '../outbound/notices.ts'
+import { policyOf, type Step } from '../pipeline/subject.ts'
+import type { Enrich } from '../pipeline/vulnerabilities.ts'
+import type { Metrics } from '../record/metrics.ts'
+import type { Settings } from '../settings/store.ts'
+import { createSlaWatch, type SlaWatch } from './deadlines.ts'
+import { createDecisions, type Decisions } from './decisions.ts'
+import { createDependencyScan } from './dependency-scan.ts'
+import { createEnrichment } from './enrich.ts'
+import { createRematch, type Rematch } from './rematch.ts'
+import { reopenExpired } from './reopen.ts'
+import { createRescans, type RescanDeps, type Rescans } from './rescan.ts'
+
+export interface ReviewNeeds {
+  readonly db: Db
+  readonly pool: Pool
+  readonly settings: Settings
+  readonly outbox: Outbox
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly catalog: Catalog
+  readonly notices: Notices
+  /** The gate's own, so that a later look is the same look. */
+  readonly steps: readonly Step[]
+  readonly enrich: Enrich
+  readonly carried: NonNullable<RescanDeps['carried']>
+  /** A pattern of the paths that name libraries, for PostgreSQL. */
+  readonly candidates: string
+}
+
+/** The later looks at packages, and what people decide about them. */
+export interface ReviewPart extends Part {
+  readonly rescans: Rescans
+  /** `soon()` is for engines whose data has changed. */
+  readonly rematch: Rematch
+  readonly decisions: Decisions
+  readonly sla: SlaWatch
+}
+
+function stepOf(steps: readonly Step[], name: StepName): Step {
+  const step = steps.find(one => one.name === name)
+  if (step === undefined) throw new Error(`there is no step ${name} in this build`)
+  return step
+}
+
+const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
+
+function reviewJobs(
+  needs: ReviewNeeds,
+  { sla, rematch, rescans }: Pick<ReviewPart, 'sla' | 'rematch' | 'rescans'>,
+): Job[] {
+  const { db, catalog, settings, clock, log, enrich } = needs
+  const dependencies = createDependencyScan({
+    db,
+    log,
+    candidates: needs.candidates,
+    look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
+  })
+  const enrichment = createEnrichment({ db, catalog, enrich, policy: () => policyOf(settings.now()) })
+  return [
+    {
+      id: 'sla',
+      name: 'Tell of deadlines that were missed',
+      when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
+      run: async () => {
+        await sla.check()
+      },
+    },
+    {
+      id: 'dependencies',
+      name: 'Look up the libraries inside new packages',
+      when: () => (settings.now().validation.grype_scan ? '* * * * *' : undefined),
+      run: async () => {
+        await dependencies.run()
+      },
+    },
+    {
+      id: 'reopen',
+      name: 'Reopen what was accepted until now',
+      when: () => '*/5 * * * *',
+      run: async () => {
+        await reopenExpired({ db, catalog, settings, clock })
+      },
+    },
+    {
+      id: 'rematch',
+      name: 'Look packages up again with new vulnerability data',
+      when: () =>
+        settings.now().review.rematch_enabled
+          ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
+          : undefined,
+      run: async () => {
+        await rematch.run()
+      },
+    },
+    {
+      id: 'enrich',
+      name: 'Add exploit probability and known exploitation to findings',
+      when: () => (settings.now().cve_policy.auto_enrich ? '20 4 * * *' : undefined),
+      run: async () => {
+        const counts = await enrichment.run()
+        if (counts.changed > 0) log.info({ ...counts }, 'findings were enriched')
+      },
+    },
+  ]
+}
+
+/** Rescans, decisions and deadlines over the catalogue and the gate's steps. */
+export function composeReview(needs: ReviewNeeds): ReviewPart {
+  const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, carried } = needs
+  const steps = { vulnerabilities: stepOf(needs.steps, 'vulnerabilities'), antivirus: stepOf(needs.steps, 'antivirus') }
+  const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock, carried })
+  const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
+  const sla = createSlaWatch({ db, outbox, notices, settings, clock })
+  return {
+    rescans,
+    rematch,
+    sla,
+    // what reviewers ask, they may see
+    decisions: createDecisions({ db: createSeenDb(db), catalog, settings }),
+    jobs: reviewJobs(needs, { sla, rematch, rescans }),
+    stop: () => rematch.stop(),
+  }
+}

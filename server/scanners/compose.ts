@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import type { Layout } from '../files/layout.ts'
+import type { Clock } from '../lib/clock.ts'
+import { runTool } from '../lib/exec.ts'
+import type { Settings } from '../settings/store.ts'
+import type { Database } from '../vulndb/store/database.ts'
+import type { Orders } from '../vulndb/versions/orders.ts'
+import { newestSignatures } from './clamav-signatures.ts'
+import type { ClamdAddress } from './clamd-socket.ts'
+import type { ExternalDeps } from './external.ts'
+import { createScanners, type Scanners } from './index.ts'
+import { createOsvScanner } from './osv.ts'
+import type { AntivirusScanner } from './scanner.ts'
+
+export interface ScannerNeeds {
+  readonly layout: Layout
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+  /** CLAMD_SOCKET or CLAMD_HOST. */
+  readonly clamd: ClamdAddress | undefined
+  /** Folders of programs, separated by `:`. */
+  readonly searchPath: string
+  /** The loaded advisories and the orders of versions, for the embedded engine. */
+  readonly vulndb: { readonly database: Database; readonly orders: Orders }
+  /** Engines instead of the built-in ones. */
+  readonly engines?: Partial<Scanners>
+}
+
+/** Every engine there is. */
+export interface ScannerPart {
+  readonly scanners: Scanners
+  /** The antivirus engine that health, settings and reports are about. */
+  readonly antivirus: AntivirusScanner
+  /** Of when the newest of the loaded vulnerability data is. */
+  dataAt(): Promise<Date | undefined>
+}
+
+/**
+ * What grype and trivy are given: where they are looked for, where their data lie, and what an admin set about them.
+ */
+function programOf(id: 'grype' | 'trivy', { layout, settings, clock, searchPath }: ScannerNeeds): ExternalDeps {
+  return {
+    exec: runTool,
+    searchPath,
+    clock,
+    databaseFolder: join(layout.security, `${id}-db`),
+    workFolder: layout.incoming,
+    enabled: () => settings.now().engines[id],
+    pin: () => settings.now().engines[`${id}_sha256`],
+    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
+  }
+}
+
+/** The engines, each with what it needs. */
+export function composeScanners(needs: ScannerNeeds): ScannerPart {
+  const { layout, settings, clock, clamd, vulndb, engines = {} } = needs
+  const osv = createOsvScanner({
+    security: layout.security,
+    database: vulndb.database,
+    orders: vulndb.orders,
+    clock,
+    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
+  })
+  const scanners: Scanners = {
+    ...createScanners({
+      osv,
+      clamd: { address: clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) },
+      programs: { grype: programOf('grype', needs), trivy: programOf('trivy', needs) },
+    }),
+    ...engines,
+  }
+  const [antivirus] = scanners.antivirus
+  if (antivirus === undefined) throw new Error('there is no antivirus scanner in this build')
+  return {
+    scanners,
+    antivirus,
+    async dataAt() {
+      const { data_at: at } = await osv.status()
+      return at === undefined ? undefined : new Date(at)
+    },
+  }
+}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Directory, DirectoryAnswer } from '../../server/features/auth/directory.ts'
+import type { Directory, DirectoryAnswer } from '../../server/directory/directory.ts'
 import { freshAddress, type Answer } from '../support/app.ts'
 import { PASSWORD, startAccounts, type TestAccounts } from '../support/accounts.ts'
 

@@ -1,5 +1,5 @@
-import { covers, type Role } from '../../core/access.ts'
-import type { Queryable, Tx } from '../../db/db.ts'
+import { covers, type Role } from '../../../core/access.ts'
+import type { Queryable, Tx } from '../../../db/db.ts'
 
 export interface ApiToken {
   readonly id: string

@@ -1,13 +1,13 @@
-import type { Principal } from '../../core/access.ts'
-import type { Handlers } from '../../core/contract.ts'
-import { fail } from '../../core/errors.ts'
-import type { Db } from '../../db/db.ts'
-import type { Audit } from '../../record/audit.ts'
-import type { MfaPolicy } from './mfa-policy.ts'
-import type { sessions as rows } from './session-contract.ts'
+import type { Principal } from '../../../core/access.ts'
+import type { Handlers } from '../../../core/contract.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Audit } from '../../../record/audit.ts'
+import type { MfaPolicy } from '../mfa/policy.ts'
+import type { sessions as rows } from './contract.ts'
 import type { Session, Sessions } from './sessions.ts'
-import { findAccount } from './store.ts'
-import { accessView } from './views.ts'
+import { findAccount } from '../accounts/store.ts'
+import { accessView } from '../login/views.ts'
 
 export interface SessionHandlerDeps {
   readonly db: Db

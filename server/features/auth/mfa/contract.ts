@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { contract } from '../../core/contract.ts'
-import { AccessReply } from './contract.ts'
+import { contract } from '../../../core/contract.ts'
+import { AccessReply } from '../accounts/contract.ts'
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits from the app; each works once.' })
 const Password = Type.Object({

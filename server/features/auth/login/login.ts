@@ -1,14 +1,14 @@
-import { fail } from '../../core/errors.ts'
-import type { Db, Tx } from '../../db/db.ts'
-import type { Outbox } from '../../db/outbox.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Audit } from '../../record/audit.ts'
-import type { Directory, DirectoryProfile } from './directory.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Outbox } from '../../../db/outbox.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Audit } from '../../../record/audit.ts'
+import type { Directory, DirectoryProfile } from '../../../directory/directory.ts'
 import type { Entered, Entry } from './entry.ts'
 import type { PasswordCheck } from './password-check.ts'
-import { checkPassword } from './passwords.ts'
-import type { From } from './sessions.ts'
-import { findAccount, findSpelling, upsertFromDirectory, type Account } from './store.ts'
+import { checkPassword } from '../accounts/passwords.ts'
+import type { From } from '../sessions/sessions.ts'
+import { findAccount, findSpelling, upsertFromDirectory, type Account } from '../accounts/store.ts'
 
 export interface LoginDeps {
   readonly db: Db

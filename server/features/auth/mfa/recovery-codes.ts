@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Queryable, Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../../db/db.ts'
 
 /** Codes in a set. */
 const RECOVERY_CODES = 8

@@ -1,7 +1,7 @@
-import type { Db } from '../../db/db.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Settings } from '../../settings/store.ts'
-import type { Account } from './store.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Settings } from '../../../settings/store.ts'
+import type { Account } from '../accounts/store.ts'
 
 /** What the admin policy says about an account: nothing, that the grace period runs, or that it is over. */
 export type MfaDemand =

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { covers, type Role, type Scope } from '../../core/access.ts'
-import { getDistribution } from '../../core/distributions.ts'
-import { fail } from '../../core/errors.ts'
-import type { AccountDeps, By } from './accounts.ts'
-import { hashToken } from './passwords.ts'
-import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } from './token-store.ts'
+import { covers, type Role, type Scope } from '../../../core/access.ts'
+import { getDistribution } from '../../../core/distributions.ts'
+import { fail } from '../../../core/errors.ts'
+import type { AccountDeps, By } from '../accounts/accounts.ts'
+import { hashToken } from '../accounts/passwords.ts'
+import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } from './store.ts'
 
 export const TOKEN_PREFIX = 'svc_'
 

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import { createHash, randomBytes } from 'node:crypto'
-import { fail } from '../../core/errors.ts'
+import { fail } from '../../../core/errors.ts'
 
 const COST = 12
 // bcrypt reads 72 bytes; longer passwords are refused rather than cut

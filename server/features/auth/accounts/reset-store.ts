@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../../db/db.ts'
 
 export interface Receiver {
   readonly username: string

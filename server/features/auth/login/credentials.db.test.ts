@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createFakeClock } from '../../../test/support/clock.ts'
-import { createTestDb, type TestDb } from '../../../test/support/postgres.ts'
-import type { Db } from '../../db/db.ts'
+import { createFakeClock } from '../../../../test/support/clock.ts'
+import { createTestDb, type TestDb } from '../../../../test/support/postgres.ts'
+import type { Db } from '../../../db/db.ts'
 import { createAuthenticate } from './credentials.ts'
-import { createTokens } from './jwt.ts'
-import { createRevocations } from './revocations.ts'
-import { createSessions } from './sessions.ts'
-import { findAccount } from './store.ts'
+import { createTokens } from '../sessions/jwt.ts'
+import { createRevocations } from '../sessions/revocations.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import { findAccount } from '../accounts/store.ts'
 
 let testDb: TestDb
 beforeAll(async () => {

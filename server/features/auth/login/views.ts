@@ -1,9 +1,9 @@
-import type { RawRequest } from '../../core/contract.ts'
-import { expiryOf } from './api-tokens.ts'
+import type { RawRequest } from '../../../core/contract.ts'
+import { expiryOf } from '../tokens/api-tokens.ts'
 import type { Entered } from './entry.ts'
-import type { AccessToken, From } from './sessions.ts'
-import type { Account } from './store.ts'
-import type { ApiToken } from './token-store.ts'
+import type { AccessToken, From } from '../sessions/sessions.ts'
+import type { Account } from '../accounts/store.ts'
+import type { ApiToken } from '../tokens/store.ts'
 
 /** Where a request comes from. */
 export function fromOf({ clientIp, headers }: RawRequest): From {

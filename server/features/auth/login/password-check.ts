@@ -1,9 +1,9 @@
-import { fail } from '../../core/errors.ts'
-import type { Db } from '../../db/db.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Directory } from './directory.ts'
-import { checkPassword } from './passwords.ts'
-import { countFailure, isOpen, type Account } from './store.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Directory } from '../../../directory/directory.ts'
+import { checkPassword } from '../accounts/passwords.ts'
+import { countFailure, isOpen, type Account } from '../accounts/store.ts'
 
 const WRONG_IN_A_ROW = 5
 const LOCK_MS = 15 * 60_000

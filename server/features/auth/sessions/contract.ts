@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { contract } from '../../core/contract.ts'
-import { AccessReply } from './contract.ts'
+import { contract } from '../../../core/contract.ts'
+import { AccessReply } from '../accounts/contract.ts'
 
 const Session = Type.Object({
   id: Type.String(),

@@ -1,4 +1,4 @@
-import type { Role } from '../../core/access.ts'
+import type { Role } from '../core/access.ts'
 
 /** A person as a directory knows them. */
 export interface DirectoryProfile {

@@ -1,5 +1,5 @@
-import type { Role } from '../../core/access.ts'
-import type { Queryable, Tx } from '../../db/db.ts'
+import type { Role } from '../../../core/access.ts'
+import type { Queryable, Tx } from '../../../db/db.ts'
 
 export interface Account {
   readonly username: string

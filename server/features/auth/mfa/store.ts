@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../../db/db.ts'
 
 /** The second factor as it is kept: secrets are sealed. */
 export interface Factor {

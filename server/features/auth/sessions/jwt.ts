@@ -1,7 +1,7 @@
 import { jwtVerify, SignJWT } from 'jose'
-import { isRole, type Role } from '../../core/access.ts'
-import { fail } from '../../core/errors.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { isRole, type Role } from '../../../core/access.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
 
 /**
  * What a token is good for: everything its role may, the second step of a login, or setting up the second factor. None

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { ROLES, type Role } from '../../core/access.ts'
-import { contract } from '../../core/contract.ts'
+import { ROLES, type Role } from '../../../core/access.ts'
+import { contract } from '../../../core/contract.ts'
 
 const RoleName = Type.Unsafe<Role>(
   Type.Union(

@@ -1,7 +1,7 @@
 import type { FileWindow } from './window.ts'
 import { malformed, quote } from './limited.ts'
 
-/** What an ar archive begins with. */
+/** The first bytes of an ar archive. */
 export const AR_MAGIC = '!<arch>\n'
 const HEADER = 60
 
@@ -18,7 +18,7 @@ function parseHeader(header: Buffer, at: number): { name: string; size: number }
       `there is no ar member header at byte ${at}: the size of the member before it is wrong, or something follows the archive`,
     )
   }
-  // GNU ar ends a name with a slash, Debian's own writer does not; dpkg-deb reads both
+  // GNU ar ends a name with a slash, Debian's own writer does not. dpkg-deb reads both.
   const name = header.toString('latin1', 0, 16).replace(/ +$/, '').replace(/\/$/, '')
   if (!/^[!-~]+$/.test(name))
     malformed(`the ar member at byte ${at} has the name ${quote(name)}, which is not printable ASCII`)
@@ -29,9 +29,9 @@ function parseHeader(header: Buffer, at: number): { name: string; size: number }
 }
 
 /**
- * The members of an ar archive, in order, from their headers alone.
- * @throws Malformed when the magic is wrong, a size leads out of the file, a header is damaged, there are more than
- *   `most` members, or something follows the last one
+ * Lists the members of an ar archive in order. Reads only their headers.
+ * @throws Malformed when the magic is wrong, a size points outside the file, a header is damaged, there are more than
+ * `most` members, or bytes follow the last one
  * Source: deb(5), ar(5), the common variant without extended names.
  */
 export async function listAr(file: FileWindow, most: number): Promise<ArMember[]> {
@@ -52,7 +52,7 @@ export async function listAr(file: FileWindow, most: number): Promise<ArMember[]
       )
     }
     members.push({ name, offset, size })
-    // members begin at even bytes; the last one may go without its padding
+    // members begin at even bytes; the last one may lack its padding byte
     at = offset + size + (size & 1)
   }
   return members

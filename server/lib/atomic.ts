@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** Makes a folder's entries durable: without it a rename may be forgotten by a power cut. */
+/** Makes the entries of a folder durable. Without it a power cut may undo a rename. */
 export async function fsyncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
@@ -17,7 +17,7 @@ function temporary(path: string): string {
 }
 
 /**
- * Replaces a file whole: readers see the old bytes or the new ones, also after a power cut. Makes the folder if needed.
+ * Replaces a whole file: readers see the old bytes or the new ones, also after a power cut. Makes the folder if needed.
  */
 export async function writeAtomic(
   path: string,
@@ -42,7 +42,7 @@ export async function writeAtomic(
   await fsyncFolder(dirname(path))
 }
 
-/** Points the symbolic link `path` at `target` by one rename: nobody ever finds no link there. */
+/** Points the symbolic link `path` at `target` with one rename: there is never a moment without a link. */
 export async function swapLink(target: string, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const part = temporary(path)
@@ -51,7 +51,7 @@ export async function swapLink(target: string, path: string): Promise<void> {
   await fsyncFolder(dirname(path))
 }
 
-/** Hard-links `from` as `to`; fine when `to` is there already. */
+/** Hard-links `from` as `to`. Does nothing when `to` exists. */
 export async function linkOnce(from: string, to: string): Promise<void> {
   try {
     await link(from, to)

@@ -2,15 +2,15 @@
 export interface Barriers {
   add(path: string): void
   /**
-   * The one that stands above this path, if any. One pass over its characters, however deep it is: a slice for each
-   * folder is quadratic.
+   * Returns the barrier above this path, if there is one. Passes over the characters once: slicing out each parent
+   * folder would be quadratic.
    */
   above(path: string): string | undefined
 }
 
 const SLASH = 0x2f
 const BEGIN = 0x811c9dc5
-// FNV-1a, 32 bits; a collision costs a look at the path itself, nothing more
+// FNV-1a, 32 bits. A collision only costs a look at the path itself.
 const step = (hash: number, code: number): number => Math.imul(hash ^ code, 0x01000193)
 
 /** An empty set of paths. */

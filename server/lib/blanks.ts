@@ -1,17 +1,17 @@
 /**
- * Blanks as C knows them. JavaScript's `trim` and `\s` also take U+00A0 and its kin, which dpkg and apk read as part of
- * a name.
+ * Blanks as C knows them. JavaScript's `trim` and `\s` also remove U+00A0 and similar characters, which dpkg and apk
+ * read as part of a name.
  */
 const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)
 
-/** Without the blanks at its end. */
+/** Removes blanks at the end. */
 export function trimBlanksEnd(text: string): string {
   let end = text.length
   while (end > 0 && isBlank(text.charCodeAt(end - 1))) end--
   return text.slice(0, end)
 }
 
-/** Without the blanks at both ends. */
+/** Removes blanks at both ends. */
 export function trimBlanks(text: string): string {
   let from = 0
   while (from < text.length && isBlank(text.charCodeAt(from))) from++

@@ -12,19 +12,19 @@ const MAX_BITS = 20
 const BLOCK_MAGIC = 0x314159265359
 const END_MAGIC = 0x177245385090
 
-/** bzip2 counts bits from the top: not the CRC-32 of zlib. */
+/** bzip2 counts bits from the highest, so this is not the CRC-32 of zlib. */
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24
   for (let bit = 0; bit < 8; bit++) crc = crc & 0x80000000 ? (crc << 1) ^ 0x04c11db7 : crc << 1
   return crc >>> 0
 })
 
-/** Bits of a stream, the highest of each byte first. */
+/** Reads a stream bit by bit, the highest bit of each byte first. */
 interface Bits {
-  /** At most 24 at once. @throws Malformed at the end of the bytes */
+  /** Takes at most 24 bits. @throws Malformed at the end of the bytes */
   take(count: number): number
   push(chunk: Buffer): void
-  /** Whole bytes that nobody has taken a bit of. */
+  /** Whole bytes of which no bit was taken yet. */
   left(): number
 }
 
@@ -57,7 +57,7 @@ function createBits(): Bits {
 const take48 = (bits: Bits): number => bits.take(24) * 2 ** 24 + bits.take(24)
 const take32 = (bits: Bits): number => bits.take(16) * 2 ** 16 + bits.take(16)
 
-/** A canonical prefix code: for each length the last code of it, and where its symbols begin. */
+/** A canonical prefix code: for each length its last code, and where its symbols begin. */
 interface Code {
   readonly limit: Int32Array
   readonly base: Int32Array
@@ -98,7 +98,7 @@ function readSymbol(bits: Bits, { limit, base, symbols, min }: Code): number {
   return malformed('a code stands for no symbol')
 }
 
-/** The bytes that occur in a block, in order. */
+/** Reads which bytes occur in a block, in order. */
 function readAlphabet(bits: Bits): number[] {
   const rows = bits.take(16)
   const alphabet: number[] = []
@@ -110,7 +110,7 @@ function readAlphabet(bits: Bits): number[] {
   return alphabet.length > 0 ? alphabet : malformed('a block names no bytes')
 }
 
-/** Moves what stands at `index` to the front. */
+/** Moves the entry at `index` to the front and returns it. */
 function toFront(list: Uint8Array, index: number): number {
   const value = list[index] ?? 0
   list.copyWithin(1, 0, index)
@@ -118,7 +118,7 @@ function toFront(list: Uint8Array, index: number): number {
   return value
 }
 
-/** Which of the codes is in use for each fifty symbols. */
+/** Reads which code is used for each group of fifty symbols. */
 function readSelectors(bits: Bits, codes: number): Uint8Array {
   const order = Uint8Array.from({ length: codes }, (_, i) => i)
   const count = bits.take(15)
@@ -131,7 +131,7 @@ function readSelectors(bits: Bits, codes: number): Uint8Array {
   })
 }
 
-/** Fills `block` with the bytes before the sort is undone, and says how many. */
+/** Fills `block` with the bytes before the sort is undone. Returns how many there are. */
 function readSymbols(bits: Bits, block: Uint32Array): number {
   const alphabet = Uint8Array.from(readAlphabet(bits))
   const count = bits.take(3)
@@ -162,7 +162,7 @@ function readSymbols(bits: Bits, block: Uint32Array): number {
   }
 }
 
-/** Undoes the Burrows-Wheeler transform in place: the upper 24 bits of each place then point to the next. */
+/** Undoes the Burrows-Wheeler transform in place: the upper 24 bits of each entry then point to the next one. */
 function link(block: Uint32Array, filled: number): void {
   const starts = new Uint32Array(257)
   for (let i = 0; i < filled; i++) starts[(block[i] ?? 0) + 1] = (starts[(block[i] ?? 0) + 1] ?? 0) + 1
@@ -175,7 +175,7 @@ function link(block: Uint32Array, filled: number): void {
   }
 }
 
-/** The bytes of one block: four equal ones are followed by how many more there are. */
+/** Yields the bytes of one block. Four equal bytes are followed by a count of further ones. */
 function* readBlock(bits: Bits, block: Uint32Array): Generator<Buffer, number> {
   const wanted = take32(bits)
   if (bits.take(1) === 1) malformed('it is of the randomised kind, which nothing has written since 1997')
@@ -217,10 +217,10 @@ function* readBlock(bits: Bits, block: Uint32Array): Generator<Buffer, number> {
   return found === wanted ? found : malformed('the checksum of a block is wrong')
 }
 
-/** The most that one compressed block takes: a block that does not compress grows by its tables alone. */
+/** The largest size of one compressed block: incompressible data grow only by the tables. */
 const packedBlock = (level: number): number => Math.ceil(level * 100_000 * 1.25) + 64 * 1024
 
-/** Takes chunks until a whole block is there, or the stream ends. */
+/** Takes chunks until a whole block is there or the stream ends. */
 async function fill(bits: Bits, source: AsyncIterator<Buffer>, bytes: number): Promise<void> {
   const chunks: Buffer[] = []
   for (let have = bits.left(); have < bytes;) {

@@ -1,15 +1,15 @@
 import { hiddenNow } from './caller.ts'
 import type { Clock } from './clock.ts'
 
-/** How long an answer stays fresh, in milliseconds; perhaps by what it cost to get. */
+/** How long an answer stays fresh, in milliseconds. May depend on what the answer cost. */
 export type Freshness = number | ((costMs: number) => number)
 
-/** At most a tenth of the time goes into asking, and a cheap answer is never older than 200 ms. */
+/** Spends at most a tenth of the time on asking. A cheap answer is at most 200 ms old. */
 export const tenthOfTheTime: Freshness = costMs => Math.max(200, 10 * costMs)
 
 /**
- * Asks at most once per `ms`: callers meanwhile share the answer, also while it is on its way. A failure is told to
- * those who waited and not kept.
+ * Asks at most once per `ms`: callers in between share the answer, also while it is on its way. A failure reaches those
+ * who waited for it and is not kept.
  */
 export function cached<T>({
   clock,
@@ -22,10 +22,10 @@ export function cached<T>({
 }): () => Promise<T> {
   let kept: { readonly answer: Promise<T>; readonly from: number; until: number } | undefined
   return () => {
-    // what one caller may see is not for another
+    // two callers may see different things, so they share no answer
     if (hiddenNow().length > 0) return read()
     const now = clock.now().getTime()
-    // a clock that was set back must not keep an answer for ever
+    // if the clock was set back, the answer must not stay for ever
     if (kept !== undefined && now >= kept.from && now < kept.until) return kept.answer
     const mine = { answer: read(), from: now, until: Number.POSITIVE_INFINITY }
     kept = mine

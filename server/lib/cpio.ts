@@ -23,12 +23,12 @@ const TYPES: ReadonlyMap<number, CpioType> = new Map([
   [0o140000, 'socket'],
 ])
 
-/** What a file mode says a file is; undefined for a mode that says nothing. */
+/** Returns the type that a file mode names; undefined when it names none. */
 export function typeOfMode(mode: number): CpioType | undefined {
   return TYPES.get(mode & 0o170000)
 }
 
-/** What the owner of an archive knows of a file that the archive names by a number alone. */
+/** A file that the archive names by a number only, as its package describes it. */
 export interface CpioFile {
   readonly name: string
   readonly mode: number
@@ -37,33 +37,33 @@ export interface CpioFile {
 
 export interface CpioEntry extends CpioFile {
   readonly type: CpioType
-  /** Its number, where the archive gives that in place of a name. */
+  /** The number of the file, where the archive gives a number instead of a name. */
   readonly index?: number
 }
 
-/** A part of an archive: an entry begins, or bytes of the last one follow. */
+/** A part of an archive: the start of an entry, or bytes of the current one. */
 export type CpioPart = CpioEntry | { readonly bytes: Buffer }
 
-/** Takes a cpio apart chunk by chunk and keeps nothing of it but what is left of a header. */
+/** Takes a cpio apart chunk by chunk. Holds no more than an unfinished header. */
 export interface CpioReader {
-  /** What this chunk holds, in order. @throws Malformed */
+  /** Returns what this chunk holds, in order. @throws Malformed */
   push(chunk: Buffer): CpioPart[]
   /** @throws Malformed unless the archive ended with its last entry */
   end(): void
 }
 
 interface CpioOptions {
-  /** What messages call it: `payload.cpio`. */
+  /** The name of the archive in messages: `payload.cpio`. */
   readonly what: string
   readonly maxEntries: number
-  /** The file of this number, for archives of the stripped kind; undefined when there is none. */
+  /** The file with this number, for archives of the stripped form; undefined when there is none. */
   fileAt?(index: number): CpioFile | undefined
 }
 
 const padded = (length: number): number => Math.ceil(length / 4) * 4
 
 function hex(field: Buffer, what: string): number {
-  // strtoul takes a sign, a prefix and blanks; readers differ there, and no writer needs them
+  // strtoul accepts a sign, a prefix and blanks. Readers differ there, and no writer needs them.
   const text = field.toString('latin1')
   return /^[0-9a-fA-F]{8}$/.test(text)
     ? parseInt(text, 16)
@@ -79,8 +79,8 @@ interface Wanted {
 
 /**
  * Reads newc (`070701`, `070702`) and the stripped form (`07070X` and a number) that rpm uses for files above 4 GiB.
- * Where readers are known to differ (signs in numbers, names without their end, anything behind the last entry) it
- * refuses.
+ * Refuses what readers are known to read differently: signs in numbers, names without an end, anything behind the last
+ * entry.
  */
 export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): CpioReader {
   let held: Buffer[] = []
@@ -91,7 +91,7 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
   let entries = 0
   let ended = false
 
-  /** Set by the first entry: a reader that knows one form alone must not be shown a part of the archive. */
+  /** Set by the first entry. A reader that knows only one form must not see half of the archive. */
   let isStripped: boolean | undefined
 
   const enter = (file: CpioFile, index?: number): CpioEntry => {
@@ -177,7 +177,7 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
   })
   let wanted: Wanted = magic
 
-  /** The next `wanted.bytes` from `at`, once they are all there. */
+  /** The next `wanted.bytes` bytes from `at`, once all of them are there. */
   const collect = (chunk: Buffer, at: number): { readonly block?: Buffer; readonly next: number } => {
     const piece = chunk.subarray(at, at + wanted.bytes - heldBytes)
     const next = at + piece.length
@@ -191,7 +191,7 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
     return { block, next }
   }
 
-  /** Passes the body of the current file and its padding by. @returns where what follows begins */
+  /** Skips the body and the padding of the current file. @returns the offset behind them */
   const pass = (chunk: Buffer, from: number, parts: CpioPart[]): number => {
     const end = Math.min(chunk.length, from + body)
     if (end > from) parts.push({ bytes: chunk.subarray(from, end) })
@@ -241,8 +241,8 @@ function newcHeader(name: string, mode: number, size: number): Buffer {
 }
 
 /**
- * Writes parts out as plain newc, which every reader knows, whatever they were read from.
- * A file that newc cannot hold goes on in entries of the same name with `.2`, `.3` behind it.
+ * Writes parts as plain newc, which every reader knows, whatever form they were read from. A file too large for newc
+ * goes on in entries of the same name with `.2`, `.3` behind it.
  */
 export function createCpioWriter(): { write(part: CpioPart): Buffer[]; end(): Buffer } {
   let left = 0

@@ -1,4 +1,4 @@
-// ECMA-182, bits reversed, as two halves: JavaScript's numbers hold 53 bits and BigInt is fifty times slower
+// ECMA-182, bits reversed, in two halves: JavaScript numbers hold 53 bits, and BigInt is fifty times slower
 const [HIGH, LOW] = [0xc96c5795, 0xd7870f42]
 
 interface Table {
@@ -24,8 +24,8 @@ function makeTable(): Table {
 let known: Table | undefined
 
 /**
- * The CRC-64 of xz, 8 bytes as they stand in the file. Source: The .xz File Format 1.2.0, section 6. About 200 MB a
- * second.
+ * The CRC-64 of xz: 8 bytes in the order of the file. About 200 MB a second. Source: The .xz File Format 1.2.0, section
+ * 6.
  */
 export function crc64(bytes: Uint8Array): Buffer {
   const { high: tableHigh, low: tableLow } = (known ??= makeTable())

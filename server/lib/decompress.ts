@@ -7,9 +7,9 @@ import { createXzWatch } from './xz.ts'
 
 export type Compression = 'none' | 'gzip' | 'xz' | 'zstd' | 'bzip2'
 
-/** A compressed stretch of a file. `chunks` may be called more than once and reads only as it is asked. */
+/** A compressed part of a file. `chunks` may be called more than once and reads only on demand. */
 export interface Packed {
-  /** What messages call it: `data.tar.xz`. */
+  /** The name of the part in messages: `data.tar.xz`. */
   readonly what: string
   readonly compression: Compression
   readonly size: number
@@ -17,13 +17,13 @@ export interface Packed {
 }
 
 /**
- * Up to here a member is unpacked in one call on this thread: cheaper than a worker hop, and a few milliseconds at
- * most.
+ * Up to this size a member is unpacked in one call on this thread: cheaper than a hop to a worker, and a few
+ * milliseconds at most.
  */
 const AT_ONCE_PACKED = 128 * 1024
 const AT_ONCE_UNPACKED = 2 * 2 ** 20
 const OUT = 64 * 1024
-// libzstd's own default, what dpkg uses: `zstd --ultra -22` needs it
+// libzstd's own default, which dpkg uses: `zstd --ultra -22` needs it
 const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 27 } }
 
 const damaged = (what: string, error: unknown): never =>
@@ -32,8 +32,8 @@ const damaged = (what: string, error: unknown): never =>
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /**
- * What lies behind the first stream is where readers differ: gzread goes on over joined members and stops at zeros,
- * dpkg takes one xz stream and one zstd frame. So all of the bytes must have been taken, or the package is refused.
+ * Readers differ about what follows the first stream: gzread reads joined members and stops at zeros, dpkg takes one xz
+ * stream or one zstd frame. So every byte must belong to that stream, or the package is refused.
  */
 function mustBeWhole(what: string, taken: number, size: number): void {
   if (taken !== size)
@@ -42,11 +42,10 @@ function mustBeWhole(what: string, taken: number, size: number): void {
     )
 }
 
-/** Unpacks a small member in one call; undefined when it unpacks to more than may be held. */
+/** Unpacks a small member in one call; undefined when the result would be larger than allowed. */
 async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | undefined> {
   const { what } = packed
-  // loaded when the first xz is met, outside the try: without its binary this is a fault of the installation, not of
-  // the package
+  // loaded at the first xz and outside the try: a missing binary is a fault of the installation, not of the package
   const xz = packed.compression === 'xz' ? await import('@napi-rs/lzma/xz') : undefined
   const options = { maxOutputLength: AT_ONCE_UNPACKED, chunkSize: OUT, info: true }
   try {
@@ -57,7 +56,7 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
       if (watch.unpackedBytes > AT_ONCE_UNPACKED) return undefined
       return xz.decompressSync(bytes)
     }
-    // with `info` zlib answers {buffer, engine}; the types do not know it
+    // with `info` zlib answers {buffer, engine}, which its types do not say
     const answer =
       packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })
     const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
@@ -81,7 +80,7 @@ async function* throughZlib(packed: Packed, engine: Gunzip | ZstdDecompress): As
     throw error
   } finally {
     engine.destroy()
-    // the pipeline lets go of its source some time later; the file must not be closed under it
+    // the pipeline releases its source later; the file must not be closed before
     await source.return(undefined)
   }
   mustBeWhole(packed.what, engine.bytesWritten, packed.size)
@@ -91,7 +90,7 @@ async function* throughXz(packed: Packed): AsyncGenerator<Buffer> {
   const { decompressStream } = await import('@napi-rs/lzma/xz')
   const watch = createXzWatch()
   const source = packed.chunks()
-  // the decoder reports a failed input as an error of its own
+  // the decoder replaces an error of its input by its own, so the first one is kept here
   const failed: { by?: unknown } = {}
   const input = new ReadableStream<Uint8Array>(
     {
@@ -121,7 +120,7 @@ async function* throughXz(packed: Packed): AsyncGenerator<Buffer> {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      // its type says Buffer, it is a plain Uint8Array
+      // typed as Buffer, but it is a plain Uint8Array
       yield Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     }
   } catch (error) {
@@ -158,8 +157,8 @@ function throughStream(packed: Packed): AsyncGenerator<Buffer> {
 }
 
 /**
- * Unpacks as it is read and never ahead: memory is a few chunks and the format's window (xz 64 MiB, zstd 128 MiB at
- * most), whatever the ratio. The caller limits the bytes (`limited`).
+ * Unpacks while reading and never ahead. Memory is a few chunks and the window of the format (at most 64 MiB for xz,
+ * 128 MiB for zstd), whatever the ratio. The caller limits the bytes with `limited`.
  * @throws Malformed for a damaged, cut-off or continued stream
  */
 export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {

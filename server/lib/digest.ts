@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createWorkers, type ThreadBody } from './workers.ts'
 
-/** The four digests every index may ask for, lower-case hex. */
+/** The four digests that indexes use, lower-case hex. */
 export interface Digests {
   readonly md5: string
   readonly sha1: string
@@ -9,7 +9,7 @@ export interface Digests {
   readonly sha512: string
 }
 
-/** Digests bytes on this thread: 0.3 ms for 100 KB, 3 ms for 1 MiB. For what is larger use `DigestThreads`. */
+/** Digests bytes on this thread: 0.3 ms for 100 KB, 3 ms for 1 MiB. Use `DigestThreads` for more. */
 export function digestBytes(chunks: readonly Uint8Array[]): Digests {
   const hex = (algorithm: string): string => {
     const hash = createHash(algorithm)
@@ -19,17 +19,17 @@ export function digestBytes(chunks: readonly Uint8Array[]): Digests {
   return { md5: hex('md5'), sha1: hex('sha1'), sha256: hex('sha256'), sha512: hex('sha512') }
 }
 
-/** A file that is being written while a thread reads behind the writer, so that no byte crosses between threads. */
+/** Digests a file while it is being written. The thread reads behind the writer, so no bytes cross between threads. */
 export interface Following {
-  /** The file holds at least this many bytes now. */
+  /** Says that the file now holds at least this many bytes. */
   grown(size: number): void
-  /** The file is whole. @throws when it cannot be read to that size */
+  /** Says that the file is complete. @throws when it cannot be read up to that size */
   finish(size: number): Promise<Digests>
-  /** Nobody wants the answer any more. */
+  /** Says that the answer is no longer wanted. */
   abandon(): void
 }
 
-/** Threads that digest files; they start at the first use. */
+/** Threads that digest files. They start at the first use. */
 export interface DigestThreads {
   follow(path: string): Following
   close(): Promise<void>
@@ -41,7 +41,7 @@ interface Message {
   readonly end: 'no' | 'digest' | 'abandon'
 }
 
-/** Runs in the thread. Source text only: it may name nothing but its parameters and globals. */
+/** Runs in the thread as source text: it may use nothing but its parameters and globals. */
 const followFiles: ThreadBody<Message, Digests> = require => {
   const fs = require('node:fs') as typeof import('node:fs')
   const { createHash } = require('node:crypto') as typeof import('node:crypto')
@@ -94,10 +94,10 @@ const followFiles: ThreadBody<Message, Digests> = require => {
   }
 }
 
-// a message costs some microseconds in both threads; one a MiB is nothing
+// a message costs a few microseconds in both threads; one per MiB is nothing
 const STEP = 1 << 20
 
-/** @param threads one is enough for a disk; two keep two large uploads from waiting for each other */
+/** @param threads  one is enough for a disk; two keep two large uploads from waiting for each other */
 export function createDigestThreads({ threads }: { readonly threads: number }): DigestThreads {
   const workers = createWorkers({ body: followFiles, size: threads })
   return {

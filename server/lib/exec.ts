@@ -3,16 +3,16 @@ import type { Readable } from 'node:stream'
 
 /** How a tool is run. */
 export interface RunOptions {
-  /** Its whole environment: nothing of ours is handed on. */
+  /** The whole environment of the tool. It inherits nothing. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly deadlineMs: number
-  /** More than this on standard output ends the run: what is cut off must not be taken for whole. */
+  /** More than this on standard output ends the run: cut output must not pass for complete. */
   readonly maxOutputBytes: number
   readonly signal?: AbortSignal
 }
 
-/** How a run ended by itself. `err` is the end of what it said on standard error, for messages. */
+/** How a run ended by itself. `err` is the end of its standard error, for messages. */
 export interface Ended {
   readonly code: number
   readonly out: Buffer
@@ -22,7 +22,7 @@ export interface Ended {
 /** Why a run did not end by itself. */
 export type Cut = 'not_started' | 'deadline' | 'too_much_output' | 'aborted' | 'killed'
 
-/** The run was cut short, or never began; nothing it printed may be used. */
+/** The run was cut short or never began. Its output must not be used. */
 export class ToolFailed extends Error {
   readonly cut: Cut
   constructor(cut: Cut, why: string, cause?: unknown) {
@@ -37,7 +37,7 @@ export type Exec = (file: string, args: readonly string[], options: RunOptions) 
 
 const KEPT_ERR = 4_000
 
-/** Keeps the last bytes of a stream, however much comes. */
+/** Keeps the last bytes of a stream of any length. */
 function tailOf(stream: Readable): () => string {
   let tail = Buffer.alloc(0)
   stream.on('data', (chunk: Buffer) => {
@@ -46,7 +46,7 @@ function tailOf(stream: Readable): () => string {
   return () => tail.toString('utf8').trim()
 }
 
-/** Ends the program and whatever it started: it leads a process group of its own. */
+/** Ends the program and everything it started: it leads a process group of its own. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
@@ -57,8 +57,8 @@ function killGroup(pid: number | undefined): void {
 }
 
 /**
- * Runs a tool without a shell, in a process group of its own that is gone when this returns: at the deadline, above the
- * limit, when the signal is aborted, and also when it ended by itself and left children behind.
+ * Runs a tool without a shell, in a process group of its own. The whole group is gone when this returns: at the
+ * deadline, above the limit, when the signal is aborted, and when the tool ended and left children behind.
  */
 export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes, signal }) =>
   new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes
     const cut = (kind: Cut, why: string, cause?: unknown): void => {
       failed ??= new ToolFailed(kind, why, cause)
       killGroup(child.pid)
-      // a child that fled its group may hold the pipes open: what is cut short needs nothing more from them
+      // a child that left the group may hold the pipes open; a run that was cut short needs nothing more from them
       child.stdout.destroy()
       child.stderr.destroy()
     }
@@ -97,7 +97,7 @@ export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes
       if (size > maxOutputBytes) cut('too_much_output', `it printed more than ${maxOutputBytes} bytes`)
       else chunks.push(chunk)
     })
-    // its children may outlive it and hold its pipes: they go with it, so that `close` comes
+    // children may outlive the tool and hold its pipes; ending them lets `close` come
     child.once('exit', () => killGroup(child.pid))
     child.once('error', error => {
       failed ??= new ToolFailed(

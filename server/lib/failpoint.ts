@@ -1,7 +1,7 @@
 /**
- * A named place where a test may stop the process, as a power cut would. Inert unless `GATEHOUSE_FAILPOINT` names it,
- * which only the crash tests set; then the process kills itself with SIGKILL when it gets there.
- * The names are listed in `FAILPOINTS`, so that the crash test visits each.
+ * A named place where a test may stop the process as a power cut would. Does nothing unless `GATEHOUSE_FAILPOINT` names
+ * it, which only the crash tests set: then the process kills itself with SIGKILL. `FAILPOINTS` lists the names, so that
+ * the crash test visits each.
  */
 export const FAILPOINTS = [
   'spool:before-rename',
@@ -24,7 +24,9 @@ export type Failpoint = (typeof FAILPOINTS)[number]
 let armed: string | undefined
 let countdown = 0
 
-/** Arms one point: `name`, or `name#3` for the third visit. Called once by `main.ts` with the environment's value. */
+/**
+ * Arms one point: `name`, or `name#3` for the third visit. `main.ts` calls it once with the value of the environment.
+ */
 export function armFailpoint(text: string | undefined): void {
   const match = /^(.+?)(?:#(\d+))?$/.exec(text ?? '')
   armed = match?.[1]

@@ -3,16 +3,16 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { malformed } from './limited.ts'
 import type { FileWindow } from './window.ts'
 
-/** The longest header: a name and a comment fit, a hiding place does not. */
+/** The longest header: room for a name and a comment, not for a hiding place. */
 const MAX_HEADER = 4096
 const TRAILER = 8
 const OUT = 64 * 1024
 
 /** One gzip member of a file that holds several. Source: RFC 1952. */
 export interface GzipMember {
-  /** What it unpacks to, read as it is asked for; once. @throws Malformed for a damaged or cut-off member */
+  /** Its unpacked bytes, read on demand and only once. @throws Malformed for a damaged or cut-off member */
   readonly chunks: AsyncGenerator<Buffer>
-  /** Where the next one begins. Known when `chunks` has ended. */
+  /** Where the next member begins. Known when `chunks` has ended. */
   end(): number
 }
 
@@ -38,10 +38,10 @@ async function headerLength(file: FileWindow, offset: number, what: string): Pro
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /**
- * Unpacks the gzip member that begins at `offset`, and no further: `zcat` would join the next one to it, and whoever
- * asks where it ends would never know. Memory is a few chunks, whatever the ratio; the caller limits the bytes
- * (`limited`).
- * @param what  what messages call it
+ * Unpacks the gzip member that begins at `offset`, and nothing behind it. zlib's own readers join the next member to
+ * it, so that nobody learns where it ended. Memory is a few chunks, whatever the ratio. The caller limits the bytes
+ * with `limited`.
+ * @param what  its name in messages
  */
 export function readGzipMember(file: FileWindow, offset: number, what: string): GzipMember {
   let end: number | undefined
@@ -65,7 +65,7 @@ export function readGzipMember(file: FileWindow, offset: number, what: string): 
       throw error
     } finally {
       engine.destroy()
-      // the pipeline lets go of its source some time later; the file must not be closed under it
+      // the pipeline releases its source later; the file must not be closed before
       await source.return(undefined)
     }
     const behind = from + engine.bytesWritten

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { malformed } from './limited.ts'
 
-/** What messages call the document, and the most one member may have. */
+/** The name of the document in messages, and the largest size of one member. */
 export interface MemberLimits {
   readonly what: string
   readonly maxMemberBytes: number
@@ -13,9 +13,9 @@ const OPEN = new Set([123, 91])
 const CLOSE = new Set([125, 93])
 
 /**
- * The members of one large JSON object, each parsed by itself as soon as it is here: `{"a": …, "b": …}`. Memory is the
- * largest member. Only the outer object is read by hand; what is in it goes through JSON.parse.
- * @throws Malformed when it is no object, is cut off, or a member is longer than `maxMemberBytes`
+ * Yields the members of one large JSON object, each parsed as soon as it is complete: `{"a": …, "b": …}`. Memory is the
+ * largest member. Only the outer object is read here; JSON.parse reads the members.
+ * @throws Malformed when the text is no object, is cut off, or has a member longer than `maxMemberBytes`
  */
 export async function* jsonMembers(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,9 +1,9 @@
-/** One at a time per key, in the order of asking. Different keys do not wait for one another. */
+/** Runs one task at a time per key, in the order of the calls. Different keys do not wait for one another. */
 export interface KeyedLock {
   run<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** A lock of its own, of this process alone. */
+/** Makes a lock for this process alone. */
 export function createKeyedLock(): KeyedLock {
   const tails = new Map<string, Promise<unknown>>()
   return {

@@ -1,6 +1,6 @@
 /**
- * Bytes of somebody else's that break a rule. Readers under `lib/` throw it; `why` names the thing and the rule, and
- * whoever knows the file's name makes the refusal of it.
+ * Foreign bytes break a rule. Readers under `lib/` throw it; `why` names the thing and the rule. The caller, who knows
+ * the name of the file, turns it into a refusal.
  */
 export class Malformed extends Error {
   readonly why: string
@@ -17,13 +17,13 @@ export function malformed(why: string, cause?: unknown): never {
   throw new Malformed(why, cause)
 }
 
-/** Text of somebody else's, safe inside a message: quoted, escaped and cut at 80 characters. */
+/** Foreign text made safe for a message: quoted, escaped and cut at 80 characters. */
 export function quote(text: string): string {
   const cut = text.length > 80 ? `${text.slice(0, 77)}...` : text
   return JSON.stringify(cut)
 }
 
-/** `8 GiB`, `32 MiB`, `1000 bytes`: a limit as a message names it. */
+/** A limit as messages print it: `8 GiB`, `32 MiB`, `1000 bytes`. */
 export function printBytes(bytes: number): string {
   for (const [unit, size] of [
     ['GiB', 2 ** 30],
@@ -37,7 +37,7 @@ export function printBytes(bytes: number): string {
 
 /**
  * Passes a stream on and counts it.
- * @throws Malformed as soon as it is longer than `limitBytes`; nothing is ever cut off in silence
+ * @throws Malformed as soon as it is longer than `limitBytes`; nothing is cut off silently
  */
 export async function* limited(
   source: AsyncIterable<Buffer>,
@@ -53,13 +53,13 @@ export async function* limited(
   }
 }
 
-/** Throws when the caller gave up, or when the work took longer than its budget. */
+/** Throws when the caller gave up or the work exceeded its time. */
 export interface Deadline {
   /** @throws the signal's reason, or Malformed */
   check(): void
 }
 
-/** Measures with the monotonic clock, so that a change of the system's time does not refuse a package. */
+/** Uses the monotonic clock, so that a change of the system time refuses no package. */
 export function createDeadline(signal: AbortSignal, seconds: number): Deadline {
   const end = performance.now() + seconds * 1000
   return {

@@ -3,11 +3,12 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 export type Log = Pick<Logger, 'info' | 'warn' | 'error' | 'debug' | 'fatal'>
 
 /**
- * What a secret looks like, in the finished line: there it is found at any depth, in messages, stacks and causes too.
+ * What secrets look like in the finished line. Searching there finds them at any depth, also in messages, stacks and
+ * causes.
  */
 const SECRETS: readonly [RegExp, string][] = [
-  // a member by its name: "password", "smtp_password", "x-setup-token", "authorization"; also of JSON that is quoted in
-  // a message. Names are bounded, or a path of one long word would be gone over from each of its letters.
+  // a member by its name: "password", "smtp_password", "x-setup-token", "authorization"; also in JSON quoted inside a
+  // message. Names are bounded: otherwise a path of one long word would be searched again from each of its letters.
   [
     /"([\w.-]{0,60}(?:password|passphrase|secret|token|authorization|cookie|private_key)[\w.-]{0,60})(\\*)":(\s?)\2"(?:[^"\\]|\\.)*?(?:\2"|(?="))/gi,
     '"$1$2":$3$2"***$2"',
@@ -19,12 +20,12 @@ const SECRETS: readonly [RegExp, string][] = [
   [/(:\/\/)[^\s/"@]+@/g, '$1***@'],
 ]
 
-/** The line without what must not be read in it. */
+/** Replaces the secrets in a line. */
 export function mask(line: string): string {
   return SECRETS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line)
 }
 
-/** Structured log lines on standard error, unless said otherwise: standard output belongs to the ready line. */
+/** Writes structured log lines, by default to standard error: standard output belongs to the ready line. */
 export function createLog(level: string, to?: DestinationStream): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: mask } },

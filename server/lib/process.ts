@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises'
 
-/** What the kernel tells of a process. */
+/** What the kernel says about a process. */
 export interface ProcessFacts {
-  /** In ticks since the machine began: with its number it cannot be mistaken for a later process. */
+  /** In ticks since boot: together with its number this tells it from any later process. */
   readonly begun: string
-  /** It was killed and nobody has waited for it yet: it is listed on, and does nothing any more. */
+  /** It ended, but its parent has not waited for it yet: it is still listed and does nothing. */
   readonly defunct: boolean
 }
 
 /**
- * Asks about a process; undefined when it is gone, or where there is no /proc. Source: proc_pid_stat(5), fields 3 and
- * 22.
+ * Looks a process up; undefined when it is gone or where there is no /proc. Source: proc_pid_stat(5), fields 3 and 22.
  */
 export async function processFacts(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
@@ -20,7 +19,7 @@ export async function processFacts(pid: number): Promise<ProcessFacts | undefine
   return { begun: words[19] ?? '', defunct: /^[ZX]/.test(words[0] ?? '') }
 }
 
-/** Whether there is a process of this number, of whoever it is. */
+/** Whether a process with this number exists, whoever owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 
-/** The memory that replicas share: counters of limits, and what one tells the others. */
+/** The memory that replicas share: counters of limits, and messages between them. */
 export interface Shared {
   readonly backend: 'redis' | 'memory'
-  /** Undefined in memory, and while Redis does not answer: callers then go on alone. */
+  /** Undefined without Redis, and while Redis does not answer: callers then go on alone. */
   client(): Redis | undefined
-  /** Tells the other replicas; lost when Redis does not answer, so nothing may rest on it alone. */
+  /** Sends a message to the other replicas. It is lost when Redis does not answer, so nothing may rely on it alone. */
   tell(topic: string, message: unknown): void
-  /** What other replicas told; never what this one did. */
+  /** Receives messages of other replicas, never this one's own. */
   hear(topic: string, listener: (message: unknown) => void): void
-  /** Why it does not answer, for the health report; undefined when all is well. */
+  /** Why Redis does not answer, for the health report; undefined when all is well. */
   trouble(): string | undefined
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ interface Told {
   readonly message: unknown
 }
 
-/** @returns undefined for what no replica of ours would say */
+/** @returns undefined for a message that none of our replicas sends */
 function readTold(text: string): Told | undefined {
   try {
     const told = JSON.parse(text) as unknown
@@ -46,10 +46,10 @@ function readTold(text: string): Told | undefined {
 }
 
 /**
- * Connects in the background and for ever again. Nothing waits for it: a command that is not answered in half a second
- * fails.
- * @param onTrouble told once when it goes away and once when it is back. The URL may carry a password and is never
- *   shown
+ * Connects in the background and reconnects for ever. Nothing waits for it: a command without an answer fails after
+ * half a second.
+ * @param onTrouble  called once when Redis goes away and once when it is back. The URL may carry a password and is
+ * never shown
  */
 export function createShared({
   url,
@@ -68,7 +68,7 @@ export function createShared({
     retryStrategy: (times: number) => Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(times, 6)),
   }
   const commands = new Redis(url, options)
-  // a connection that listens can do nothing else
+  // a connection that subscribes can do nothing else
   const ears = new Redis(url, { ...options, enableOfflineQueue: true, autoResubscribe: true })
   const listeners = new Map<string, ((message: unknown) => void)[]>()
   let trouble: string | undefined = 'Redis has not answered yet'
@@ -81,8 +81,8 @@ export function createShared({
   commands.on('ready', () => note(undefined))
   commands.on('error', (error: NodeJS.ErrnoException) => note(`Redis does not answer: ${error.code ?? error.name}`))
   commands.on('close', () => note('Redis does not answer: the connection was closed'))
-  ears.on('error', () => undefined) // the other connection tells it
-  // whoever else writes to these channels must not end this process
+  ears.on('error', () => undefined) // the other connection reports it
+  // foreign messages on these channels must not end this process
   ears.on('message', (channel: string, text: string) => {
     const told = readTold(text)
     if (told === undefined || told.from === self) return
@@ -90,7 +90,7 @@ export function createShared({
       try {
         listener(told.message)
       } catch {
-        // told in a form that this listener does not know
+        // not a form this listener knows
       }
     }
   })
@@ -100,13 +100,13 @@ export function createShared({
     client: () => (commands.status === 'ready' ? commands : undefined),
     tell: (topic, message) => {
       if (commands.status === 'ready')
-        commands.publish(`${PREFIX}${topic}`, JSON.stringify({ from: self, message })).catch(() => undefined) // told by `error`
+        commands.publish(`${PREFIX}${topic}`, JSON.stringify({ from: self, message })).catch(() => undefined)
     },
     hear: (topic, listener) => {
       const channel = `${PREFIX}${topic}`
       const known = listeners.get(channel)
       listeners.set(channel, [...(known ?? []), listener])
-      if (known === undefined) ears.subscribe(channel).catch(() => undefined) // tried again with each connection
+      if (known === undefined) ears.subscribe(channel).catch(() => undefined) // tried again at each connection
     },
     trouble: () => trouble,
     close: async () => {

@@ -12,12 +12,12 @@ const PREFIX = 'enc:v1:'
 const NONCE = 12
 const TAG = 16
 
-/** Whether a text was made by `seal`. */
+/** Whether `seal` made this text. */
 export function isSealed(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
-/** @param secret  any text; 32 bytes of key are derived from it by SHA-256, so it must be random itself */
+/** @param secret  any text. SHA-256 derives the key from it, so it must be random itself */
 export function createSecretBox(secret: string): SecretBox {
   const key = createHash('sha256').update('gatehouse settings key\0').update(secret).digest()
   const id = createHash('sha256').update(key).digest('hex').slice(0, 8)

@@ -26,48 +26,48 @@ const TYPES: Readonly<Record<string, TarType>> = {
 }
 
 export interface TarEntry {
-  /** As the archive writes it, long names and pax paths applied; not yet checked for where it leads. */
+  /** As the archive writes it, with long names and pax paths applied. Not yet checked for where it leads. */
   readonly name: string
   readonly type: TarType
   readonly size: number
   /** The target of a link, else empty. */
   readonly link: string
-  /** Present when it was asked for. */
+  /** Present when the caller asked for it. */
   readonly body?: Buffer
-  /** Its first bytes, where those were asked for. */
+  /** Its first bytes, where the caller asked for them. */
   readonly head?: Buffer
 }
 
-/** Takes a tar apart chunk by chunk and keeps nothing of it but what is asked for. */
+/** Takes a tar apart chunk by chunk and keeps only what the caller asks for. */
 export interface TarReader {
-  /** The entries that became complete (or, without a body, began) in this chunk. @throws Malformed */
+  /** The entries that this chunk completed. An entry whose body is not kept counts when it begins. @throws Malformed */
   push(chunk: Buffer): TarEntry[]
-  /** @throws Malformed unless the archive ended with its end mark */
+  /** @throws Malformed unless the archive had its end mark */
   end(): void
 }
 
 type Dialect = 'any' | 'gnu' | 'ustar'
 
 interface TarOptions {
-  /** What messages call it: `data.tar`. */
+  /** The name of the archive in messages: `data.tar`. */
   readonly what: string
   readonly maxEntries: number
-  /** The most bytes to keep of this entry's body, which is refused when longer; undefined: do not keep it. */
+  /** The largest body to keep of this entry; a longer one is refused. Undefined: do not keep it. */
   keep?(entry: TarEntry): number | undefined
   /** How many first bytes to keep of an entry whose body is not kept. */
   headOf?(entry: TarEntry): number
-  /** `absent` for an archive that another one goes on from, so that it must not have an end mark. */
+  /** `absent` for an archive that is continued by another one and so must not have an end mark. */
   readonly endMark?: 'required' | 'absent'
   /**
-   * `gnu` refuses pax headers, which dpkg does not unpack; `ustar` what is skipped, or taken for the end, by readers
-   * that know only ustar, pax and GNU long names.
+   * `gnu` refuses pax headers, which dpkg does not unpack. `ustar` refuses what readers of ustar, pax and GNU long
+   * names skip or take for the end.
    */
   readonly dialect?: Dialect
 }
 
 function octal(field: Buffer, what: string): number {
-  // Base-256 sizes begin at 8 GiB, past every budget; below that they are written to be read differently. So are blank
-  // fields: dpkg reads zero and goes on, ClamAV stops there and calls the rest clean.
+  // Binary sizes begin at 8 GiB, above every limit; below that, only somebody who wants readers to differ writes them.
+  // The same holds for blank fields: dpkg reads zero and goes on, ClamAV stops and calls the rest clean.
   const text = field.toString('latin1')
   const digits = /^ *([0-7]+)[ \0]*$/.exec(text)?.[1]
   return digits === undefined
@@ -75,14 +75,14 @@ function octal(field: Buffer, what: string): number {
     : parseInt(digits, 8)
 }
 
-/** Numbers that nothing here is decided by. `from` is where they begin. */
+/** Numbers that decide nothing here but must be readable. `from` is their offset. */
 const NUMBERS = [
   { name: 'mode', from: 100, bytes: 8, isBinary: false },
   { name: 'owner', from: 108, bytes: 8, isBinary: true },
   { name: 'group', from: 116, bytes: 8, isBinary: true },
   { name: 'time', from: 136, bytes: 12, isBinary: true },
 ] as const
-/** apk reads these too, of whatever type an entry is, and takes no blanks before digits. */
+/** apk also reads these, for every type of entry, and accepts no blanks before digits. */
 const USTAR_NUMBERS = [
   ...NUMBERS,
   { name: 'size', from: 124, bytes: 12, isBinary: false },
@@ -98,8 +98,8 @@ function isInRange(field: Buffer, name: string): boolean {
 }
 
 /**
- * A package whose headers hold numbers that its own installer cannot read would be published, and then install nowhere.
- * dpkg and GNU tar read octal digits behind blanks, and binary numbers above what octal holds; apk neither.
+ * Refuses numbers that the package's own installer cannot read: such a package would be published and install nowhere.
+ * dpkg and GNU tar read octal digits behind blanks, and binary numbers above what octal holds; apk reads neither.
  */
 function checkNumbers(header: Buffer, { dialect, what }: { readonly dialect: Dialect; readonly what: string }): void {
   const isUstar = dialect === 'ustar'
@@ -162,7 +162,7 @@ function isZero(bytes: Buffer): boolean {
   return true
 }
 
-/** What headers before an entry say about it. */
+/** What headers before an entry set for it. */
 interface Ahead {
   name?: string
   link?: string
@@ -184,7 +184,7 @@ function readPax(body: Buffer, type: string, what: string): Ahead {
   }
 }
 
-/** The entry of one header block, with what the headers before it said. */
+/** The entry of one header block, with what the headers before it set. */
 function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   const flag = String.fromCharCode(header[156] ?? 0)
   const magic = header.toString('latin1', 257, 265)
@@ -210,7 +210,10 @@ function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry {
   return { name, type, size, link: linked ? (ahead.link ?? text(header.subarray(157, 257), what)) : '' }
 }
 
-/** What the strict dialect refuses. apk-tools takes an empty name for the end, and passes over a type flag of NUL. */
+/**
+ * Refuses what the strict dialect does not allow. apk-tools takes an empty name for the end, and skips a type flag of
+ * NUL.
+ */
 function mustBeUstar(header: Buffer, what: string): void {
   const magic = header.toString('latin1', 257, 265)
   if (!magic.startsWith('ustar')) malformed(`${what} holds a header that is not ustar, which its reader refuses`)
@@ -221,11 +224,11 @@ function mustBeUstar(header: Buffer, what: string): void {
     malformed(`${what} holds a GNU header with a prefix, which readers join differently`)
 }
 
-/** Puts together what is needed whole from the chunks it comes in. */
+/** Collects bytes that are needed as a whole from the chunks they come in. */
 interface Collector {
   /** The next `size` bytes from `at`, once they are all there, and where to go on. */
   take(chunk: Buffer, at: number, size: number): { readonly whole?: Buffer; readonly next: number }
-  /** True when nothing is waited for. */
+  /** True when nothing is half collected. */
   isEmpty(): boolean
 }
 
@@ -251,7 +254,7 @@ function createCollector(): Collector {
 
 const EXTENSIONS = 'LKxg'
 
-/** The size of a header that is about the entry behind it, if it is one. */
+/** The size of a header that describes the next entry. */
 function extensionSize(block: Buffer, flag: string, what: string): number {
   const size = octal(block.subarray(124, 136), `${what}: the size of a header`)
   const [kind, most] =
@@ -267,9 +270,8 @@ function readExtension(body: Buffer, flag: string, what: string): Ahead {
 }
 
 /**
- * Reads v7, ustar, GNU long names and pax. Where readers are known to differ (binary and blank sizes, sizes of links,
- * sparse files, anything behind the end mark) it refuses, so that what a scanner sees in the archive is what dpkg
- * unpacks.
+ * Reads v7, ustar, GNU long names and pax. Refuses what readers are known to read differently (binary and blank sizes,
+ * sizes of links, sparse files, anything behind the end mark), so that a scanner sees in the archive what dpkg unpacks.
  */
 export function createTarReader(options: TarOptions): TarReader {
   const { what, endMark = 'required', dialect = 'any' } = options
@@ -279,7 +281,7 @@ export function createTarReader(options: TarOptions): TarReader {
   let entries = 0
   let ahead: Ahead = {}
   let headersAhead = 0
-  /** What the body being collected is for; `of` so many bytes that the archive holds of it. */
+  /** What the body is collected for. `of` is its size in the archive. */
   let collecting: { readonly size: number; readonly of: number; done(body: Buffer): TarEntry | undefined } | undefined
 
   const begin = (block: Buffer): TarEntry | undefined => {
@@ -327,7 +329,7 @@ export function createTarReader(options: TarOptions): TarReader {
     return undefined
   }
 
-  /** A header block, or the body that was waited for. */
+  /** Takes a header block, or the body that was waited for. */
   const take = (whole: Buffer): TarEntry | undefined => {
     if (collecting !== undefined) {
       const { size, of, done } = collecting

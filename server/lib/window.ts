@@ -1,20 +1,20 @@
 import { open } from 'node:fs/promises'
 import { malformed } from './limited.ts'
 
-/** Bytes read at once; a smaller file is one read. */
+/** Bytes per read; a smaller file is one read. */
 const CHUNK = 256 * 1024
 
-/** A file read by position, never whole: the first 256 KiB are kept, so that headers and small files cost one read. */
+/** A file read by position, never as a whole. The first 256 KiB are kept, so headers and small files cost one read. */
 export interface FileWindow {
   readonly size: number
-  /** Exactly `length` bytes. @throws Malformed when the file ends before */
+  /** Exactly `length` bytes. @throws Malformed when the file ends before them */
   read(offset: number, length: number): Promise<Buffer>
-  /** `length` bytes from `offset`, in chunks of at most 256 KiB; ask for the next to have it read. */
+  /** `length` bytes from `offset`, in chunks of at most 256 KiB, each read on demand. */
   stream(offset: number, length: number): AsyncGenerator<Buffer>
   close(): Promise<void>
 }
 
-/** Opens a file for reading here and there; whoever opens it closes it. */
+/** Opens a file for reading at any position. The caller closes it. */
 export async function openWindow(path: string): Promise<FileWindow> {
   const handle = await open(path, 'r')
   try {

@@ -1,20 +1,21 @@
 import { Worker } from 'node:worker_threads'
 
-/** What a thread's function is given: Node's `require`, since it runs outside any module. */
+/** What a function in a thread is given: Node's `require`, since it runs outside any module. */
 export type Require = NodeJS.Require
 /**
- * Runs in the thread: called once, returns what is called for each message. `answer` may be called at most once a job.
+ * Runs in the thread. Called once; returns the function that gets each message. `answer` may be called at most once a
+ * job.
  */
 export type ThreadBody<In, Out> = (require: Require) => (job: number, message: In, answer: (out: Out) => void) => void
 
-/** Work that one thread does: messages arrive in order, one answer comes back. */
+/** Work for one thread: messages arrive in order, one answer comes back. */
 export interface Job<In, Out> {
   send(message: In): void
-  /** Rejects when the thread's function threw or the thread died. */
+  /** Rejects when the function threw or the thread died. */
   readonly answer: Promise<Out>
 }
 
-/** A few threads that all run one function. They start at the first job and never keep the process alive. */
+/** Threads that all run one function. They start at the first job and never keep the process alive. */
 export interface Workers<In, Out> {
   job(): Job<In, Out>
   close(): Promise<void>
@@ -31,7 +32,7 @@ interface Thread<Out> {
 type Reply<Out> =
   { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string; readonly code?: string }
 
-// the body travels as text, so a bundle needs no second entry; it may use nothing but its parameters
+// the function travels as text, so a bundle needs no second entry; it may use nothing but its parameters
 function sourceOf(body: { toString(): string }): string {
   return `const { parentPort } = require('node:worker_threads')
 const handle = (${body.toString()})(require)
@@ -42,8 +43,8 @@ parentPort.on('message', ({ job, message }) => {
 }
 
 /**
- * Makes the threads of `size` for `body`. A thread that dies fails its jobs and is replaced at the next one.
- * @param body must be closed: it is sent to the thread as source text and sees only its parameters
+ * Makes up to `size` threads that run `body`. A thread that dies fails its jobs; the next job starts a new one.
+ * @param body  must be closed: the thread gets it as source text and sees only its parameters
  */
 export function createWorkers<In, Out>({
   body,
@@ -67,7 +68,7 @@ export function createWorkers<In, Out>({
       const waiting = thread.waiting.get(reply.job)
       thread.waiting.delete(reply.job)
       if (thread.waiting.size === 0) worker.unref()
-      // with its code: whoever asked tells a full disk from a fault
+      // with its code, so that the caller can tell a full disk from a fault
       if ('error' in reply)
         waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
       else waiting?.resolve(reply.out)

@@ -7,8 +7,8 @@ import { crc64 } from './crc64.ts'
  * where one changed block of 64 KiB takes 34 ms. The compression itself is the library's.
  */
 /**
- * Blocks are made one by one and joined into ONE stream with an index. apt refuses several streams joined, but reads
- * one of many blocks, as `xz -T` itself makes it. `unpadded` and `uncompressed` are what the index says of a block.
+ * Compresses block by block and joins the blocks into ONE stream with an index. apt refuses joined streams but reads
+ * one stream of many blocks, which `xz -T` also makes. `unpadded` and `uncompressed` are the numbers in the index.
  * Source: The .xz File Format 1.2.0, sections 2 (stream header and footer), 3 (block) and 4 (index).
  */
 export interface XzBlock {
@@ -18,7 +18,7 @@ export interface XzBlock {
 }
 
 const MAGIC = Buffer.from('fd377a585a00', 'hex')
-/** What stands in a stream's header and footer where its blocks end in a CRC-64 (section 2.1.1.2). */
+/** The flags in a stream's header and footer: its blocks end in a CRC-64 (section 2.1.1.2). */
 export const XZ_FLAGS = Buffer.from([0, 4])
 
 function u32(value: number): Buffer {
@@ -39,7 +39,7 @@ function writeVarint(value: number): Buffer {
 }
 
 /**
- * How a dictionary's size is written: 4 KiB, 6 KiB, 8 KiB, 12 KiB … Only the powers of two are used here (section
+ * How the size of a dictionary is written: 4 KiB, 6 KiB, 8 KiB, 12 KiB … Only powers of two are used here (section
  * 5.3.1).
  */
 function dictionaryFor(size: number): { readonly bytes: number; readonly code: number } {
@@ -54,9 +54,8 @@ function blockHeader(dictionary: number): Buffer {
 }
 
 /**
- * Compresses bytes to a block, in a thread of the library. The dictionary is as large as they are, which xz itself
- * would not choose: with its 8 MiB each of them, however small, took 100 MB and 30 ms to make that room, and came out
- * no smaller.
+ * Compresses bytes to a block, in a thread of the library. The dictionary is as large as the bytes. With the 8 MiB of
+ * xz, each block, however small, took 100 MB and 30 ms for the memory alone, and came out no smaller.
  */
 export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
   const { bytes: dictSize, code } = dictionaryFor(bytes.length)
@@ -74,12 +73,12 @@ export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
   return { data, unpadded: header.length + size + 8, uncompressed: bytes.length }
 }
 
-/** What an .xz stream of these flags begins with. Source: The .xz File Format, 2.1.1 */
+/** The header of an .xz stream with these flags. Source: The .xz File Format, 2.1.1 */
 export function xzHeader(flags: Buffer): Buffer {
   return Buffer.concat([MAGIC, flags, u32(crc32(flags))])
 }
 
-/** The index and the footer behind blocks of these sizes. */
+/** The index and the footer for blocks of these sizes. */
 export function xzTail(flags: Buffer, blocks: readonly Pick<XzBlock, 'unpadded' | 'uncompressed'>[]): Buffer {
   const records = Buffer.concat([
     Buffer.from([0]),

@@ -1,22 +1,25 @@
 import { malformed, printBytes } from './limited.ts'
 
-/** The largest dictionary that is decoded: that of `xz -9`. A header may ask for 4 GiB, and gets them allocated. */
+/**
+ * The largest dictionary that is decoded: that of `xz -9`. A header may ask for 4 GiB, and a decoder would allocate
+ * them.
+ */
 const MAX_DICTIONARY = 64 * 2 ** 20
 const LZMA2 = 0x21
 const MAGIC = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])
-/** Bytes of the check behind each block, by check id; `undefined` ids are not in use. */
+/** Length of the check behind each block, by the id of the check; other ids are not in use. */
 const CHECK_SIZE: Readonly<Record<number, number>> = { 0: 0, 1: 4, 4: 8, 10: 32 }
 
 /**
- * Reads along an xz stream without decoding it: LZMA2 says before each chunk how much it unpacks to, so a bomb is known
- * before a byte of it is decoded, and so is the memory a decoder would take.
+ * Reads along an xz stream without decoding it. LZMA2 says before each chunk how much it unpacks to, so this knows of a
+ * bomb, and of the memory a decoder would take, before a byte is decoded.
  */
 export interface XzWatch {
   /** @throws Malformed */
   push(chunk: Uint8Array): void
   /** @throws Malformed unless the stream ended */
   end(): void
-  /** Bytes that what has been pushed unpacks to. */
+  /** The unpacked size of what has been pushed. */
   readonly unpackedBytes: number
 }
 
@@ -54,19 +57,19 @@ function checkBlockHeader(header: Uint8Array): void {
   }
 }
 
-/** What the grammar hands on besides its questions: bytes to pass by unseen, and the sum so far. */
+/** What the grammar reports besides its requests: bytes to skip unseen, and the unpacked size so far. */
 interface Progress {
   skip: number
   unpackedBytes: number
 }
-/** Yields how many bytes it needs to see and is given them. */
+/** Yields how many bytes it needs to see, and is given them. */
 type Reading<Result> = Generator<number, Result, Uint8Array>
 
 function* readByte(): Reading<number> {
   return (yield 1)[0] ?? 0
 }
 
-/** The LZMA2 chunks of a block. @returns how many bytes they take in the stream */
+/** Reads the LZMA2 chunks of a block. @returns how many bytes they take in the stream */
 function* readChunks(progress: Progress): Reading<number> {
   let packed = 0
   for (;;) {
@@ -83,9 +86,7 @@ function* readChunks(progress: Progress): Reading<number> {
   }
 }
 
-/**
- * The index behind the blocks, whose first byte has been read. @returns how many bytes it takes, without its padding
- */
+/** Reads the index behind the blocks; its first byte has been read. @returns its length without padding */
 function* readIndex(): Reading<number> {
   let size = 1
   const readNumber = function* (): Reading<number> {
@@ -123,7 +124,10 @@ function* readStream(progress: Progress): Reading<void> {
   progress.skip = ((4 - (index % 4)) % 4) + 4 + 12
 }
 
-/** One stream only, without padding or anything else behind it: dpkg decodes the first and never looks at the rest. */
+/**
+ * Accepts one stream only, without padding or anything else behind it: dpkg decodes the first and never looks at the
+ * rest.
+ */
 export function createXzWatch(): XzWatch {
   const progress: Progress = { skip: 0, unpackedBytes: 0 }
   const reading = readStream(progress)

@@ -2,7 +2,7 @@ import { crc32, inflateRawSync } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
 import { Malformed, malformed, quote } from './limited.ts'
 
-/** What a zip may hold at most, and what messages call it. */
+/** Limits of a zip, and its name in messages. */
 export interface ZipLimits {
   readonly what: string
   readonly maxEntries: number

@@ -10,7 +10,7 @@ const parseInt8Array = pg.types.getTypeParser(INT8_ARRAY) as (text: string) => (
 pg.types.setTypeParser(INT8_ARRAY, (text: string) => parseInt8Array(text).map(Number))
 
 /**
- * Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them; `timestamptz` as Date, `int8` as
+ * Runs one statement with `$1` parameters. Rows come back as PostgreSQL names them: `timestamptz` as Date, `int8` as
  * number.
  */
 export interface Queryable {
@@ -22,18 +22,18 @@ export interface Queryable {
   ): Promise<Row | undefined>
 }
 
-/** One transaction: everything in it is kept, or nothing. */
+/** Runs one transaction: everything in it is kept, or nothing. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
 }
 
 export interface Db extends Queryable {
   /**
-   * Commits when `work` returns, rolls back when it throws. Runs it once more after a serialization failure or
+   * Commits when `work` returns, rolls back when it throws. Runs `work` once more after a serialization failure or
    * deadlock. @throws DatabaseGone
    */
   tx<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** For migrations only. */
+  /** Only for migrations. */
   readonly knex: Knex
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ const gone = (error: unknown): never => {
   throw orGone(error)
 }
 
-/** One statement. What is thrown between statements is not about the database, whatever its code. */
+/** Runs one statement. Errors thrown between statements do not concern the database, whatever their code. */
 const ask = async (client: PoolClient, sql: string, params: readonly unknown[] = []): Promise<unknown[]> =>
   (await client.query(sql, [...params]).catch(gone)).rows
 
@@ -73,7 +73,7 @@ async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promis
   }
 }
 
-// knex prints a failed connection with its stack, beside throwing it: whoever catches it says it once
+// knex prints the stack of a failed connection and also throws it; whoever catches it reports it once
 const SILENT: Knex.Logger = {
   warn: () => undefined,
   error: () => undefined,
@@ -81,7 +81,7 @@ const SILENT: Knex.Logger = {
   debug: () => undefined,
 }
 
-/** The one place that speaks to PostgreSQL. knex holds the pool and the migrations; statements are plain SQL. */
+/** The one place that speaks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL. */
 export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
   const connection =
     'url' in address

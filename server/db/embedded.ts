@@ -7,26 +7,28 @@ import { basename, dirname, join } from 'node:path'
 import { createDb } from './db.ts'
 import { healPidFile } from './pid-file.ts'
 
-/** The PostgreSQL that runs when no DATABASE_URL is set: a unix socket only, gone with this process. */
+/**
+ * The PostgreSQL that runs when no DATABASE_URL is set. It listens on a unix socket only and ends with this process.
+ */
 export interface Embedded {
   /** Folder of the socket, for `createDb`. */
   readonly socket: string
   readonly database: string
-  /** Another one after the server had to be started again. */
+  /** A new one after the server had to be started again. */
   readonly pid: number
   stop(): Promise<void>
 }
 
 export interface EmbeddedOptions {
-  /** The data folder; made on first start. */
+  /** The data folder; made at the first start. */
   readonly folder: string
-  /** False turns fsync off: for throw-away test databases. */
+  /** False turns fsync off, for throw-away test databases. */
   readonly durable?: boolean
-  /** Told when the server ended by itself, and each time it could not be started again. */
+  /** Called when the server ended by itself, and each time a restart failed. */
   readonly onTrouble?: (trouble: string) => void
 }
 
-/** The one database in it. */
+/** Its only database. */
 export const DATABASE = 'gatehouse'
 const START_MS = 60_000
 
@@ -41,7 +43,7 @@ function findBinaries(): string {
   }
 }
 
-/** The package's install script makes these links; where scripts are blocked, the libraries would not be found. */
+/** Makes the links to libraries that the package's install script would make: that script may be blocked. */
 async function healLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -56,9 +58,9 @@ async function healLinks(native: string): Promise<void> {
   }
 }
 
-/** How PostgreSQL is run: it refuses root, so root enters a user namespace; and it must die with its parent. */
+/** How to run PostgreSQL. It refuses root, so root enters a user namespace; and it must die with its parent. */
 interface Runner {
-  /** The uid that owns the data, where it is not ours. */
+  /** The uid that owns the data, when it is another one than ours. */
   readonly uid?: number
   command(binary: string, args: readonly string[]): readonly [string, readonly string[]]
 }
@@ -66,8 +68,8 @@ interface Runner {
 const NOBODY = 65534
 
 /**
- * A copy of the binaries where another uid can read them: node_modules may lie below a folder that is root's alone.
- * /tmp is everybody's, so a folder found there is used only when root made it and nobody else may write to it.
+ * Copies the binaries to where another uid can read them: node_modules may lie below a folder that only root may enter.
+ * Everybody may write to /tmp, so a folder found there is used only when root made it and nobody else may write to it.
  */
 async function copyBinaries(native: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string }
@@ -80,12 +82,12 @@ async function copyBinaries(native: string): Promise<string> {
   return rename(part, place).then(
     () => place,
     () => part,
-  ) // somebody else's folder is in the way: ours goes by its own name
+  ) // somebody else's folder has this name: take another one
 }
 
 async function chooseRunner(native: string): Promise<Runner> {
   const canSetpriv = spawnSync('setpriv', ['--version']).status === 0
-  // SIGINT is PostgreSQL's fast shutdown: transactions are rolled back, the rest is written
+  // SIGINT is PostgreSQL's fast shutdown: it rolls transactions back and writes the rest
   const dieWithParent = (binary: string, args: readonly string[]): [string, ...string[]] =>
     canSetpriv
       ? ['setpriv', '--pdeathsig', 'INT', join(native, 'bin', binary), ...args]
@@ -111,14 +113,14 @@ async function chooseRunner(native: string): Promise<Runner> {
   return { uid: NOBODY, command: (binary, args) => ['setpriv', [...asNobody, join(readable, 'bin', binary), ...args]] }
 }
 
-/** Gives a folder to the uid PostgreSQL runs as; also the other way round, when namespaces became possible. */
+/** Gives a folder to the uid that PostgreSQL runs as, or back to ours once namespaces are possible. */
 function own(runner: Runner, folder: string): void {
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${runner.uid ?? 0}:${runner.uid ?? 0}`, folder])
 }
 
 /**
- * Makes the cluster beside its place and moves it there whole: PG_VERSION is the first file of an initdb that may be
- * killed.
+ * Makes the cluster in another folder and moves it into place: initdb may be killed, and PG_VERSION is the first file
+ * it writes.
  */
 async function initialise(runner: Runner, folder: string, durable: boolean): Promise<void> {
   const part = `${folder}.part`
@@ -191,7 +193,7 @@ async function ensureDatabase(socket: string): Promise<void> {
   }
 }
 
-/** How often a server that ended is tried again: at first so soon, later so seldom. */
+/** How long to wait before a server that ended is started again: short at first, then longer. */
 const REVIVE_MS = 100
 const REVIVE_MAX_MS = 5_000
 
@@ -199,7 +201,7 @@ const endOf = (child: ChildProcess): Promise<number | string> =>
   new Promise(resolve => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing said')))
 
 /**
- * Starts PostgreSQL on `folder`, making the cluster on first use. Also works as root.
+ * Starts PostgreSQL on `folder` and makes the cluster at first use. Also works as root.
  * @throws with one sentence when the platform has no binaries or another server runs on the folder
  */
 export async function startEmbedded({
@@ -225,7 +227,9 @@ export async function startEmbedded({
   let ended = endOf(child)
   let reviving: Promise<void> = Promise.resolve()
 
-  /** A server that was killed, by the kernel for want of memory for one, is started again on its folder and socket. */
+  /**
+   * Starts a server that was killed (by the kernel when memory ran out, for example) again on its folder and socket.
+   */
   function keepAlive(): void {
     void ended.then(how => {
       if (stopping) return
@@ -242,7 +246,7 @@ export async function startEmbedded({
         return keepAlive()
       } catch (error) {
         onTrouble(error instanceof Error ? error.message : String(error))
-        // what is left of the old server holds the folder for a moment
+        // the rest of the old server holds the folder for a moment
         await new Promise(resolve => setTimeout(resolve, wait))
       }
     }

@@ -15,7 +15,7 @@ import { access } from './migrations/0013-access.ts'
 import { model } from './migrations/0014-model.ts'
 import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 
-/** In order. A new step goes to the end. */
+/** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
   accounts,
   packages,
@@ -46,14 +46,14 @@ const source: Knex.MigrationSource<Migration> = {
 }
 
 /**
- * Brings the schema up to date; concurrent starts wait for one another on knex's lock row. @throws when a step fails:
- * nothing may be served then
+ * Brings the schema up to date. Concurrent starts wait for one another on knex's lock row. @throws when a migration
+ * fails: nothing may be served then
  */
 export async function migrate(db: Db): Promise<void> {
   await db.knex.migrate.latest({ migrationSource: source, tableName: 'schema_migration' })
 }
 
-/** The newest applied step, for the health report. */
+/** The newest migration that ran, for the health report. */
 export async function schemaVersion(db: Db): Promise<string | undefined> {
   return (await db.first<{ name: string }>('select name from schema_migration order by id desc limit 1'))?.name
 }

@@ -1,4 +1,4 @@
-/** One step of the schema forward. `up` is plain SQL; a step that is released is never changed. */
+/** One step of the schema forward. `up` is plain SQL. A released migration is never changed. */
 export interface Migration {
   readonly name: string
   readonly up: string

@@ -2,31 +2,31 @@ import type { Debt, Debts, Deliver } from '../core/feature.ts'
 import type { Db, Queryable } from './db.ts'
 
 /**
- * What must still happen to files because of a committed decision. Asks under equal keys coalesce into one delivery.
- * Keys: `manifest:<ref>`, `blob:<sha256>`, `publish:<codename>`, `contents:<codename>`, `audit`.
+ * Work that must still follow a committed decision. Asks with equal keys become one delivery. Keys: `manifest:<ref>`,
+ * `blob:<sha256>`, `publish:<codename>`, `contents:<codename>`, `audit`.
  */
 export interface Outbox {
-  /** @returns the ask's number, for `settled` */
+  /** @returns the number of the ask, for `settled` */
   owe(tx: Queryable, key: string, options?: { readonly delayMs?: number }): Promise<number>
-  /** Names the function for `<kind>` and `<kind>:<rest>`; call before `start`. */
+  /** Sets the function that delivers `<kind>` and `<kind>:<rest>`. Call it before `start`. */
   handle(kind: string, deliver: Deliver, options?: Omit<Debt, 'deliver'>): void
-  /** Looks now instead of at the next tick; call after a commit that owed something. */
+  /** Looks now instead of at the next tick. Call it after a commit that owed something. */
   nudge(): void
   /** Resolves true when this ask was delivered; false when its delivery failed (it stays owed) or after `timeoutMs`. */
   settled(key: string, ask: number, timeoutMs: number): Promise<boolean>
-  /** Tries everything that is owed, due or not, until nothing is left or only failures are. */
+  /** Delivers everything that is owed, due or not, until nothing is left but failures. */
   drain(): Promise<void>
   start(): void
-  /** Finishes what is running, then stops. */
+  /** Finishes the running deliveries, then stops. */
   stop(): Promise<void>
-  /** What failed at least once, for the health report. */
+  /** Debts that failed at least once, for the health report. */
   stuck(): Promise<readonly { readonly key: string; readonly tries: number; readonly last_error: string }[]>
 }
 
 export interface OutboxDeps {
   readonly db: Db
   readonly onError: (key: string, error: unknown) => void
-  /** How often to look without being nudged; 1,000 ms unless said. */
+  /** How often to look without a nudge; 1,000 ms by default. */
   readonly tickMs?: number
 }
 
@@ -50,14 +50,14 @@ const KEYS_AT_ONCE = 500
 const kindOf = (key: string): string => key.split(':', 1)[0] ?? key
 const restOf = (key: string): string => key.slice(kindOf(key).length + 1)
 
-/** The keys that are due first, and how long until each is; 0 or less is now. */
+/** The keys that are due first, and the time until each is due; 0 or less means now. */
 async function readOwed(db: Db): Promise<Owed[]> {
   return db.query<Owed>(`
     select key, array_agg(id) as ids, max(tries) as tries, extract(epoch from min(not_before) - clock_timestamp())::float8 * 1000 as due_in_ms
     from outbox group by key order by greatest(min(not_before), clock_timestamp()), min(id) limit ${KEYS_AT_ONCE}`)
 }
 
-/** The loop that pays debts. One instance per database: the leader's. */
+/** The loop that delivers debts. One instance per database, in the leader. */
 export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbox {
   const kinds = new Map<
     string,
@@ -67,7 +67,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   const retryAt = new Map<string, number>() // by performance.now(): the time of day may be set back
   const waiters = new Map<string, Set<Waiter>>()
   const deliveries = new Set<Promise<void>>()
-  // asks that were delivered while somebody reads what is owed: the answer may still hold them
+  // asks delivered while the debts are being read: the answer may still hold them
   const finished = new Set<number>()
   let readers = 0
   let timer: NodeJS.Timeout | undefined
@@ -86,7 +86,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     for (const { key } of batch) inFlight.add(key)
     try {
       await kind.deliver(batch.map(owed => restOf(owed.key)))
-      // exactly the asks that were read: one that came while delivering stays owed
+      // exactly the asks that were read: one that came during the delivery stays owed
       const ids = batch.flatMap(owed => owed.ids)
       await db.query('delete from outbox where id = any($1)', [ids])
       if (readers > 0) for (const id of ids) finished.add(id)
@@ -130,7 +130,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     }
   }
 
-  /** Reads what is owed and hands it to `take` at once, without what was delivered in the meantime. */
+  /** Reads the debts and hands them to `take` at once, without those delivered in the meantime. */
   async function withOwed<T>(take: (rows: readonly Owed[]) => T): Promise<T> {
     readers++
     try {
@@ -147,7 +147,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   const isDue = ({ key, due_in_ms }: Owed): boolean =>
     due_in_ms <= 0 || due_in_ms > (kinds.get(kindOf(key))?.longestMs ?? Infinity)
 
-  /** The tick is for what others wrote; what was owed here with a delay is looked at when it is due. */
+  /** The tick finds what others wrote. What this process owed with a delay is looked at when it is due. */
   function lookWhenDue(dueInMs: readonly number[]): void {
     const soonest = Math.min(...dueInMs.filter(ms => ms > 0))
     if (soonest >= tickMs || stopped) return
@@ -185,7 +185,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
         )
         for (const { key, ids } of fresh) tried.set(key, Math.max(...ids))
         dispatch(fresh, false)
-        // no room yet: its turn comes in the next round
+        // no room now: its turn comes in the next round
         for (const { key } of fresh) if (!inFlight.has(key)) tried.delete(key)
         return fresh.length === 0 && deliveries.size === 0
       })

@@ -5,7 +5,7 @@ import { isAlive, processFacts } from '../lib/process.ts'
 const FILE = 'postmaster.pid'
 
 /**
- * A PostgreSQL at work: its process, and the folder of its socket, which is empty until it listens. Source: PostgreSQL,
+ * A running PostgreSQL: its process, and the folder of its socket, which is empty until it listens. Source: PostgreSQL,
  * "Database File Layout".
  */
 export interface Running {
@@ -13,25 +13,23 @@ export interface Running {
   readonly socket: string
 }
 
-/**
- * The server that runs on `folder`; undefined when it is gone and its number belongs to nobody, or to somebody else.
- */
+/** The server that runs on `folder`; undefined when it is gone, also when another process has its number now. */
 export async function findRunning(folder: string): Promise<Running | undefined> {
   const [number, , , , socket = ''] = (await readFile(join(folder, FILE), 'utf8').catch(() => '')).split('\n')
   const pid = Number(number)
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
   const running = { pid, socket }
   const exe = await readlink(`/proc/${pid}/exe`).catch(() => undefined)
-  // not readable for us: believe it
+  // we may not read it, so believe it
   if (exe === undefined) return (await processFacts(pid))?.defunct === true ? undefined : running
-  // a server works in its data folder; a number that came to another PostgreSQL meanwhile shows another one
+  // a server works in its data folder; if another PostgreSQL got the number, it works in another folder
   return basename(exe).startsWith('postgres') &&
     (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === (await realpath(folder))
     ? running
     : undefined
 }
 
-/** The live Gatehouse that keeps this PostgreSQL; undefined when its parent died and it is on its way out. */
+/** The live Gatehouse that runs this PostgreSQL; undefined when its parent died and it is shutting down. */
 async function findDaemon(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const parent = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0)
@@ -42,7 +40,7 @@ async function findDaemon(pid: number): Promise<number | undefined> {
 const GOING_MS = 15_000
 
 /**
- * Removes the pid file of a server that is no more; waits for one that is going. @throws when another one stays on the
+ * Removes the pid file of a dead server; waits for one that is shutting down. @throws when another one stays on the
  * folder
  */
 export async function healPidFile(folder: string): Promise<void> {

@@ -1,6 +1,7 @@
 type Fault = Error & { readonly code?: string; readonly errors?: readonly Fault[] }
 
-// Source: PostgreSQL, appendix A: connection exceptions, and what a server says that stops, starts or has no place left
+// Source: PostgreSQL, appendix A: connection exceptions, and the codes of a server that stops, starts or has no room
+// left
 const SAID = /^(08...|57P0[1-5]|53300)$/
 const NETWORK = new Set([
   'ECONNREFUSED',
@@ -17,7 +18,7 @@ const NETWORK = new Set([
 const WORDS =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Timeout acquiring a connection/i
 
-/** The database could not be asked, or went away before it answered: what was wanted may have been done or not. */
+/** The database did not answer. The statement may have been carried out or not. */
 export class DatabaseGone extends Error {
   readonly code: string
 
@@ -29,8 +30,8 @@ export class DatabaseGone extends Error {
 }
 
 /**
- * The same error, or that the database is gone where that is what it says. @param error  what a statement or a
- * connection threw
+ * Returns the same error, or DatabaseGone when that is what it means. @param error  thrown by a statement or a
+ * connection
  */
 export function orGone(error: unknown): unknown {
   if (!(error instanceof Error)) return error

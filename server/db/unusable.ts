@@ -1,6 +1,6 @@
 type Fault = Error & { readonly code?: string; readonly errors?: readonly Fault[] }
 
-/** What somebody does about it, by what PostgreSQL or the network says. Source: PostgreSQL, appendix A. */
+/** The way out, by the code that PostgreSQL or the network gave. Source: PostgreSQL, appendix A. */
 const WAYS_OUT: Readonly<Record<string, string>> = {
   '28P01': 'Correct the user name and the password in DATABASE_URL.',
   '28000': 'Let this user in with pg_hba.conf, or correct DATABASE_URL.',
@@ -11,15 +11,15 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
 }
 const UNREACHED = 'Start PostgreSQL there, or correct DATABASE_URL.'
 
-/** Host, port and name, without who logs in and how. */
+/** Host, port and name, without user and password. */
 function placeOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? host}${pathname}`
 }
 
 /**
- * Why the database that DATABASE_URL names cannot be used, as one sentence with the way out and without a secret.
- * @param error  what the first statement threw; anything that is not about reaching the database is given back as it is
+ * Says in one sentence why the database of DATABASE_URL cannot be used and what to do, without a secret.
+ * @param error  thrown by the first statement; returned as it is when it does not concern reaching the database
  */
 export function databaseUnusable(url: string, error: unknown): unknown {
   const fault = error as Fault
@@ -32,7 +32,7 @@ export function databaseUnusable(url: string, error: unknown): unknown {
     /terminated unexpectedly|does not support SSL|self-signed|certificate/i.test(message)
   const wayOut = WAYS_OUT[code] ?? (isReach ? UNREACHED : undefined)
   if (wayOut === undefined) return error
-  // knex puts the statement and a dash before what PostgreSQL says
+  // knex puts the statement and a dash in front of PostgreSQL's message
   const said = isLate ? 'it does not answer' : message.replace(/^(create|select|insert) .* - /is, '').replace(/\.$/, '')
   return new Error(`The database at ${placeOf(url)} cannot be used: ${said}. ${wayOut}`, { cause: error })
 }

@@ -4,9 +4,7 @@ import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail } from '../core/errors.ts'
 import type { Spool, SpooledFile } from './spool.ts'
 
-/**
- * A form that has arrived whole: its one file on disk, and its fields as text. Whoever holds it must discard the file.
- */
+/** A form that has arrived whole: its one file on disk, its fields as text. The holder must discard the file. */
 export interface Form {
   readonly file: SpooledFile
   readonly fields: ReadonlyMap<string, string>
@@ -15,10 +13,7 @@ export interface Form {
 export interface FormOptions {
   readonly spool: Pick<Spool, 'receive'>
   readonly limitBytes: number
-  /**
-   * Called when the first 512 bytes of the file are here, with the fields that came before it; throws to refuse the
-   * rest.
-   */
+  /** Called with the first 512 bytes of the file and the fields before it. Throws to refuse the rest. */
   readonly check?: (start: {
     readonly head: Uint8Array
     readonly filename: string
@@ -35,17 +30,17 @@ const LIMITS = {
   headerPairs: 50,
   headerSize: 8 * 1024,
 }
-/** What a form may weigh beside its file. */
+/** The most bytes that a form may have beside its file. */
 const AROUND_BYTES = 128 * 1024
 const LINGER_MS = 60_000
-/** At least so much is read on, however little may be sent. */
+/** A refused form is read on for at least this many bytes. */
 const LINGER_BYTES = 64 * 1024 * 1024
 const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
 const tooLarge = (limitBytes: number): AppError =>
   new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
 
-/** Refuses by what the client announces. @throws upload_too_large */
+/** Refuses by the length that the client announces. @throws upload_too_large */
 function needRoom({ headers }: RawRequest, limitBytes: number): void {
   if (Number(headers['content-length'] ?? 0) > limitBytes + AROUND_BYTES) throw tooLarge(limitBytes)
 }
@@ -62,7 +57,8 @@ function makeParser({ headers }: RawRequest): BusboyInstance {
 }
 
 /**
- * A file's name without folders, control characters and excess. Shown, and a hint of what the file is; never a path.
+ * The name of a file without folders, control characters and excess length. It is shown and hints at the kind of file;
+ * it is never a path.
  */
 function plainName(filename: string | undefined): string {
   // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
@@ -71,8 +67,8 @@ function plainName(filename: string | undefined): string {
 }
 
 /**
- * Reads on after a refusal and throws the bytes away: a client that is still sending does not see an answer before it
- * is done, and a connection that is closed on it is all it sees then. Bounded in bytes and time.
+ * Reads on after a refusal and discards the bytes. A client that is still sending reads no answer before it is done; if
+ * the connection closed, it would see only that. Bounded in bytes and time.
  */
 function linger(stream: RawRequest['stream'], limitBytes: number): void {
   if (stream.complete || stream.destroyed) return
@@ -89,14 +85,14 @@ function linger(stream: RawRequest['stream'], limitBytes: number): void {
 }
 
 interface Listener {
-  /** Where its fields go. */
+  /** Receives the fields. */
   readonly fields: Map<string, string>
   readonly file: (body: Readable, filename: string) => Promise<unknown>
-  /** Bytes the file may have. */
+  /** The most bytes the file may have. */
   readonly most: number
 }
 
-/** Everything that can happen to a form, as one promise that settles once. */
+/** Turns all events of a form into one promise that settles once. */
 function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<void> {
   const { stream, signal } = raw
   return new Promise((resolve, reject) => {
@@ -110,7 +106,7 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
       else on.fields.set(name, value)
     })
     parser.on('file', (name, body, filename) => {
-      body.on('error', () => undefined) // whoever reads it is told as well
+      body.on('error', () => undefined) // whoever reads the file gets the error as well
       if (name === 'file' && files++ === 0) return void on.file(body, plainName(filename)).catch(reject)
       body.resume()
       reject(refusal(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
@@ -132,8 +128,8 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
 }
 
 /**
- * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds.
- * On every throw nothing is left on disk, and the request is drained so that the client can read the answer.
+ * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds. On every throw
+ * nothing is left on disk, and the request is drained so that the client can read the answer.
  * @throws bad_request, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
  */
 export async function readForm(raw: RawRequest, { spool, limitBytes, check }: FormOptions): Promise<Form> {
@@ -174,7 +170,7 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
 }
 
 /**
- * Takes a file in as the body itself, or as a form. @param options.filename  what the body is called
+ * Receives a file as the body itself or in a form. @param options.filename  the name of the file when it is the body
  * @throws as `readForm`
  */
 export async function readBody(

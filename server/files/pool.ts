@@ -9,20 +9,23 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Layout } from './layout.ts'
 import type { SpooledFile } from './spool.ts'
 
-/** Content-addressed bytes: `pool/` may be linked into a tree, `quarantine/` never is. All calls are idempotent. */
+/**
+ * Content-addressed bytes. Files in `pool/` may be linked into a tree, files in `quarantine/` never. All calls are
+ * idempotent.
+ */
 export interface Pool {
-  /** Moves a spooled file into the pool; durable when it returns. Also takes it out of quarantine when it lay there. */
+  /** Moves a spooled file into the pool, also when quarantine held the same bytes. Durable when it returns. */
   add(file: SpooledFile): Promise<void>
   /** Moves a spooled file into quarantine, unless the pool has the same bytes. */
   quarantine(file: SpooledFile): Promise<void>
-  /** Quarantine → pool. Fine when it is in the pool already. */
+  /** Quarantine → pool. Does nothing when it is in the pool already. */
   release(digest: Sha256): Promise<void>
   /** Pool → quarantine. */
   confine(digest: Sha256): Promise<void>
-  /** Deletes the bytes from both; a hard link in a published tree keeps its own. */
+  /** Deletes the bytes from both. A hard link in a published tree keeps its own. */
   remove(digest: Sha256): Promise<void>
   has(digest: Sha256): Promise<'pool' | 'quarantine' | 'nowhere'>
-  /** The path to read from, wherever it lies. @throws ENOENT */
+  /** The path to read from, in either area. @throws ENOENT */
   locate(digest: Sha256): Promise<string>
   /** Deletes every blob that `isNeeded` denies and that is older than an hour. */
   sweep(isNeeded: (digest: Sha256) => Promise<boolean>): Promise<{ readonly removed: number }>
@@ -33,7 +36,7 @@ export interface PoolDeps {
   readonly clock: Clock
 }
 
-// what nobody needs yet may be on its way to a row: an upload is committed within minutes of its last byte
+// a new blob may not have its row yet: an upload is committed within minutes of its last byte
 const SPARED_MS = 60 * 60 * 1000
 
 async function sizeOf(path: string): Promise<number | undefined> {
@@ -54,7 +57,7 @@ async function fsyncFile(path: string): Promise<void> {
   }
 }
 
-/** Renames durably; makes the folder. `from` and `to` are on one file system. */
+/** Renames durably and makes the folder. `from` and `to` are on one file system. */
 async function move(from: string, to: string): Promise<void> {
   const folder = dirname(to)
   const made = await mkdir(folder, { recursive: true, mode: 0o755 })
@@ -67,10 +70,10 @@ async function move(from: string, to: string): Promise<void> {
 
 /** Makes the pool. Bytes are made durable (file, then folder) before any call returns. */
 export function createPool({ layout, clock }: PoolDeps): Pool {
-  // between the look and the move nobody may tidy the same bytes away
+  // between the check and the move nobody may sweep the same bytes away
   const lock = createKeyedLock()
 
-  /** True when the blob lies there whole; then it also counts as new for `sweep`. */
+  /** True when the whole blob is there; it then counts as new for `sweep`. */
   async function refresh(path: string, size: number): Promise<boolean> {
     // absent, or torn by a disk that lied about its fsync: the whole file replaces it
     if ((await sizeOf(path)) !== size) return false
@@ -86,7 +89,7 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
     await move(path, to)
   }
 
-  /** Moves between the two areas. Fine when it is over there already, or in neither. */
+  /** Moves between the two areas. Does nothing when the blob is over there already, or in neither. */
   async function shift(from: string, to: string): Promise<void> {
     const size = await sizeOf(from)
     if (size === undefined) return

@@ -6,8 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { isAlive, processFacts } from '../lib/process.ts'
 
 /**
- * Who runs on a folder. `begun` tells a process from another one that got its number later; empty where there is no
- * /proc.
+ * The process that runs on a folder. `begun` tells it from a later process with the same number; empty where there is
+ * no /proc.
  */
 interface Holder {
   readonly pid: number
@@ -16,8 +16,8 @@ interface Holder {
 }
 
 /**
- * A process of another machine cannot be asked, and a container is another machine after each start: it is believed to
- * be gone.
+ * A process on another machine cannot be asked. A container is another machine after each start, so that process counts
+ * as gone.
  */
 async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
   if (host !== hostname() || pid === process.pid || !isAlive(pid)) return false
@@ -32,17 +32,14 @@ function parseHolder(text: string): Holder | undefined {
       ? { pid, host, begun }
       : undefined
   } catch {
-    return undefined // half written by who was killed then
+    return undefined // half written by a process that was killed
   }
 }
 
 const TAKING_MS = 5
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
-/**
- * @returns false when there is one already; whoever reads it finds it whole, which a file that is written in place is
- * not at once
- */
+/** @returns false when there is one already. Readers always find it whole, unlike a file that is written in place */
 async function linked(mine: string, path: string): Promise<boolean> {
   return link(mine, path).then(
     () => true,
@@ -54,9 +51,9 @@ async function linked(mine: string, path: string): Promise<boolean> {
 }
 
 /**
- * Makes `path` a link to `mine`. In place of what somebody left who is gone, by one rename: the right to do that is a
- * lock of its own, named after what is replaced, so that of several only one does, and none after it.
- * @param whenRunning  what to do about a process that has it; then it is tried again
+ * Makes `path` a link to `mine`. Replaces the link of a dead process by one rename. The right to replace is a lock of
+ * its own, named after what is replaced, so that only one of several processes does it.
+ * @param whenRunning  called when a live process has it; afterwards it is tried again
  */
 async function take(path: string, mine: string, whenRunning: (pid: number) => Promise<void>): Promise<void> {
   while (!(await linked(mine, path))) {
@@ -73,21 +70,21 @@ async function take(path: string, mine: string, whenRunning: (pid: number) => Pr
       continue
     }
     const right = `${path}.${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
-    await take(right, mine, () => setTimeout(TAKING_MS)) // who has it is done in a moment
+    await take(right, mine, () => setTimeout(TAKING_MS)) // whoever has it is done in a moment
     if ((await read()) === text) {
       const part = `${mine}.part`
       await link(mine, part)
       await rename(part, path)
       return rm(right, { force: true })
     }
-    await rm(right, { force: true }) // somebody was faster
+    await rm(right, { force: true }) // another process was faster
   }
 }
 
 /**
  * Takes a REPOS_ROOT for this process: two daemons on one would empty each other's `incoming/` and repair each other's
- * trees. What a killed process left is taken over.
- * @returns gives it back
+ * trees. Takes over what a killed process left.
+ * @returns a function that gives it back
  * @throws naming the process that has it
  */
 export async function lockRoot(root: string): Promise<() => Promise<void>> {
@@ -113,7 +110,7 @@ export async function lockRoot(root: string): Promise<() => Promise<void>> {
   } finally {
     await rm(mine, { force: true })
   }
-  // rights that somebody left who was killed over them: nothing of that name is there any more to be replaced
+  // rights to replace that killed processes left: what they were named after is gone
   for (const name of await readdir(root))
     if (/^\.running(\.[0-9a-f]{12})+$/.test(name)) await rm(join(root, name), { force: true })
   return () => rm(path, { force: true })

@@ -25,8 +25,8 @@ const isFolder = (path: string): Promise<boolean> =>
   )
 
 /**
- * One level after another: the recursive `mkdir` of Node never ends where a parent is there and refuses with ENOENT, as
- * `/proc` does.
+ * Makes one level after another: the recursive `mkdir` of Node never ends where a parent exists but refuses with
+ * ENOENT, as `/proc` does.
  */
 async function makeFolder(root: string, path: string): Promise<void> {
   if (await isFolder(path)) return

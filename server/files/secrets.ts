@@ -12,7 +12,7 @@ export async function keepSecret(layout: Pick<Layout, 'secrets'>, name: string):
   const part = join(layout.secrets, `.${name}.${randomBytes(6).toString('hex')}`)
   await writeAtomic(part, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   try {
-    // of several that start at once, one makes it and all read that one
+    // when several processes start at once, one makes it and all read that one
     await link(part, path)
     await fsyncFolder(layout.secrets)
   } catch (error) {

@@ -8,18 +8,15 @@ import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Layout } from './layout.ts'
 
-/**
- * A body that has arrived whole and lies under `incoming/`, with its digests. Whoever holds it must `discard` or move
- * it.
- */
+/** A body that has arrived whole and lies under `incoming/`, with its digests. The holder must `discard` or move it. */
 export interface SpooledFile {
   readonly path: string
-  /** As the sender named it: for messages only. */
+  /** As the sender named it. For messages only. */
   readonly filename: string
   readonly blob: Blob
   /** The first 512 bytes. */
   readonly head: Uint8Array
-  /** Removes the file; harmless when it was moved into the pool. */
+  /** Removes the file. Harmless when it was moved into the pool. */
   discard(): Promise<void>
 }
 
@@ -28,19 +25,19 @@ export interface ReceiveOptions {
   readonly limitBytes: number
   /** Aborted when the sender goes away. */
   readonly signal: AbortSignal
-  /** Looks at the first 512 bytes as soon as they are here, and throws to refuse the rest. */
+  /** Looks at the first 512 bytes as soon as they are here. Throws to refuse the rest. */
   readonly check?: (head: Uint8Array) => void
 }
 
-/** Takes bodies in: `incoming/<id>.part` while they arrive, `incoming/<id>` once they are whole. */
+/** Receives bodies: `incoming/<id>.part` while they arrive, `incoming/<id>` once they are whole. */
 export interface Spool {
   /**
-   * Writes the stream to disk and digests it in the same pass; holds about 0.5 MiB of it in memory.
-   * On every throw nothing is left on disk.
+   * Writes the stream to disk and digests it in the same pass. Holds about 0.5 MiB in memory. On every throw nothing is
+   * left on disk.
    * @throws upload_too_large, upload_incomplete, storage_full, and what `check` throws
    */
   receive(stream: AsyncIterable<Buffer>, options: ReceiveOptions): Promise<SpooledFile>
-  /** Empties `incoming/`: what lies there at a start belongs to nobody. */
+  /** Empties `incoming/`. At a start nothing there is needed. */
   sweep(): Promise<{ readonly removed: number }>
 }
 
@@ -51,13 +48,13 @@ export interface SpoolDeps {
 }
 
 const HEAD = 512
-// up to here one write and digests on this thread are cheaper than waking another one (0.8 ms of this thread at most)
+// up to this size one write and digests on this thread are cheaper than another thread (at most 0.8 ms of this one)
 const SMALL = 256 * 1024
-// large bodies are written in pieces of this size: a write per 64 KB chunk costs three times the system calls
+// large bodies are written in pieces of this size: a write per 64 KB chunk takes three times the system calls
 const BATCH = 512 * 1024
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** Says in our words why a body could not be taken in. */
+/** Turns an error of the disk or the sender into one of ours. */
 function explain(error: unknown, signal: AbortSignal): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   if (NO_ROOM.has(code)) return refusal(() => fail('storage_full', {}, error))
@@ -87,7 +84,7 @@ interface Batch {
   readonly size: number
 }
 
-/** Counts, cuts into batches, and asks `check` once. */
+/** Counts, cuts into batches, and calls `check` once. */
 async function* batches(
   stream: AsyncIterable<Buffer>,
   { limitBytes, signal, check }: ReceiveOptions,
@@ -124,7 +121,7 @@ async function writeAll(handle: FileHandle, chunks: Buffer[], position: number):
   const wanted = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   const { bytesWritten } = await handle.writev(chunks, position)
   if (bytesWritten === wanted) return
-  // a disk that is nearly full takes a part; the next write says so
+  // a nearly full disk takes a part; the next write fails
   const rest = Buffer.concat(chunks).subarray(bytesWritten)
   await writeAll(handle, [rest], position + bytesWritten)
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { lineHash, NO_LINE, parseLine } from './audit-file.ts'
 
-/** What a walk along the chain found. `broken` names at most 100 places, the first ones. */
+/** The result of a walk along the chain. `broken` names the first 100 places at most. */
 export interface ChainReport {
   readonly ok: boolean
   readonly files: number
@@ -23,13 +23,13 @@ const NEWLINE = 0x0a
 // the end of a line as `renderLine` writes it; cheaper than parsing a million lines
 const PREV = /"prev":"([0-9a-f]{64})"\}$/
 
-/** A file, and how much of it is looked at. */
+/** A file, and how much of it to read. */
 export interface FileSoFar {
   readonly path: string
   readonly size: number
 }
 
-/** What the database keeps of the chain: the hash of its newest line, and what its oldest one names as predecessor. */
+/** What the database keeps of the chain: the hash of the newest line, and the `prev` of the oldest. */
 export interface Head {
   readonly hash: string
   readonly starts: string
@@ -58,10 +58,9 @@ async function* lineBytes({
 }
 
 /**
- * Walks the files in order and names every line whose `prev` is not the hash of the line before it.
- * A removed file shows at the first line after it, a cut tail by comparing with `head`.
- * @param head the hash of the newest line and the predecessor of the oldest one, as the database keeps them; absent:
- *   not compared
+ * Walks the files in order and names every line whose `prev` is not the hash of the line before it. A removed file
+ * shows at the first line after it, a cut end by comparing with `head`.
+ * @param head  what the database keeps of the chain; not compared when absent
  */
 export async function walkChain(files: readonly FileSoFar[], head: Head | undefined): Promise<ChainReport> {
   const broken: { file: string; line: number; why: string }[] = []
@@ -79,7 +78,7 @@ export async function walkChain(files: readonly FileSoFar[], head: Head | undefi
     for await (const { bytes, whole } of lineBytes(one)) {
       line++
       lines++
-      const text = bytes.toString('latin1') // only ASCII is looked at
+      const text = bytes.toString('latin1') // reads only ASCII
       const prev = PREV.exec(text)?.[1]
       if (!whole) name(file, line, WHY.torn)
       else if (prev === undefined || (prev !== expected && parseLine(bytes.toString()) === undefined))

@@ -40,7 +40,7 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
 
-/** What is said about one act. Never a secret: not a password, not a token, not a key. */
+/** The facts of one act. Never a secret: not a password, not a token, not a key. */
 export interface AuditFact {
   readonly action: AuditAction
   readonly result: AuditResult
@@ -49,7 +49,7 @@ export interface AuditFact {
   readonly version?: string
   readonly distribution?: string
   readonly detail: string
-  /** Source address, for logins and everything else that comes over HTTP. */
+  /** Source address, for logins and every other request. */
   readonly ip?: string
 }
 
@@ -75,6 +75,6 @@ export interface AuditQuery {
   readonly q?: string
   readonly from?: string
   readonly to?: string
-  /** Lines that tell of these distributions are left out, of the count too. */
+  /** Lines about these distributions are left out, also of the count. */
   readonly without?: readonly string[]
 }

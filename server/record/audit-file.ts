@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fsyncFolder } from '../lib/atomic.ts'
 import type { AuditEntry } from './audit-entry.ts'
 
-/** What the very first line names as its predecessor. */
+/** The `prev` of the very first line. */
 export const NO_LINE = '0'.repeat(64)
 
 const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.jsonl$/
@@ -16,10 +16,7 @@ export function lineHash(line: string | Uint8Array): string {
   return hash('sha256', line, 'hex')
 }
 
-/**
- * The file names under `audit/`, oldest first; none when the folder is not there yet. Other files are not ours and are
- * left alone.
- */
+/** The file names under `audit/`, oldest first; none when the folder does not exist yet. Leaves other files alone. */
 export async function auditFiles(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter(name => FILE_NAME.test(name)).sort()
@@ -29,7 +26,7 @@ export async function auditFiles(folder: string): Promise<string[]> {
   }
 }
 
-/** Reads `length` bytes at `position`, however many calls that takes; shorter only at the end of the file. */
+/** Reads `length` bytes at `position`, in as many calls as that takes; fewer only at the end of the file. */
 export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length)
   let filled = 0
@@ -42,8 +39,8 @@ export async function readAt(handle: FileHandle, position: number, length: numbe
 }
 
 /**
- * Yields the file's whole lines in blocks, newest block first; each block is whole lines in file order, every one
- * ending in a newline. Bytes past `size`, and a last line without newline, are not looked at. Holds one block.
+ * Yields the whole lines of a file in blocks, newest block first; within a block in file order, every line with its
+ * newline. Ignores bytes past `size` and a last line without newline. Holds one block.
  */
 export async function* blocksBackwards(handle: FileHandle, size: number, blockBytes = CHUNK): AsyncGenerator<Buffer> {
   let carried: Buffer[] = [] // the end of a line that begins further left
@@ -80,7 +77,8 @@ export interface Tail {
 }
 
 /**
- * What makes a pending row and a line the same: the id alone would repeat after a database was restored or made anew.
+ * The key by which a pending row and a line are the same. The id alone would repeat after a database was restored or
+ * made again.
  */
 export function lineKey(entry: { readonly id: string; readonly timestamp: string }): string {
   return `${entry.id} ${entry.timestamp}`
@@ -94,12 +92,13 @@ export function parseLine(text: string): AuditEntry | undefined {
       ? (value as AuditEntry)
       : undefined
   } catch {
-    return undefined // what is no JSON is named by `integrity`, a reader goes on
+    return undefined // `integrity` reports what is no JSON; readers go on
   }
 }
 
 /**
- * Ends a line that lost its newline, or cuts one that was written in part. The row it came from is still pending then.
+ * Completes a line that lost its newline, or cuts one that was written in part: the row it came from is still pending
+ * then.
  */
 async function repairEnd(path: string): Promise<void> {
   const handle = await open(path, 'r+')
@@ -124,7 +123,7 @@ async function repairEnd(path: string): Promise<void> {
   }
 }
 
-/** Repairs the newest file's end and reads the last `lines` lines, over file borders. Writes only to repair. */
+/** Repairs the end of the newest file and reads the last `lines` lines, across files. Writes only to repair. */
 export async function loadTail(folder: string, lines: number): Promise<Tail> {
   const files = await auditFiles(folder)
   const recent = new Set<string>()
@@ -149,7 +148,7 @@ export async function loadTail(folder: string, lines: number): Promise<Tail> {
   return { file: newest, hash: last === undefined ? NO_LINE : lineHash(last), recent }
 }
 
-/** Appends whole lines by one write and makes them durable; a new file's name too. */
+/** Appends whole lines by one write and makes them durable, also the name of a new file. */
 export async function appendLines(folder: string, file: string, text: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const handle = await open(join(folder, file), 'a', 0o640)

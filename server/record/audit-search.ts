@@ -4,8 +4,8 @@ import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**
- * Bytes as a string of code points 0–255: one string a block, searched without a call into the runtime for every hit,
- * and UTF-8 stays searchable because needles are turned the same way.
+ * Bytes as a string of code points 0 to 255: one string a block, searched without a call into the runtime for every
+ * hit. Search terms are turned the same way, so UTF-8 is found.
  */
 const asBytes = (text: string): string => Buffer.from(text).toString('latin1')
 const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
@@ -13,10 +13,10 @@ const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString(
 const BLOCK = 4 << 20
 const RECENT_BLOCK = 64 << 10
 
-/** A query made ready: what a line's bytes must hold, and what only its parsed entry can tell. */
+/** A prepared query: what the bytes of a line must hold, and what only the parsed entry can show. */
 interface Plan {
   /**
-   * Must all be in the line; exact, because a quote inside a JSON string is always escaped. The first drives the
+   * All must be in the line. Exact, because a quote inside a JSON string is always escaped. The first drives the
    * search.
    */
   readonly needles: readonly string[]
@@ -37,7 +37,7 @@ function plan(query: AuditQuery): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
     query[field] === undefined ? [] : [asBytes(`"${field}":${JSON.stringify(query[field])}`)]
   const q = query.q === undefined || query.q === '' ? undefined : query.q.toLowerCase()
-  // beyond ASCII, lower case may change the length, so such a term is looked for in each parsed entry
+  // beyond ASCII, lower case may change the length, so such a term is searched in each parsed entry
   const plain = q !== undefined && /^[\x20-\x7e]+$/.test(q) ? JSON.stringify(q).slice(1, -1) : undefined
   return {
     needles: [...exact('package'), ...exact('user'), ...exact('action'), ...exact('result')],
@@ -52,7 +52,7 @@ function plan(query: AuditQuery): Plan {
   }
 }
 
-/** True when finding the first needle is all there is to check. */
+/** True when the first search term is the only condition. */
 const isExact = (p: Plan): boolean =>
   p.needles.length <= 1 &&
   p.actions === undefined &&
@@ -127,7 +127,7 @@ function countLines(block: Buffer): number {
   return lines
 }
 
-// counts of this many (file, filter) pairs are remembered: ninety days of twenty filters
+// counts of this many (file, filter) pairs are kept: ninety days of twenty filters
 const REMEMBERED = 2_000
 
 export interface AuditSearch {
@@ -136,8 +136,8 @@ export interface AuditSearch {
 }
 
 /**
- * Searches the files of the audit log, newest line first. Streams: one block of a file and one page are in memory.
- * A line that is no audit entry counts in `total` where its bytes match, and is left out of `items`.
+ * Searches the files of the audit log, newest line first. Holds one block of a file and one page in memory. A line that
+ * is no audit entry counts in `total` where its bytes match, but is not in `items`.
  */
 export function createAuditSearch(folder: string): AuditSearch {
   // how many lines of a file of this size match; files only grow, and a cut by hand changes the size
@@ -150,7 +150,7 @@ export function createAuditSearch(folder: string): AuditSearch {
     if (oldest !== undefined) counted.delete(oldest)
   }
 
-  /** Walks blocks from the newest, hands over each block's matches, stops when told. */
+  /** Walks blocks from the newest and hands over the matches of each; stops when told. */
   async function inFile(
     file: string,
     { p, page, until, key }: { p: Plan; page: Collected; until: number; key: string },

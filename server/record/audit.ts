@@ -15,7 +15,7 @@ export { AUDIT_ACTIONS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
 
 /**
- * The append-only log. Facts wait in the table `audit_pending` inside the transaction they belong to, then become
+ * The append-only log. Facts wait in the table `audit_pending`, inside the transaction they belong to, then become
  * lines.
  */
 export interface Audit {
@@ -23,13 +23,13 @@ export interface Audit {
   owe(tx: Tx, fact: AuditFact): Promise<void>
   /** For acts that change no row: logins, refusals. */
   record(fact: AuditFact): Promise<void>
-  /** Appends everything owed, in order; called by the outbox for the key `audit`. */
+  /** Appends everything owed, in order. The outbox calls it for the key `audit`. */
   deliver(): Promise<void>
-  /** Newest first; streams the files, holds one page. */
+  /** Newest first. Streams the files and holds one page. */
   search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  /** The newest entries with one of these actions, at most `limit`; reads no further than it must. */
+  /** The newest entries with one of these actions, at most `limit`. Reads no further than it must. */
   recent(actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
-  /** Walks the whole chain: every changed, added or removed line shows, also a cut tail. Reads every file. */
+  /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>
 }
 
@@ -40,9 +40,9 @@ export interface AuditDeps {
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
 }
 
-// A delivery is at most this many lines, so a crash between append and delete repeats at most this many.
+// one delivery has at most this many lines, so a crash between append and delete repeats no more than these
 const BATCH = 500
-// Any number will do, it only has to be ours: two instances over one folder append in turn.
+// any number will do if nobody else uses it: two instances over one folder append in turn
 const ADVISORY_LOCK = 7_201_842
 
 interface PendingRow {
@@ -61,8 +61,8 @@ const owed = (row: PendingRow): { id: string; timestamp: string } => ({
 })
 
 /**
- * One line. The order of the keys is part of the format: `audit-search.ts` relies on `timestamp` being first and on
- * `prev` being last, and a line is searched as bytes.
+ * One line. The order of the keys is part of the format: `audit-search.ts` searches lines as bytes and relies on
+ * `timestamp` being first and `prev` last.
  */
 export function renderLine(row: PendingRow, prev: string): string {
   const { action, result, user, package: name, version, distribution, detail, ip } = row.fact
@@ -71,8 +71,8 @@ export function renderLine(row: PendingRow, prev: string): string {
 }
 
 /**
- * The rows that go into one file, in order. The file is the day of the first row's timestamp in UTC, but never one
- * before the newest file: the chain runs through the files in the order of their names.
+ * The rows that go into one file, in order. The file is the day of the first row in UTC, but never one before the
+ * newest file: the chain runs through the files in the order of their names.
  */
 export function nextFile(
   rows: readonly PendingRow[],
@@ -126,7 +126,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     known = undefined // whatever goes wrong below, the files are read again
     const moved = await db.tx(async tx => {
       const ours = trusted
-      trusted = undefined // should the transaction run once more, its lines may be there already
+      trusted = undefined // if the transaction runs once more, its lines may be there already
       await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
       const rows = await tx.query<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
       const head = await tx.first<HeadRow>('select hash, starts from audit_head')
@@ -169,7 +169,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       outbox.nudge()
     },
     search: async query => {
-      // what was just done is found at once; when the disk refuses, the outbox reports it and readers still see what is
+      // lines owed a moment ago are found at once; when the disk refuses, the outbox reports it and readers see what is
       // there
       await deliver().catch(() => undefined)
       const without = hiddenNow()
@@ -181,7 +181,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       return files.recent(actions, limit, without.length === 0 ? undefined : without)
     },
     integrity: async () => {
-      // what is written while we walk is not part of this walk
+      // lines written during the walk are not part of it
       const seen = await db.tx(async tx => {
         await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
         const paths = (await auditFiles(folder)).map(name => join(folder, name))

@@ -1,18 +1,18 @@
 import type { Clock } from '../lib/clock.ts'
 import { ALONE, type Shared } from '../lib/redis.ts'
 
-/** What the live streams tell: small, without secrets, the same for every role. */
+/** The events of the live stream: small, without secrets, the same for every role. */
 export interface LiveEvent {
   readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload'
   readonly at: string
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The in-process list behind `GET /dashboard/events`: the last 1,000 events, numbered, so that a client can resume. */
+/** The list in memory behind `GET /dashboard/events`: the last 1,000 events, numbered, so that a client can resume. */
 export interface Events {
   emit(event: LiveEvent): void
   /**
-   * Yields events after `lastId`, then new ones as they come; ends when the signal aborts. `new` counts from the call.
+   * Yields events after `lastId`, then new ones as they come. Ends when the signal aborts. `new` counts from the call.
    */
   follow(
     lastId: string | undefined,
@@ -23,7 +23,7 @@ export interface Events {
 const KEPT = 1000
 
 /**
- * Makes the list. Ids are `<start>-<n>`: after a restart an old id is not ours, and its client gets all that is kept.
+ * Makes the list. Ids are `<start>-<n>`: after a restart an old id is unknown, and its client gets all that is kept.
  */
 export function createEvents({
   clock,
@@ -58,7 +58,7 @@ export function createEvents({
     try {
       let cursor = start
       while (!signal.aborted) {
-        // a client slower than the ring loses the oldest; nobody's queue grows
+        // a client slower than the ring loses the oldest events; no queue grows
         cursor = Math.max(cursor, next - kept)
         const event = cursor < next ? ring[cursor % kept] : undefined
         if (event === undefined) {
@@ -83,7 +83,7 @@ export function createEvents({
     for (const wake of waiting) wake()
     waiting.clear()
   }
-  // whoever else writes to the shared memory must not break every stream
+  // a foreign message in the shared memory must not break every stream
   shared.hear('events', event => {
     if (
       typeof event === 'object' &&

@@ -2,12 +2,12 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
 
-/** The nine metrics of the specification, "Health and metrics". Gauges over the database are read when scraped. */
+/** The nine metrics of the specification, "Health and metrics". Gauges over the database are read at each scrape. */
 export interface Metrics {
   uploaded(status: string): void
   found(severity: string, count: number): void
   request(method: string, path: string, status: number, seconds: number): void
-  /** Gauges are given as functions, asked at each scrape. */
+  /** Gauges are functions, called at each scrape. */
   gauge(
     name:
       | 'svc_packages_total'
@@ -30,8 +30,8 @@ const GAUGES = {
 } as const
 
 /**
- * The registry behind `GET /metrics`. Counters start at 0 with the process; gauges are asked at each scrape.
- * A gauge whose source does not answer is left out of that scrape: no value is better than an old one.
+ * The registry behind `GET /metrics`. Counters start at 0 with the process. A gauge whose source does not answer is
+ * left out of that scrape: no value is better than an old one.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry()
@@ -61,7 +61,7 @@ export function createMetrics(): Metrics {
     registers,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   })
-  // a series that exists from the start is one that `rate()` and alerts can be written for
+  // a series that exists from the start can be used in `rate()` and in alerts
   for (const status of STATES) uploads.inc({ status }, 0)
   for (const severity of SEVERITIES) findings.inc({ severity }, 0)
 
@@ -83,7 +83,7 @@ export function createMetrics(): Metrics {
             if (Number.isFinite(value)) gauge.set(value)
             else gauge.remove()
           } catch {
-            gauge.remove() // the health report says what is wrong; a scrape answers with the rest
+            gauge.remove() // the health report says what is wrong; the scrape answers with the rest
           }
         },
       })

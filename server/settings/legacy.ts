@@ -18,7 +18,7 @@ function ldapUrl(value: unknown): Patch {
   }
 }
 
-/** The flat keys that older clients send, and what each means today. */
+/** The flat keys that older clients send, and today's keys for them. */
 const LEGACY: Record<string, (value: unknown) => Patch> = {
   ldap_url: ldapUrl,
   ldap_bind_dn: value => ({ ldap: { bind_dn: text('ldap_bind_dn', value) } }),
@@ -28,7 +28,7 @@ const LEGACY: Record<string, (value: unknown) => Patch> = {
 }
 
 /**
- * Splits a patch into today's shape and the translated flat keys, which come first so that a section wins over them.
+ * Splits a patch into today's shape and the translated flat keys. These come first, so that a section wins over them.
  * What cannot be translated goes to `faults`.
  */
 export function translateLegacy(change: Patch, faults: AppError[]): readonly Patch[] {

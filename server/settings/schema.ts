@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
-/** What a leaf may carry beside JSON Schema: the console and the README are made from it. */
+/** What a leaf may carry beside JSON Schema. The console and docs/reference.md are made from it. */
 export interface Leaf {
   readonly default: unknown
   readonly description: string
@@ -9,7 +9,7 @@ export interface Leaf {
   readonly secret?: true
 }
 
-/** No control characters: such a text may end up in a mail header or a file of its own. */
+/** No control characters: such a text may end up in a mail header or in a file. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
 
 /** `rule` says in words what the pattern asks: "it must be …". */
@@ -46,7 +46,7 @@ const choice = <const Words extends readonly string[]>(words: Words, value: Word
       { enum: [...words], default: value, description },
     ),
   )
-/** Opens a section; `edition` names the feature that is refused in the community edition. */
+/** Opens a section; `edition` names the feature that the community edition refuses. */
 const section = <const Leaves extends Record<string, TSchema>>(description: string, leaves: Leaves, edition?: string) =>
   Type.Object(leaves, { description, additionalProperties: false, ...(edition === undefined ? {} : { edition }) })
 const toggles = (description: string) =>

@@ -12,15 +12,14 @@ import { isTree, lay, leaves, mapLeaves, MASK, overlay, refuseAll, type Tree } f
 
 /** The runtime configuration. `/repos/settings.json` holds only what differs from the defaults. */
 export interface Settings {
-  /** A frozen snapshot; a run takes one at its start and keeps it. */
+  /** A frozen snapshot. A run takes one at its start and keeps it. */
   now(): SettingsValue
-  /** The whole object as `GET /settings/` answers it: secrets as `***`. */
+  /** The whole object as `GET /settings/` answers it, secrets as `***`. */
   masked(): SettingsValue
   /**
-   * Deep-merges `change`, checks it, writes it atomically, tells the subscribers.
-   * `***` for a secret means unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only;
-   * then nothing has changed
-   * @returns the dotted keys whose value is another now
+   * Merges `change` deeply, checks it, writes it atomically and informs the subscribers. `***` for a secret means
+   * unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only; then nothing has changed
+   * @returns the dotted keys whose value changed
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
   subscribe(listener: (now: SettingsValue) => void): void
@@ -47,7 +46,7 @@ function defaultsFor(production: boolean): Tree {
   return { ...value, validation: { ...value.validation, on_scanner_unavailable: production ? 'hold' : 'warn' } }
 }
 
-/** What is on disk, secrets opened. @throws Error with one line that names the file or the setting */
+/** Reads the file and opens its secrets. @throws Error with one line that names the file or the setting */
 async function load(path: string, box: SecretBox): Promise<Tree> {
   let text: string
   try {

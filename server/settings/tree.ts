@@ -7,7 +7,7 @@ export type Tree = Record<string, unknown>
 
 export const MASK = '***'
 
-/** Of a change that is wrong throughout, so many faults are told. */
+/** The most faults that are reported of one change. */
 const MOST_TOLD = 99
 
 /** Whether a value has named members, as sections do. */
@@ -15,7 +15,7 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** True for a section: an object with named members. A record of free keys is a leaf of its own kind. */
+/** True for a section: an object with named members. A record of free keys counts as a leaf. */
 const isSection = (schema: TSchema): boolean => schema.type === 'object' && isTree(schema.properties)
 const memberOf = (schema: TSchema, key: string): TSchema | undefined =>
   Object.hasOwn((schema.properties ?? {}) as object, key)
@@ -23,7 +23,7 @@ const memberOf = (schema: TSchema, key: string): TSchema | undefined =>
     : undefined
 const dotted = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
-/** Visits every leaf: its dotted path, its schema and its value. */
+/** Visits every leaf with its dotted path, its schema and its value. */
 export function* leaves(
   schema: TSchema,
   value: unknown,
@@ -38,7 +38,7 @@ export function* leaves(
   }
 }
 
-/** Copies the tree with every leaf replaced by what `turn` makes of it; leaves it makes undefined are left out. */
+/** Copies the tree and replaces every leaf by what `turn` returns; leaves out those that become undefined. */
 export function mapLeaves(
   schema: TSchema,
   value: Tree,
@@ -66,7 +66,7 @@ interface Ruled {
   rule?: string
 }
 
-/** The rule a value breaks, in words. */
+/** The rule that a value breaks, in words. */
 function rule(schema: TSchema, value: unknown): string {
   const { type, enum: words, minimum, maximum, maxLength, rule: said } = schema as Ruled
   if (words !== undefined) return `it must be one of ${words.join(', ')}`
@@ -86,7 +86,7 @@ const refusal = <Code extends 'unknown_setting' | 'bad_setting'>(
   facts: Readonly<Record<string, unknown>> & { readonly key: string },
 ): AppError => new AppError(code, facts)
 
-/** Throws all of them as one: the first, with the others among its facts. */
+/** Throws all faults as one error: the first, with the others among its facts. */
 export function refuseAll(faults: readonly AppError[]): void {
   const [first, ...others] = faults
   if (first === undefined) return
@@ -98,8 +98,8 @@ export function refuseAll(faults: readonly AppError[]): void {
 }
 
 /**
- * Lays `change` over `base`: sections are merged, leaves replaced, records merged key by key, `***` for a secret
- * skipped. What cannot be laid is left out and told in `faults`, each with its dotted key.
+ * Lays `change` over `base`: merges sections, replaces leaves, merges records key by key, skips `***` for a secret.
+ * Reports what cannot be laid in `faults`, each with its dotted key.
  */
 export function lay(
   schema: TSchema,

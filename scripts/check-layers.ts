@@ -26,6 +26,7 @@ const TYPES_FROM_BELOW = new Set([
   'formats/format.ts',
   'scanners/scanner.ts',
   'signing/signer.ts',
+  'signing/trusted-keys.ts',
   'settings/schema.ts',
   'env.ts',
 ])

@@ -183,6 +183,8 @@ export const ERRORS = {
   ],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
+  // what others publish
+  upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
   bad_decision: [422, '{field}: {why}.'],

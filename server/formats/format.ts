@@ -5,6 +5,7 @@ import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { TreeWriter } from './tree.ts'
+import type { UpstreamReader } from './upstream.ts'
 
 /** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
 export interface Inspection<Facts = unknown> {
@@ -103,6 +104,8 @@ export interface Format<Facts = unknown> {
   ): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
   /** How its signed tree is laid out; absent while this build cannot publish it. */
   readonly tree?: TreeWriter
+  /** How a repository of this kind is read that others publish; absent while this build cannot. */
+  readonly upstream?: UpstreamReader
   /**
    * A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined.
    */

@@ -4,12 +4,13 @@ import type { PackageIdentity } from '../../core/identity.ts'
 import { buildApk } from '../../../test/support/packages-apk.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
 import { testFormatContract } from '../contract-suite.ts'
+import { testUpstreamContract, type UpstreamSamples } from '../../../test/support/upstream-suite.ts'
 import { activeFormats } from '../index.ts'
 import { apk } from './index.ts'
 
 const id = (name: string, version: string, arch = 'x86_64'): PackageIdentity => ({ format: 'apk', name, version, arch })
 
-testFormatContract({
+const samples: UpstreamSamples = {
   format: apk,
   distribution: getDistribution('alpine3.20'),
   build: ({ name, version, arch }, path, content) => buildApk({ name, version, arch, files: { [path]: content } }),
@@ -60,7 +61,11 @@ testFormatContract({
     '1',
     '20240101-r0',
   ],
-})
+  upstream: { place: { archs: ['x86_64'] }, at: path => path.replace(/^main\//, '') },
+}
+
+testFormatContract(samples)
+testUpstreamContract(samples)
 
 test.each([
   [id('hello', '2.10-r3'), 'hello-2.10-r3.apk'],

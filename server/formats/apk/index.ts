@@ -7,6 +7,7 @@ import { isApk } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { satisfies } from './relation.ts'
 import { apkTree } from './tree.ts'
+import { apkUpstream } from './upstream.ts'
 import { compareVersions, versionKey } from './version.ts'
 
 // the purl specification leaves a colon as it is
@@ -35,4 +36,5 @@ export const apk: Format<ApkFacts> = {
   installCommand: ({ name, version }) => `apk add ${name}=${version}`,
   complain,
   tree: apkTree,
+  upstream: apkUpstream,
 }

@@ -3,12 +3,13 @@ import { getDistribution } from '../../core/distributions.ts'
 import type { PackageIdentity } from '../../core/identity.ts'
 import { buildDeb, spoolBytes } from '../../../test/support/packages.ts'
 import { testFormatContract } from '../contract-suite.ts'
+import { testUpstreamContract, type UpstreamSamples } from '../../../test/support/upstream-suite.ts'
 import { activeFormats } from '../index.ts'
 import { deb } from './index.ts'
 
 const id = (name: string, version: string, arch = 'amd64'): PackageIdentity => ({ format: 'deb', name, version, arch })
 
-testFormatContract({
+const samples: UpstreamSamples = {
   format: deb,
   distribution: getDistribution('bookworm'),
   build: ({ name, version, arch }, path, content) => buildDeb({ name, version, arch, files: { [path]: content } }),
@@ -59,7 +60,14 @@ testFormatContract({
     '1:0.1',
     '10:0',
   ],
-})
+  upstream: {
+    place: { suite: 'bookworm', components: ['main'], archs: ['amd64'] },
+    at: path => `dists/bookworm/${path}`,
+  },
+}
+
+testFormatContract(samples)
+testUpstreamContract(samples)
 
 test.each([
   [id('hello', '2.10-3'), 'hello', 'h/hello/hello_2.10-3_amd64.deb'],

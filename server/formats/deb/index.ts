@@ -8,6 +8,7 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
 import { debTree } from './tree.ts'
+import { debUpstream } from './upstream.ts'
 import { compareVersions, versionKey } from './version.ts'
 
 const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
@@ -46,4 +47,5 @@ export const deb: Format<DebFacts> = {
   installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
   complain,
   tree: debTree,
+  upstream: debUpstream,
 }

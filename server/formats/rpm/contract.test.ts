@@ -4,13 +4,14 @@ import type { PackageIdentity } from '../../core/identity.ts'
 import { buildRpm } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
 import { testFormatContract } from '../contract-suite.ts'
+import { testUpstreamContract, type UpstreamSamples } from '../../../test/support/upstream-suite.ts'
 import { activeFormats } from '../index.ts'
 import { rpm } from './index.ts'
 import { parseEvr } from './version.ts'
 
 const id = (name: string, version: string, arch = 'x86_64'): PackageIdentity => ({ format: 'rpm', name, version, arch })
 
-testFormatContract({
+const samples: UpstreamSamples = {
   format: rpm,
   distribution: getDistribution('almalinux9'),
   build({ name, version, arch }, path, content) {
@@ -80,7 +81,11 @@ testFormatContract({
     '1:0.1-1',
     '10:0-1',
   ],
-})
+  upstream: { place: {}, at: path => path.replace(/^x86_64\//, '') },
+}
+
+testFormatContract(samples)
+testUpstreamContract(samples)
 
 test.each([
   [id('hello', '2.10-3'), 'h/hello-2.10-3.x86_64.rpm'],

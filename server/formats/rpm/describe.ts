@@ -144,7 +144,10 @@ export function factsOf(header: RpmHeader, files: readonly HeaderFile[], archive
 }
 
 /** `hello-1.0-1.src.rpm` taken apart; what is not said is the binary's own. */
-function sourceOf({ sourcerpm, version, release }: RpmFacts, name: string): { source: string; source_version: string } {
+export function sourceOf(
+  { sourcerpm, version, release }: Pick<RpmFacts, 'sourcerpm' | 'version' | 'release'>,
+  name: string,
+): { source: string; source_version: string } {
   const [, source, sourceVersion] = /^(.+)-([^-]+-[^-]+)\.(?:no)?src\.rpm$/.exec(sourcerpm) ?? []
   if (
     source === undefined ||

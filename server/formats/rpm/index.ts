@@ -9,6 +9,7 @@ import { LEAD_MAGIC } from './package.ts'
 import { satisfies } from './relation.ts'
 import { signRpm } from './sign.ts'
 import { rpmTree } from './tree.ts'
+import { rpmUpstream } from './upstream.ts'
 import { compareVersions, parseEvr, versionKey } from './version.ts'
 import { isPrimaryFile } from './xml.ts'
 
@@ -63,4 +64,5 @@ export const rpm: Format<RpmFacts> = {
   complain,
   sign: signRpm,
   tree: rpmTree,
+  upstream: rpmUpstream,
 }

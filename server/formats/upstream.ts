@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto'
+import type { Alternatives, Provided } from '../core/relation.ts'
+import { fail, isRefusal } from '../core/errors.ts'
+import { relPath, type PackageIdentity, type RelPath } from '../core/identity.ts'
+import { unpack, type Compression } from '../lib/decompress.ts'
+import { Malformed, printBytes } from '../lib/limited.ts'
+import type { TrustedKeys } from '../signing/trusted-keys.ts'
+
+/**
+ * Fetches a file of a repository. @returns undefined where the server says that there is no such file, and only then:
+ * an error on the way is thrown, or a signature that did not arrive would pass for one that does not exist
+ * @param limits.maxBytes  more than that need not be fetched; the reader refuses it in any case
+ */
+export type FetchPath = (
+  path: RelPath,
+  limits: { readonly maxBytes: number },
+) => Promise<AsyncIterable<Buffer> | undefined>
+
+/** Which part of an upstream repository is read, and by what it is trusted. */
+export interface UpstreamPlace {
+  readonly fetch: FetchPath
+  readonly keys: TrustedKeys
+  readonly now: Date
+  /** Set for vendors who sign their packages and not their metadata: then the root is not asked for a signature. */
+  readonly unsigned?: true
+  /** Set where data past their end (`Valid-Until`) are wanted nevertheless. */
+  readonly allowExpired?: true
+  /** APT: `bookworm`, or what ends in a slash for a flat repository. */
+  readonly suite?: string
+  /** APT: `main`. */
+  readonly components?: readonly string[]
+  /** APT and APK, which have an index for each. */
+  readonly archs?: readonly string[]
+}
+
+/** A package as an upstream index lists it. Digests lower-case hex, those that the index has. */
+export interface UpstreamPackage {
+  readonly identity: PackageIdentity
+  /** Below the repository's base. */
+  readonly path: RelPath
+  readonly size: number
+  readonly digests: Readonly<Partial<Record<'sha256' | 'sha512', string>>>
+  /** APK lists no digest of the file: the SHA-1 of its control member, which holds the digest of its data. */
+  readonly controlSha1?: string
+  readonly source: string
+  readonly source_version: string
+  readonly summary: string
+  readonly section?: string
+  readonly depends: readonly Alternatives[]
+  readonly provides: readonly Provided[]
+  readonly conflicts: readonly Alternatives[]
+}
+
+/** An entry of an index, not yet taken apart: with a known digest there is no need to. */
+export interface UpstreamEntry {
+  /** SHA-1 of the entry as it is written, lower-case hex: tells what changed since the last time, proves nothing. */
+  readonly digest: string
+  /** To be called before the next entry is asked for. @throws upstream_refused for an entry that breaks its rules */
+  read(): UpstreamPackage
+}
+
+/** What an upstream's root says of itself. */
+export interface UpstreamRoot {
+  readonly path: RelPath
+  /** Of the root as it was fetched: the same one means that nothing changed. */
+  readonly sha256: string
+  /** When it was made, where it says so. */
+  readonly at?: Date
+  readonly validUntil?: Date
+  /** Fingerprints, or names of keys; empty where `unsigned` was allowed. */
+  readonly signedBy: readonly string[]
+  readonly origin?: string
+  readonly label?: string
+  readonly suite?: string
+  readonly codename?: string
+}
+
+/** An upstream whose root verified. */
+export interface Upstream {
+  readonly roots: readonly UpstreamRoot[]
+  /**
+   * Every package, streaming; memory is a few chunks and the largest entry (APK: one index). Each index is checked
+   * against the root while it passes, so what was yielded counts only when all of it ended without an error.
+   * @throws upstream_refused
+   */
+  entries(): AsyncGenerator<UpstreamEntry>
+}
+
+/** Reads repositories of a format that others publish. Reads only, and only what `fetch` brings. */
+export interface UpstreamReader {
+  /** Fetches and verifies the root. @throws upstream_refused, which says what did not verify */
+  open(place: UpstreamPlace): Promise<Upstream>
+}
+
+/** How an upstream fails: as a word for programs. */
+export type UpstreamFault =
+  | 'missing'
+  | 'unsigned'
+  | 'untrusted'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'other_suite'
+  | 'too_large'
+  | 'wrong_size'
+  | 'wrong_digest'
+  | 'malformed'
+
+/** @throws upstream_refused, always */
+export function refuseUpstream(path: string, fault: UpstreamFault, why: string, cause?: unknown): never {
+  return fail('upstream_refused', { path, fault, why }, cause)
+}
+
+/** Throws what a reader of bytes threw; where those broke a rule, as a refusal of the upstream. */
+export function rethrow(path: string, error: unknown): never {
+  if (error instanceof Malformed) refuseUpstream(path, 'malformed', error.why, error)
+  if (isRefusal(error, 'bad_path')) refuseUpstream(path, 'malformed', error.message, error)
+  throw error
+}
+
+/** Runs a parser over an upstream's text. @throws upstream_refused where that breaks its rules */
+export function parsing<T>(path: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    return rethrow(path, error)
+  }
+}
+
+/** Passes bytes on up to a limit. @throws upstream_refused beyond it */
+export async function* atMost(source: AsyncIterable<Buffer>, path: string, maxBytes: number): AsyncGenerator<Buffer> {
+  let seen = 0
+  for await (const chunk of source) {
+    seen += chunk.length
+    if (seen > maxBytes) refuseUpstream(path, 'too_large', `it is longer than ${printBytes(maxBytes)}`)
+    yield chunk
+  }
+}
+
+/** A small file as a whole; undefined where there is none. @throws upstream_refused when it is longer */
+export async function fetchWhole(fetch: FetchPath, path: RelPath, maxBytes: number): Promise<Buffer | undefined> {
+  const stream = await fetch(path, { maxBytes })
+  if (stream === undefined) return undefined
+  const chunks: Buffer[] = []
+  for await (const chunk of atMost(stream, path, maxBytes)) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+export const hexOf = (algorithm: string, bytes: Buffer | string): string =>
+  createHash(algorithm).update(bytes).digest('hex')
+
+/** What a root says of a file. */
+export interface Promised {
+  readonly size: number
+  readonly algorithm: 'sha256' | 'sha512'
+  readonly digest: string
+}
+
+/** An index as its root names it. */
+export interface IndexPromise extends Promised {
+  readonly path: RelPath
+  /** Where else it may lie, asked first: by its digest. */
+  readonly byHash?: RelPath
+  readonly compression: Compression
+  /** What it unpacks to, where the root says so. */
+  readonly plain?: Partial<Promised> & Pick<Promised, 'size'>
+}
+
+/** The most that an index may have, packed or not: the largest known, of Oracle's, unpacks to 1.3 GiB. */
+const MAX_INDEX = 4 * 2 ** 30
+/** Up to here a packed file is held, so that its digest is known before it is unpacked. */
+const HELD = 128 * 1024
+
+/** Passes bytes on and ends with an error unless they were what the root promised. */
+async function* kept(source: AsyncIterable<Buffer>, path: string, promised: Partial<Promised>): AsyncGenerator<Buffer> {
+  const { size, algorithm, digest } = promised
+  const hash = createHash(algorithm ?? 'sha256')
+  let seen = 0
+  for await (const chunk of source) {
+    seen += chunk.length
+    if (size !== undefined && seen > size)
+      refuseUpstream(path, 'wrong_size', `it is longer than the ${size} bytes that its root names`)
+    hash.update(chunk)
+    yield chunk
+  }
+  if (size !== undefined && seen !== size)
+    refuseUpstream(path, 'wrong_size', `it has ${seen} bytes, its root says ${size}`)
+  const actual = hash.digest('hex')
+  if (digest !== undefined && actual !== digest)
+    refuseUpstream(
+      path,
+      'wrong_digest',
+      `its ${(algorithm ?? 'sha256').toUpperCase()} is ${actual}, its root says ${digest}`,
+    )
+}
+
+async function* again(held: readonly Buffer[]): AsyncGenerator<Buffer> {
+  for (const chunk of held) yield await Promise.resolve(chunk)
+}
+
+/** The unpacked bytes of an index, checked against its root on both sides of the unpacking. @throws upstream_refused */
+export async function* readIndex(fetch: FetchPath, index: IndexPromise): AsyncGenerator<Buffer> {
+  const { path, byHash, size, compression, plain } = index
+  if (size > MAX_INDEX || (plain?.size ?? 0) > MAX_INDEX)
+    refuseUpstream(path, 'too_large', `its root says that it has more than ${printBytes(MAX_INDEX)}`)
+  const limits = { maxBytes: size }
+  const found =
+    (byHash === undefined ? undefined : await fetch(byHash, limits)) ??
+    (await fetch(path, limits)) ??
+    refuseUpstream(path, 'missing', 'its root names it, and it is not there')
+  const bytes = kept(found, path, index)
+  const held: Buffer[] = []
+  if (size <= HELD) for await (const chunk of bytes) held.push(chunk)
+  // of a small file the unpacker may ask for the bytes a second time
+  const chunks = size <= HELD ? () => again(held) : () => bytes
+  try {
+    const out = unpack({ what: path, compression, size, chunks })
+    yield* plain === undefined ? atMost(out, path, MAX_INDEX) : kept(out, path, plain)
+  } catch (error) {
+    rethrow(path, error)
+  }
+}
+
+const ENDINGS: Readonly<Record<string, Compression>> = { '.xz': 'xz', '.gz': 'gzip', '.zst': 'zstd', '.bz2': 'bzip2' }
+
+/** How a file is packed, by its name. */
+export function compressionOf(path: string): Compression {
+  return ENDINGS[/\.[a-z0-9]+$/.exec(path)?.[0] ?? ''] ?? 'none'
+}
+
+/** A path that a repository names. @throws upstream_refused for one that leads out of it */
+export function pathIn(owner: string, path: string): RelPath {
+  return parsing(owner, () => relPath(path.replace(/^(\.\/)+/, '')))
+}
+
+/** The longest entry of an index; the element of a kernel in Oracle's primary.xml has 395 KB. */
+const MAX_ENTRY = 16 * 2 ** 20
+
+/**
+ * Cuts a stream behind every end mark: the entries of an index, one at a time. What follows the last mark comes last.
+ * @throws upstream_refused for an entry of more than 16 MiB
+ */
+export async function* cutEntries(source: AsyncIterable<Buffer>, path: string, end: string): AsyncGenerator<Buffer> {
+  const mark = Buffer.from(end)
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of source) {
+    // a mark may lie across two chunks; what was searched before is not searched again
+    let from = Math.max(0, rest.length - mark.length + 1)
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let start = 0
+    for (let at = rest.indexOf(mark, from); at !== -1; at = rest.indexOf(mark, from)) {
+      from = at + mark.length
+      yield rest.subarray(start, from)
+      start = from
+    }
+    rest = rest.subarray(start)
+    if (rest.length > MAX_ENTRY)
+      refuseUpstream(path, 'malformed', `one of its entries has more than ${printBytes(MAX_ENTRY)}`)
+  }
+  if (rest.length > 0) yield rest
+}

@@ -1,0 +1,110 @@
+import { createPublicKey, verify as verifyRsa } from 'node:crypto'
+import * as openpgp from 'openpgp'
+import type { RsaSigned } from './signer.ts'
+
+/** Who signed, as upper-case fingerprints of primary keys; never empty. */
+export type SignedBy = readonly string[]
+
+/** Why nobody who is trusted signed these bytes: `none of its signatures is by a trusted key`. */
+export interface NotSigned {
+  readonly why: string
+}
+
+/** Keys of somebody else's repository that an admin trusts. One good signature by one of them is enough. */
+export interface TrustedKeys {
+  /** The very text that was signed, and nothing that stands around it. */
+  clearsigned(document: Buffer): Promise<{ readonly text: string; readonly by: SignedBy } | NotSigned>
+  /** @param signature  armoured or binary */
+  detached(bytes: Buffer, signature: Buffer): Promise<{ readonly by: SignedBy } | NotSigned>
+  /** RSA signatures, each with the file name of the key that made it. */
+  rsa(bytes: Buffer, signatures: readonly RsaSigned[]): { readonly by: SignedBy } | NotSigned
+}
+
+const BLOCK = /-----BEGIN PGP PUBLIC KEY BLOCK-----[\s\S]*?-----END PGP PUBLIC KEY BLOCK-----/g
+
+/** Every key of every block: `readKeys` reads the first block of a file alone, and vendors' files hold several. */
+async function readKeys(files: readonly string[]): Promise<openpgp.Key[]> {
+  const keys = new Map<string, openpgp.Key>()
+  for (const [block] of files.flatMap(file => [...file.matchAll(BLOCK)])) {
+    // a block of a kind that is not known, post-quantum ones for now, takes nothing from the others
+    const read = await openpgp.readKeys({ armoredKeys: block }).catch((): openpgp.Key[] => [])
+    for (const key of read) {
+      const before = keys.get(key.getFingerprint())
+      keys.set(key.getFingerprint(), before === undefined ? key.toPublic() : await before.update(key.toPublic()))
+    }
+  }
+  return [...keys.values()]
+}
+
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const binary = (text: Buffer): boolean => ((text[0] ?? 0) & 0x80) !== 0
+
+/**
+ * @param given.openpgp  armoured files, each with one block or several
+ * @param given.rsa  PEM by the file name that clients keep the key under
+ * @param given.now  a key that is past its end, or revoked, is not trusted any more
+ */
+export async function trustKeys(given: {
+  readonly openpgp: readonly string[]
+  readonly rsa: ReadonlyMap<string, string>
+  readonly now: () => Date
+}): Promise<TrustedKeys> {
+  const verificationKeys = await readKeys(given.openpgp)
+
+  /** openpgp.js calls a signature good that was made before its key ended; here the key has to be good now. */
+  async function judge(
+    signatures: Awaited<ReturnType<typeof openpgp.verify>>['signatures'],
+  ): Promise<{ by: SignedBy } | NotSigned> {
+    if (signatures.length === 0) return { why: 'it carries no signature that can be read' }
+    const by: string[] = []
+    const faults: string[] = []
+    for (const { keyID, verified } of signatures) {
+      const name = keyID.toHex().toUpperCase()
+      const key = verificationKeys.find(one => one.getKeys(keyID).length > 0)
+      try {
+        await verified
+        if (key === undefined) throw new Error('it is by a key that is not trusted')
+        await key.getSigningKey(keyID, given.now())
+        by.push(key.getFingerprint().toUpperCase())
+      } catch (error) {
+        faults.push(`${name}: ${key === undefined ? 'this key is not trusted' : reason(error)}`)
+      }
+    }
+    return by.length > 0 ? { by } : { why: `none of its signatures is good (${faults.join('; ')})` }
+  }
+
+  return {
+    async clearsigned(document) {
+      try {
+        const message = await openpgp.readCleartextMessage({ cleartextMessage: document.toString('utf8') })
+        const { data, signatures } = await openpgp.verify({ message, verificationKeys, date: given.now() })
+        const judged = await judge(signatures)
+        return 'why' in judged ? judged : { text: data.replaceAll('\r\n', '\n'), by: judged.by }
+      } catch (error) {
+        return { why: `it is no clear-signed document (${reason(error)})` }
+      }
+    },
+    async detached(bytes, signature) {
+      try {
+        const message = await openpgp.createMessage({ binary: bytes })
+        const read = await (binary(signature)
+          ? openpgp.readSignature({ binarySignature: signature })
+          : openpgp.readSignature({ armoredSignature: signature.toString('latin1') }))
+        return await judge(
+          (await openpgp.verify({ message, signature: read, verificationKeys, date: given.now() })).signatures,
+        )
+      } catch (error) {
+        return { why: `its signature cannot be read (${reason(error)})` }
+      }
+    },
+    rsa(bytes, signatures) {
+      if (signatures.length === 0) return { why: 'it carries no signature' }
+      const by = signatures.flatMap(({ keyName, hash, signature }) => {
+        const pem = given.rsa.get(keyName)
+        return pem !== undefined && verifyRsa(hash, bytes, createPublicKey(pem), signature) ? [keyName] : []
+      })
+      const names = signatures.map(one => one.keyName).join(', ')
+      return by.length > 0 ? { by } : { why: `none of its signatures (${names}) is good and by a trusted key` }
+    },
+  }
+}

@@ -1,9 +1,11 @@
 import { access } from './features/access/contract.ts'
 import { artifacts } from './features/artifacts/contract.ts'
 import { audit } from './features/audit/contract.ts'
-import { auth } from './features/auth/accounts/contract.ts'
+import { accounts } from './features/auth/accounts/contract.ts'
+import { login } from './features/auth/login/contract.ts'
 import { mfa } from './features/auth/mfa/contract.ts'
 import { sessions } from './features/auth/sessions/contract.ts'
+import { apiTokens } from './features/auth/tokens/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
@@ -23,7 +25,9 @@ import { webhooks } from './features/webhooks/contract.ts'
 /** Every route of the service, as rows. The console's calls are typed by this. */
 export const api = {
   ...setup,
-  ...auth,
+  ...login,
+  ...accounts,
+  ...apiTokens,
   ...mfa,
   ...sessions,
   ...sso,

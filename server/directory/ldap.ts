@@ -1,24 +1,11 @@
 import { EqualityFilter, Filter, OrFilter } from 'ldapts'
 import type { Role } from '../core/access.ts'
 import type { SettingsValue } from '../settings/schema.ts'
+import type { Directory, DirectoryAnswer, DirectoryProfile } from './directory.ts'
 import { namesGroups, roleOfGroups } from './groups.ts'
 import { DirectoryFault, withLdap, type LdapConnection, type LdapEntry } from './ldap-connection.ts'
 
 export type LdapSettings = SettingsValue['ldap']
-
-/** A person as the directory knows them; the shape of `features/auth/directory.ts`. */
-export interface LdapProfile {
-  readonly username: string
-  readonly role: Role
-  readonly fullName?: string
-  readonly email?: string
-  readonly provision: boolean
-}
-
-export type LdapAnswer =
-  | { readonly kind: 'ok'; readonly profile: LdapProfile }
-  | { readonly kind: 'refused'; readonly username?: string | undefined }
-  | { readonly kind: 'unavailable'; readonly why: string }
 
 /** What a try of the settings showed. */
 export interface LdapTrial {
@@ -36,10 +23,7 @@ export interface LdapTrial {
   }
 }
 
-export interface LdapDirectory {
-  isEnabled(): boolean
-  /** Never throws for what the directory says or fails to say. An empty password is refused without asking. */
-  authenticate(username: string, password: string): Promise<LdapAnswer>
+export interface LdapDirectory extends Directory {
   /**
    * Connects and binds with other settings than the saved ones, and looks somebody up without a password. @throws
    * DirectoryFault
@@ -114,7 +98,7 @@ async function groupsOf(
 const nameOf = (settings: LdapSettings, person: LdapEntry): string =>
   [...person.values(settings.attr_username)].sort()[0] ?? ''
 
-function profileOf(settings: LdapSettings, person: LdapEntry, groups: readonly string[]): LdapProfile | undefined {
+function profileOf(settings: LdapSettings, person: LdapEntry, groups: readonly string[]): DirectoryProfile | undefined {
   const username = nameOf(settings, person)
   const [email] = settings.attr_email === '' ? [] : person.values(settings.attr_email)
   const [fullName] = settings.attr_fullname === '' ? [] : person.values(settings.attr_fullname)
@@ -135,8 +119,8 @@ function describeConnection({ use_ssl, use_starttls, verify_cert }: LdapSettings
 
 /** The directory that the settings name; asked anew at each login, over a connection of its own. */
 export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_000 }: LdapDeps): LdapDirectory {
-  async function check(settings: LdapSettings, username: string, password: string): Promise<LdapAnswer> {
-    return withLdap<LdapAnswer>(settings, timeoutMs, async connection => {
+  async function check(settings: LdapSettings, username: string, password: string): Promise<DirectoryAnswer> {
+    return withLdap<DirectoryAnswer>(settings, timeoutMs, async connection => {
       await bindService(connection, settings)
       const person = await findPerson(connection, settings, username)
       if (person === undefined) {

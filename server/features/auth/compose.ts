@@ -11,11 +11,15 @@ import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import { createAccounts, type Accounts } from './accounts/accounts.ts'
 import { createApiTokens, type ApiTokens } from './tokens/api-tokens.ts'
-import { auth } from './accounts/contract.ts'
+import { accounts as accountRows } from './accounts/contract.ts'
+import { apiTokens as tokenRows } from './tokens/contract.ts'
+import { login as loginRows } from './login/contract.ts'
 import { createAuthenticate, type Authenticate } from './login/credentials.ts'
 import type { Directory } from '../../directory/directory.ts'
 import { createEntry } from './login/entry.ts'
-import { authHandlers } from './accounts/handlers.ts'
+import { accountHandlers } from './accounts/handlers.ts'
+import { tokenHandlers } from './tokens/handlers.ts'
+import { loginHandlers } from './login/handlers.ts'
 import { createTokens } from './sessions/jwt.ts'
 import { createLogin, type Login } from './login/login.ts'
 import { mfa as mfaRows } from './mfa/contract.ts'
@@ -76,16 +80,14 @@ export function composeAuth(needs: AuthNeeds): Auth {
   const apiTokens = createApiTokens({ db, audit, outbox, clock })
   const reset = createReset(parts)
   const routes = [
-    ...bind(auth, authHandlers, {
+    ...bind(loginRows, loginHandlers, { db, clock, login, policy }),
+    ...bind(accountRows, accountHandlers, {
       db,
-      clock,
-      login,
-      policy,
       accounts,
-      apiTokens,
       reset,
       changePassword: createPasswordChange({ db, audit, outbox, passwords }),
     }),
+    ...bind(tokenRows, tokenHandlers, { apiTokens, clock }),
     ...bind(mfaRows, mfaHandlers, {
       accounts,
       policy,

@@ -1,10 +1,11 @@
-import type { Handlers, RawRequest } from '../../core/contract.ts'
+import type { Handlers } from '../../core/contract.ts'
+import { fromOf } from '../../core/from.ts'
 import type { LdapDirectory } from '../../directory/ldap.ts'
 import type { OidcProvider } from '../../directory/oidc.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { LoginReply, sso } from './contract.ts'
 import { tryLdap } from './ldap-trial.ts'
-import { redirectUriOf, type From, type OidcLogin } from './oidc-login.ts'
+import { redirectUriOf, type OidcLogin } from './oidc-login.ts'
 import { tryOidc } from './oidc-trial.ts'
 
 export interface SsoDeps {
@@ -16,10 +17,6 @@ export interface SsoDeps {
   readonly isAllowed: () => boolean
 }
 
-const fromOf = ({ clientIp, headers }: RawRequest): From => ({
-  ip: clientIp,
-  agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, 200),
-})
 const given = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined))
 

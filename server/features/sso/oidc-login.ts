@@ -1,6 +1,7 @@
 import { Redirect } from '../../core/contract.ts'
-import type { Role } from '../../core/access.ts'
 import { fail } from '../../core/errors.ts'
+import type { From } from '../../core/from.ts'
+import type { DirectoryProfile } from '../../directory/directory.ts'
 import { OidcFault, type OidcIdentity, type OidcProvider, type OidcTrip } from '../../directory/oidc.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -8,21 +9,8 @@ import type { Settings } from '../../settings/store.ts'
 import type { Identities } from './identities.ts'
 import { randomToken, type Steps } from './steps.ts'
 
-/** Where a request comes from, as sessions and the audit log keep it. */
-export interface From {
-  readonly ip: string
-  readonly agent: string
-}
-
-/** What another place vouches for; the shape of `login.vouchedFor`. */
-export interface Vouched {
-  readonly username: string
-  readonly role: Role
-  readonly fullName?: string
-  readonly email?: string
-  readonly provision: boolean
-  readonly origin: 'oidc'
-}
+/** Whom the provider vouches for. */
+export type Vouched = DirectoryProfile & { readonly origin: 'oidc' }
 
 /** The way in through a provider: out, back, and the session for the console. */
 export interface OidcLogin<Reply> {

@@ -1,4 +1,5 @@
 import { ROLES, type Principal, type Role } from '../../../core/access.ts'
+import type { RawRequest } from '../../../core/contract.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -23,6 +24,11 @@ import {
 export interface By {
   readonly who: Principal
   readonly ip: string
+}
+
+/** Who asks in a request, and from where. */
+export function byOf({ who, raw }: { readonly who: Principal; readonly raw: Pick<RawRequest, 'clientIp'> }): By {
+  return { who, ip: raw.clientIp }
 }
 
 export interface AccountDeps {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { From } from '../../../core/from.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Outbox } from '../../../db/outbox.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Audit } from '../../../record/audit.ts'
 import type { Tokens, Use } from '../sessions/jwt.ts'
 import type { MfaPolicy } from '../mfa/policy.ts'
-import type { AccessToken, From, Sessions } from '../sessions/sessions.ts'
+import type { AccessToken, Sessions } from '../sessions/sessions.ts'
 import { noteLogin, type Account } from '../accounts/store.ts'
 
 /** What a login came to: a session, the question for a code, or the demand to set up the second factor first. */

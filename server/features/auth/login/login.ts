@@ -1,4 +1,5 @@
 import { fail } from '../../../core/errors.ts'
+import type { From } from '../../../core/from.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Outbox } from '../../../db/outbox.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -7,7 +8,6 @@ import type { Directory, DirectoryProfile } from '../../../directory/directory.t
 import type { Entered, Entry } from './entry.ts'
 import type { PasswordCheck } from './password-check.ts'
 import { checkPassword } from '../accounts/passwords.ts'
-import type { From } from '../sessions/sessions.ts'
 import { findAccount, findSpelling, upsertFromDirectory, type Account } from '../accounts/store.ts'
 
 export interface LoginDeps {

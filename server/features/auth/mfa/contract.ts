@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
-import { AccessReply } from '../accounts/contract.ts'
+import { Done } from '../../../core/schemas.ts'
+import { AccessReply } from '../login/contract.ts'
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits from the app; each works once.' })
 const Password = Type.Object({
@@ -11,7 +12,6 @@ const Codes = Type.Array(Type.String(), {
   maxItems: 8,
   description: 'Each works once. They are shown this once.',
 })
-const Done = Type.Object({ message: Type.String() })
 // a code is guessed at, so all of these count together
 const limit = { bucket: 'mfa', perMinute: 10 } as const
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
-import { AccessReply } from '../accounts/contract.ts'
+import { Done } from '../../../core/schemas.ts'
+import { AccessReply } from '../login/contract.ts'
 
 const Session = Type.Object({
   id: Type.String(),
@@ -12,7 +13,6 @@ const Session = Type.Object({
   user_agent: Type.String(),
   current: Type.Boolean({ description: 'The one that asks.' }),
 })
-const Done = Type.Object({ message: Type.String() })
 
 /** One's own logins. */
 export const sessions = contract({

@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../../../core/errors.ts'
+import type { From } from '../../../core/from.ts'
 import type { Db, Queryable } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Tokens } from './jwt.ts'
 import { forgetEnded, type Revocations } from './revocations.ts'
 import type { Account } from '../accounts/store.ts'
-
-/** Where somebody comes from: for the audit log and the list of sessions. */
-export interface From {
-  readonly ip: string
-  readonly agent: string
-}
 
 /** One login, as its owner sees it. */
 export interface Session {

@@ -1,0 +1,35 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { ROLES, type Role } from './access.ts'
+
+/*
+ * The pieces that rows of every topic are made of. What the answers of one topic have alone stands in its contract.
+ */
+export const Text = Type.String()
+/** ISO 8601, in UTC. */
+export const Time = Type.String({ format: 'date-time' })
+/** What an act answers that has nothing else to tell. */
+export const Done = Type.Object({ message: Text })
+
+/** The same, or null where there is none. */
+export const OrNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>(Type.Union([schema, Type.Null()]))
+
+/** One of these words. TypeBox checks literals; a string's `enum` alone is only shown. */
+export function oneOf<const W extends string>(words: readonly W[]) {
+  return Type.Unsafe<W>(Type.Union(words.map(word => Type.Literal(word))))
+}
+
+/** The same, and listed as `enum` for those who read the documentation. */
+export function listed<const W extends string>(words: readonly W[]) {
+  return Type.Unsafe<W>(
+    Type.Union(
+      words.map(word => Type.Literal(word)),
+      { enum: [...words] },
+    ),
+  )
+}
+
+/** A whole number under each name. */
+export const counts = (names: readonly string[]): TSchema =>
+  Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
+
+export const RoleName = listed<Role>(ROLES)

@@ -1,0 +1,20 @@
+import type { Account } from './store.ts'
+
+/** An account as admins see it. */
+export function userView(account: Account) {
+  const { username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } =
+    account
+  return {
+    username,
+    role,
+    roles: [role],
+    full_name,
+    email,
+    active,
+    mfa_enabled,
+    origin,
+    created_at: created_at.toISOString(),
+    last_login: last_login?.toISOString() ?? null,
+    locked_until: locked_until?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,49 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../../core/contract.ts'
+import { OrNull, Time } from '../../../core/schemas.ts'
+import { Secret, User } from '../accounts/contract.ts'
+import { Scopes } from '../tokens/contract.ts'
+
+const Grace = Type.Object(
+  { days_remaining: Type.Integer() },
+  { description: 'Only while an admin may still log in without a second factor.' },
+)
+const Me = Type.Composite([
+  User,
+  Type.Object({
+    mfa_grace: Type.Optional(Grace),
+    scopes: Type.Optional(Scopes),
+    expires_at: Type.Optional(OrNull(Time)),
+    expires_soon: Type.Optional(Type.Boolean()),
+  }),
+])
+/** What a finished login answers. */
+export const AccessReply = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('bearer'),
+  expires_in: Type.Integer(),
+})
+
+/** Coming in with a password, and who one is then. */
+export const login = contract({
+  'POST /auth/token': {
+    summary:
+      'Exchanges user name and password for an access token, for the question after a second factor, or for the demand to set one up.',
+    access: 'public',
+    limit: { bucket: 'login', perMinute: 10 },
+    body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 200 }), password: Secret }),
+    reply: Type.Union([
+      AccessReply,
+      Type.Object(
+        { mfa_required: Type.Literal(true), mfa_token: Type.String(), expires_in: Type.Integer() },
+        { description: 'Goes to POST /auth/mfa/authenticate with a code.' },
+      ),
+      Type.Object(
+        { mfa_setup_required: Type.Literal(true), mfa_setup_token: Type.String(), expires_in: Type.Integer() },
+        { description: 'Opens POST /auth/mfa/setup and /auth/mfa/confirm, nothing else.' },
+      ),
+    ]),
+    fails: ['bad_password', 'account_inactive', 'directory_unavailable'],
+  },
+  'GET /auth/me': { summary: "The caller's own profile.", access: 'any', scoped: 'upload', reply: Me },
+})

@@ -1,0 +1,74 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../../core/contract.ts'
+import { Done, OrNull, RoleName, Time } from '../../../core/schemas.ts'
+import { PLAIN, PLAIN_WORDS, Roles } from '../accounts/contract.ts'
+
+const Codename = Type.String({ minLength: 1, maxLength: 80 })
+
+/** What limits a token beyond its role. */
+export const Scopes = Type.Object({
+  distributions: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  upload_only: Type.Boolean(),
+})
+const Token = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  role: RoleName,
+  roles: Type.Array(RoleName),
+  created_by: Type.String(),
+  created_at: Type.String(),
+  expires_at: OrNull(Time),
+  last_used_at: OrNull(Time),
+  expired: Type.Boolean(),
+  expires_soon: Type.Boolean({ description: 'Within 14 days.' }),
+  scopes: Scopes,
+})
+
+/** API tokens: credentials of machines. */
+export const apiTokens = contract({
+  'GET /auth/api-tokens': {
+    summary: 'All API tokens, without the tokens themselves.',
+    access: 'admin',
+    reply: Type.Object({ tokens: Type.Array(Token) }),
+  },
+  'POST /auth/api-tokens': {
+    summary: 'Creates an API token. It is shown this once.',
+    access: 'admin',
+    status: 201,
+    body: Type.Object({
+      name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN, description: PLAIN_WORDS }),
+      role: Type.Optional(RoleName),
+      roles: Type.Optional(Roles),
+      expires_days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),
+      scopes: Type.Optional(
+        Type.Object(
+          {
+            distributions: Type.Optional(
+              Type.Union([Type.Array(Codename, { minItems: 1, maxItems: 100 }), Type.Null()]),
+            ),
+            upload_only: Type.Optional(Type.Boolean()),
+          },
+          { description: 'Limits beyond the role: to these distributions, to uploads.' },
+        ),
+      ),
+    }),
+    reply: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      role: RoleName,
+      roles: Type.Array(RoleName),
+      token: Type.String(),
+      prefix: Type.Literal('svc_'),
+      message: Type.String(),
+      expires_at: OrNull(Time),
+      scopes: Scopes,
+    }),
+    fails: ['missing_role', 'two_answers', 'role_above_own', 'unknown_distribution', 'useless_scope'],
+  },
+  'DELETE /auth/api-tokens/{token_id}': {
+    summary: 'Revokes an API token at once.',
+    access: 'admin',
+    reply: Done,
+    fails: ['token_not_found'],
+  },
+})

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What stands between this service and a network it must not reach on somebody's behalf. */
+/** Stands between this service and networks that it must not reach on somebody's behalf. */
 export interface AddressRule {
   /**
    * Why a connection to this address is refused, or undefined. `host` is the name it was resolved from, in lower case.
@@ -58,14 +58,17 @@ const GLOBAL_IPV6: Network = ['2000::/3', 'global']
 // an interface id of ISATAP carries an IPv4 address (RFC 5214, 6.1)
 const ISATAP = /:5efe:[\da-f]{1,4}:[\da-f]{1,4}$/i
 
-/** A named host may lie in these; loopback and link-local (metadata services) need the address itself in the list. */
+/**
+ * A listed host name may lie in these networks. Loopback and link-local (metadata services) need the address itself in
+ * the list.
+ */
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']
-/** Nobody is reached there, whatever a list says. */
+/** Never allowed, whatever the list says. */
 const NEVER = ['0.0.0.0/8', '224.0.0.0/4', '255.255.255.255/32', '::/128', 'ff00::/8', '::ffff:0:0/96']
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-/** BlockList reads `::ffff:a.b.c.d` as IPv4, so a list holds one family and is asked about that only. */
+/** BlockList reads `::ffff:a.b.c.d` as IPv4, so each list holds one family and answers only about that. */
 function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): (address: string) => boolean {
   const list = new BlockList()
   for (const network of networks) {
@@ -84,7 +87,7 @@ function anyOf(networks: readonly string[]): (address: string) => boolean {
 const NAMED = [...IPV4, ...IPV6].map(([network, what]) => ({ holds: anyOf([network]), what }))
 const [isGlobal6, isPrivate, isNever] = [anyOf([GLOBAL_IPV6[0]]), anyOf(PRIVATE), anyOf(NEVER)]
 
-/** What kind of address this is when it is not one of the open internet. */
+/** The kind of an address that is not on the open internet. */
 function kindOf(address: string): string | undefined {
   const named = NAMED.find(({ holds }) => holds(address))
   if (named !== undefined) return named.what
@@ -92,7 +95,9 @@ function kindOf(address: string): string | undefined {
   return isIP(address) === 6 && !isGlobal6(address) ? 'reserved' : undefined
 }
 
-/** One spelling per address, or undefined where it is none or means something on this machine only (`fe80::1%eth0`). */
+/**
+ * One spelling for each address; undefined where it is none, or means something on this machine only (`fe80::1%eth0`).
+ */
 function plain(address: string): string | undefined {
   const family = isIP(address)
   if (family === 0 || address.includes('%')) return undefined
@@ -111,8 +116,9 @@ export function isNetwork(text: string): boolean {
 }
 
 /**
- * Allows the open internet, and of the rest what `allow` names.
- * @param allow  addresses, networks and host names, separated by commas; a name lets that host lie in a private network
+ * Allows the open internet, and of the rest only what `allow` names.
+ * @param allow  addresses, networks and host names, separated by commas; a host name lets that host lie in a private
+ * network
  */
 export function createAddressRule(allow: string): AddressRule {
   const entries = allow

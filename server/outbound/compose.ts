@@ -22,9 +22,9 @@ export interface OutboundNeeds {
   readonly layout: Layout
   readonly box: SecretBox
   readonly log: Log
-  /** Of this program, for who is asked. */
+  /** The version of this program, sent with each request. */
   readonly version: string
-  /** WEBHOOK_SECRET; without it one is made and kept. */
+  /** WEBHOOK_SECRET. Made and kept when it is not set. */
   readonly webhookSecret: string | undefined
 }
 
@@ -36,7 +36,7 @@ export interface OutboundPart extends Part {
   readonly delivery: Delivery
   /** Mail about accounts. */
   readonly mail: Pick<MailQueue, 'owe'> & Pick<Mailer, 'isReady'>
-  /** Signs webhooks that go out, and those that come in. */
+  /** Signs outgoing webhooks and checks incoming ones. */
   readonly webhookSecret: string
 }
 

@@ -11,14 +11,14 @@ import type { Mailer } from './mail.ts'
 import type { Rendered } from './notice-text.ts'
 import { KIND_OF, type Channel } from './notices.ts'
 
-/** Pays what `notices.ts` owes. */
+/** Delivers what `notices.ts` owes. */
 export interface Delivery {
   /** The kinds of the outbox that it delivers. */
   readonly debts: Debts
-  /** Cuts off what is being sent; it stays owed. */
+  /** Stops what is being sent; it stays owed. */
   stop(): void
   /**
-   * Sends a test to the saved address, whether webhooks are switched on or not. @throws webhook_not_configured,
+   * Sends a test to the saved address, also while webhooks are switched off. @throws webhook_not_configured,
    * webhook_failed, outbound_refused, outbound_failed
    */
   testWebhook(): Promise<{ readonly status: number; readonly host: string; readonly ms: number }>
@@ -34,7 +34,7 @@ export interface DeliveryDeps {
   readonly secret: string
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  /** Seconds before the second, third, … attempt; after the last one it is given up. */
+  /** Seconds before the second, third, … attempt. After the last one the message is given up. */
   readonly waits?: readonly number[]
 }
 
@@ -46,7 +46,7 @@ interface Owed {
   readonly tries: number
 }
 
-/** Ten attempts over nearly eight hours: a chat server may be down for a working day's half. */
+/** Ten attempts over nearly eight hours: a chat server may be down for half a working day. */
 export const WAITS = [10, 30, 120, 300, 900, 1_800, 3_600, 7_200, 14_400] as const
 const ATTEMPT_MS = 15_000
 const ANSWER_BYTES = 64 * 1024
@@ -67,7 +67,7 @@ function ownWords(body: Buffer): string {
   return text === '' || text.startsWith('<') ? '' : ` (${text.slice(0, 100)})`
 }
 
-/** Delivers owed messages, tries again what was not taken, and gives up in the end. */
+/** Delivers owed messages, retries those that were not accepted, and gives up in the end. */
 export function createDelivery({
   db,
   outbox,
@@ -101,7 +101,7 @@ export function createDelivery({
     return answer.status
   }
 
-  /** Sends nothing where it was switched off meanwhile. */
+  /** Sends nothing when the channel was switched off meanwhile. */
   async function send({ id, channel, body }: Owed): Promise<void> {
     if (channel === 'mail') {
       if (!mailer.isReady() || mailer.receivers().length === 0) return
@@ -119,7 +119,7 @@ export function createDelivery({
     await db.query('delete from notice where id = $1', [id])
   }
 
-  /** Owes it once more, later; or gives up, and says so. */
+  /** Owes the message once more, for later; or gives up and logs it. */
   async function failed({ id, channel, event, tries }: Owed, error: unknown): Promise<void> {
     const wait = waits[tries]
     const why = error instanceof Error ? error.message : String(error)

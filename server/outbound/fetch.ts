@@ -18,25 +18,25 @@ export interface Resolved {
 }
 
 export interface FetchOptions {
-  /** GET unless said. Only GET and HEAD follow redirects. */
+  /** GET by default. Only GET and HEAD follow redirects. */
   readonly method?: 'GET' | 'HEAD' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Validators of what is here already: the answer may be 304, `notModified`. */
+  /** Validators of the copy we have: the answer may then be 304, `notModified`. */
   readonly etag?: string | undefined
   readonly lastModified?: string | undefined
-  /** Writes the body of a 200 into this file, whole or not at all; `body` is empty then. */
+  /** Writes the body of a 200 into this file, whole or not at all; `body` is then empty. */
   readonly to?: string
-  /** Largest body; 10 MiB unless said, 4 GiB with `to`. */
+  /** Largest body: 10 MiB by default, 4 GiB with `to`. */
   readonly limitBytes?: number
-  /** Time for everything, redirects included; 30 s unless said, 30 minutes with `to`. */
+  /** Time for everything, redirects included: 30 s by default, 30 minutes with `to`. */
   readonly timeoutMs?: number
-  /** How many redirects are followed; 5 unless said. */
+  /** How many redirects are followed; 5 by default. */
   readonly redirects?: number
   readonly signal?: AbortSignal
   /**
-   * Hosts that may lie in a private network for this call, beside those the setting names: one that an admin configured
-   * by name.
+   * Hosts that may lie in a private network for this call, beside those of the setting: an admin configured them by
+   * name.
    */
   readonly allow?: string
 }
@@ -46,7 +46,7 @@ export interface Fetched {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   readonly sizeBytes: number
-  /** Where the answer came from, after redirects. */
+  /** The address that answered, after redirects. */
   readonly url: string
   readonly notModified: boolean
   readonly etag: string | undefined
@@ -54,11 +54,10 @@ export interface Fetched {
 }
 
 /**
- * Fetches over HTTP or HTTPS, guarded against server-side request forgery: the name is resolved once, every address is
- * checked, and the connection goes to the checked addresses only. Each redirect is checked likewise. Any status is an
- * answer.
- * @throws outbound_refused when the guard says no, outbound_failed when no whole answer came. Messages name the host,
- *   never the rest of the URL: a chat tool's webhook address is a secret.
+ * Fetches over HTTP or HTTPS, guarded against server-side request forgery: resolves the name once, checks every
+ * address, and connects only to the checked addresses. Checks each redirect in the same way. Any status is an answer.
+ * @throws outbound_refused when the guard refuses, outbound_failed when no whole answer came. Messages name the host,
+ * never the rest of the URL: the address of a chat tool's webhook is a secret.
  */
 export type GuardedFetch = (url: string, options?: FetchOptions) => Promise<Fetched>
 
@@ -66,7 +65,7 @@ export interface GuardedFetchDeps {
   /** All addresses of a name. */
   readonly lookup: (host: string) => Promise<readonly Resolved[]>
   /**
-   * Addresses, networks and host names inside the own network that may be reached, separated by commas; read at every
+   * Addresses, networks and host names inside the own network that may be reached, separated by commas. Read at every
    * call.
    */
   readonly allow: () => string
@@ -84,7 +83,7 @@ interface Attempt {
   readonly userAgent: string
 }
 
-/** Answers every question with the addresses that were checked: asking the resolver again could give others. */
+/** Answers every lookup with the checked addresses: asking the resolver again could give others. */
 function pinned(addresses: readonly Resolved[]): LookupFunction {
   return (_host, { all }, callback) => {
     const [first] = addresses
@@ -110,7 +109,7 @@ function headersOf({ options, userAgent }: Attempt): Record<string, string> {
   }
 }
 
-/** Sends one request; resolves when the answer's head is there. */
+/** Sends one request. Resolves when the head of the answer is there. */
 function request(attempt: Attempt): Promise<IncomingMessage> {
   const { url, addresses, options, signal } = attempt
   return new Promise((resolve, reject) => {
@@ -179,7 +178,7 @@ async function readBody(
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** Where a redirect leads, checked as text; its addresses are checked when it is fetched. */
+/** Where a redirect leads, checked as text. Its addresses are checked when it is fetched. */
 function nextUrl(from: URL, location: string): URL {
   const absolute = /^[a-z][a-z\d+.-]*:/i.test(location)
     ? location
@@ -196,7 +195,7 @@ function without(headers: Readonly<Record<string, string>>, names: readonly stri
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 }
 
-/** Node's words for a failed connection, in a sentence; the code alone where the message would repeat addresses. */
+/** A failed connection in a sentence; only the code where Node's message would repeat addresses. */
 function reasonOf(error: unknown, isOverdue: boolean): string {
   if (isOverdue) return 'it took too long'
   const { code, message } = (
@@ -216,7 +215,7 @@ export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: G
     const addresses = isIP(host) === 0 ? await lookup(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     const rule = createAddressRule(`${allow()},${alsoAllowed}`)
-    // one bad address among good ones is a trick, or a name that means another machine inside
+    // one bad address among good ones is a trick, or a name for another machine inside
     for (const { address } of addresses) {
       const why = rule.refusal(address, host)
       if (why !== undefined) fail('outbound_refused', { host: url.host, why })
@@ -262,7 +261,7 @@ export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: G
   }
 }
 
-/** A resolver cannot be interrupted; nobody has to wait for it. */
+/** A resolver cannot be interrupted, but nobody has to wait for it. */
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error)

@@ -12,14 +12,11 @@ export interface QueuedMail {
   readonly text: string
 }
 
-/**
- * Mails that are owed: written with the change they tell of, sent by the outbox as often as it takes, and sealed until
- * then.
- */
+/** Owed mails. They are written with the change they report, encrypted, and the outbox sends them. */
 export interface MailQueue {
-  /** Owes the mail inside `tx`. From `until` on it is worth nothing and is dropped instead of sent. */
+  /** Owes the mail inside `tx`. A mail that is not sent before `until` is dropped. */
   owe(tx: Tx, mail: QueuedMail, until: Date): Promise<void>
-  /** Sends what is owed under `mail:<number>`; for `outbox.handle`. Where it throws, the mail stays owed. */
+  /** Sends the mail owed under `mail:<number>`; for `outbox.handle`. When it throws, the mail stays owed. */
   readonly deliver: Deliver
 }
 
@@ -32,10 +29,7 @@ export interface MailQueueDeps {
   readonly log: Pick<Log, 'warn'>
 }
 
-/**
- * Over the table `mail_pending`: a mail may hold a link that is as good as a password, so nobody reads it in the
- * database.
- */
+/** Keeps mails in the table `mail_pending`, encrypted: a mail may hold a link that is as good as a password. */
 export function createMailQueue({ db, outbox, mailer, box, clock, log }: MailQueueDeps): MailQueue {
   async function deliverOne(id: number): Promise<void> {
     const row = await db.first<{ sealed: string; until: Date }>(

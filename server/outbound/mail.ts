@@ -12,16 +12,16 @@ export interface Mail {
   readonly text: string
 }
 
-/** Sends mail over the server that the settings section `email` names, read at every call. */
+/** Sends mail over the server of the settings section `email`, read at every call. */
 export interface Mailer {
   /**
-   * Resolves when the server has taken it for everybody. @throws mail_not_configured, mail_failed with the server's own
-   * words
+   * Resolves when the server has accepted it for every recipient. @throws mail_not_configured, mail_failed with the
+   * server's own words
    */
   send(mail: Mail): Promise<void>
   /** Sends a test mail to `email.to_addresses`, or to `to`, also while mail is switched off. @throws as `send` */
   test(to?: string): Promise<{ readonly to: readonly string[]; readonly server: string; readonly answer: string }>
-  /** Whether mail is switched on and there is a server and a sender. */
+  /** Whether mail is switched on and has a server and a sender. */
   isReady(): boolean
   /** The addresses of `email.to_addresses`. */
   receivers(): readonly string[]
@@ -29,7 +29,7 @@ export interface Mailer {
 
 export interface MailerDeps {
   readonly settings: Pick<Settings, 'now'>
-  /** How long each step of the conversation may take; 10 s unless said. */
+  /** Time for each step of the conversation; 10 s by default. */
   readonly timeoutMs?: number
 }
 
@@ -43,8 +43,8 @@ const listOf = (text: string): string[] =>
     .filter(part => part !== '')
 
 /**
- * `Gatehouse <repo@example.org>` or a bare address. nodemailer would read a text as a list of addresses; an object it
- * takes as one.
+ * `Gatehouse <repo@example.org>` or a bare address. nodemailer would read a text as a list of addresses; it reads an
+ * object as one.
  */
 export function parseAddress(text: string): { readonly name: string; readonly address: string } | undefined {
   const [, name = '', boxed] = /^([^<>]*)<([^<>\s]+)>$/.exec(text.trim()) ?? []
@@ -56,7 +56,7 @@ function addressOf(text: string, field: string): { readonly name: string; readon
   return parseAddress(text) ?? fail('mail_not_configured', { why: `${field} is no mail address`, key: field })
 }
 
-/** What is still missing before anything can be sent. */
+/** The settings still missing before anything can be sent. */
 function problemOf({ smtp_host: host, from_address: from }: EmailSettings): string | undefined {
   if (host === '') return 'email.smtp_host is empty'
   return parseAddress(from) === undefined ? 'email.from_address is no mail address' : undefined
@@ -83,8 +83,8 @@ async function transportOptions(email: EmailSettings, timeoutMs: number): Promis
     port: email.smtp_port,
     secure: implicit,
     requireTLS: isSecured && !implicit,
-    // without use_tls the admin accepts plain text: TLS that is offered is still taken, and a certificate of nobody's
-    // is better than none
+    // without use_tls the admin accepts plain text: use TLS where it is offered, even with a certificate that nobody
+    // vouches for
     tls: { rejectUnauthorized: isSecured, minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) },
     ...(email.smtp_user === '' ? {} : { auth: { user: email.smtp_user, pass: email.smtp_password } }),
     connectionTimeout: timeoutMs,
@@ -96,13 +96,13 @@ async function transportOptions(email: EmailSettings, timeoutMs: number): Promis
   }
 }
 
-/** The failure in words, without the password in whatever form a server repeats it. */
+/** The failure in words, without the password in any form in which a server may repeat it. */
 export function failureOf(
   error: unknown,
   { smtp_user: user, smtp_password: password }: Pick<EmailSettings, 'smtp_user' | 'smtp_password'>,
 ): string {
   const { message, code } = error as NodeJS.ErrnoException
-  // what OpenSSL says names its own source files; the reason is the fourth of its fields
+  // OpenSSL's message names its own source files; the reason is its fourth field
   const tls = /error:[\dA-F]+:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1]
   const said =
     code === 'ETIMEDOUT'
@@ -118,7 +118,7 @@ export function failureOf(
   return clean.replace(/\s+/g, ' ').slice(0, 300).replace(/\.$/, '')
 }
 
-/** Sends mail by the server that the settings name. */
+/** Sends mail over the server that the settings name. */
 export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mailer {
   async function deliver({ to, subject, text }: Mail): Promise<SMTPTransport.SentMessageInfo> {
     const { email } = settings.now()
@@ -139,7 +139,7 @@ export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mail
       return info
     } catch (error) {
       if (isRefusal(error)) throw error
-      // the library's error carries the login it used: it is not passed on as a cause
+      // the library's error carries the login it used, so it is not passed on as a cause
       return fail('mail_failed', { server, why: failureOf(error, email) })
     } finally {
       transport.close()

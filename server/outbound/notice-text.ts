@@ -1,6 +1,6 @@
 import type { Notice, NoticePackage, Overdue } from './notice.ts'
 
-/** The body of an outbound webhook: `text` is what chat tools show, the rest is for programs. */
+/** The body of an outgoing webhook. Chat tools show `text`; the rest is for programs. */
 export interface Rendered {
   readonly event: string
   readonly timestamp: string
@@ -40,7 +40,7 @@ function overdueText(packages: readonly Overdue[]): string {
   ].join('\n')
 }
 
-/** The line a person reads first. */
+/** The first line, for people. */
 function subjectOf(notice: Notice): string {
   switch (notice.event) {
     case 'package.quarantined':
@@ -70,7 +70,7 @@ function textOf(notice: Notice): string {
   }
 }
 
-/** Everything a receiver gets to see. @param at  ISO 8601 @param appUrl  where people reach the console */
+/** The whole body. @param at  ISO 8601 @param appUrl  where people reach the console */
 export function renderNotice(notice: Notice, at: string, appUrl: string): Rendered {
   return {
     event: notice.event,

@@ -7,9 +7,9 @@ export interface NoticePackage {
   readonly arch: string
   readonly distribution: string
   readonly worst: Severity | null
-  /** Those that count, nobody having accepted them: worst first, at most 50. */
+  /** Findings that nobody has accepted: worst first, at most 50. */
   readonly cves: readonly string[]
-  /** What holds it beside them, in sentences: malware, an engine that does not answer, an acceptance that ended. */
+  /** Other reasons why it is held, in sentences: malware, a silent engine, an acceptance that ended. */
   readonly reasons?: readonly string[]
   readonly by: string
 }
@@ -20,11 +20,11 @@ export interface Overdue extends Pick<NoticePackage, 'name' | 'version' | 'arch'
   readonly due_at: string
 }
 
-/** What is worth telling. Source: the specification, "Events", 1 and 3. */
+/** The events that people are told about. Source: the specification, "Events", 1 and 3. */
 export type Notice =
   | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
   | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
-  /** `packages` counts those that changed; below `notifications.webhook_min_packages` nobody is told. */
+  /** `packages` counts the changed ones. Below `notifications.webhook_min_packages` nobody is told. */
   | {
       readonly event: 'sync.finished' | 'mirror.finished'
       readonly source: string

@@ -10,17 +10,16 @@ import type { Notice } from './notice.ts'
 import { renderNotice, type Rendered } from './notice-text.ts'
 
 /**
- * Owes messages to people: by webhook all of them, by mail breached deadlines. They are written down with the change
- * they tell of, delivered afterwards, and lost in no crash. What is switched off in the settings is not owed.
+ * Owes messages to people: all of them by webhook, missed deadlines also by mail. A message is written with the change
+ * it reports and delivered afterwards, so no crash loses it. Channels that are switched off are owed nothing.
  */
 export interface Notices {
-  /** In the caller's transaction; call `outbox.nudge()` after the commit. */
+  /** In the caller's transaction. Call `outbox.nudge()` after the commit. */
   owe(tx: Tx, notice: Notice): Promise<void>
   /** In a transaction of its own. */
   tell(notice: Notice): Promise<void>
   /**
-   * Owes what the step from `before` to `after` is worth telling: into quarantine by the gate, and into the review
-   * queue.
+   * Owes a message when the step from `before` to `after` is quarantine by the gate, or entry into the review queue.
    */
   oweMove(tx: Tx, before: Manifest | undefined, after: Manifest | undefined): Promise<void>
 }
@@ -33,13 +32,13 @@ export interface NoticesDeps {
 }
 
 export type Channel = 'webhook' | 'mail'
-/** The outbox's kind for each: `webhook:<id>`, `alert:<id>`. */
+/** The kind of debt for each channel: `webhook:<id>`, `alert:<id>`. */
 export const KIND_OF: Record<Channel, string> = { webhook: 'webhook', mail: 'alert' }
 
 const MOST_CVES = 50
 const LONGEST_REASON = 300
 
-/** The ways in which this is told, as the settings are now. */
+/** The channels for this event, by the current settings. */
 function channelsOf(notice: Notice, { notifications, email }: ReturnType<Settings['now']>): Channel[] {
   const isSmall = 'result' in notice && notice.packages < notifications.webhook_min_packages
   const byWebhook = notifications.webhook_enabled && notifications.webhook_url !== '' && !isSmall
@@ -47,7 +46,7 @@ function channelsOf(notice: Notice, { notifications, email }: ReturnType<Setting
   return [...(byWebhook ? ['webhook' as const] : []), ...(byMail ? ['mail' as const] : [])]
 }
 
-/** Why a package is held, where its findings do not say it. */
+/** Why a package is held, where its findings do not show it. */
 function reasonsOf({ review, reports }: Manifest): string[] {
   const said = reports
     .filter(
@@ -93,7 +92,7 @@ async function write(
   return row?.id ?? 0
 }
 
-/** Messages to people, by the channels that the settings switch on. */
+/** Messages to people, over the channels that the settings switch on. */
 export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Notices {
   async function owe(tx: Tx, notice: Notice): Promise<void> {
     const now = settings.now()

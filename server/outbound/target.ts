@@ -4,15 +4,15 @@ import { fail } from '../core/errors.ts'
 const MOST = 2_000
 
 /**
- * The host as it was written: between the scheme's slashes (any number, either way, as browsers read them) and what
- * follows.
+ * The host as it was written: between the slashes behind the scheme (any number, either way, as browsers read them) and
+ * what follows.
  */
 const WRITTEN_HOST = /^[a-z][a-z\d+.-]*:[/\\]*([^/\\?#]*)/i
 
 /**
- * Reads the address of somebody else's server.
- * @throws outbound_refused for other schemes, credentials in the URL, and addresses in odd spellings (octal, hex, one
- *   number, IPv4 inside other characters): what reads differently to different readers is not fetched
+ * Reads the address of a foreign server.
+ * @throws outbound_refused for other schemes, credentials in the URL, and odd spellings of addresses (octal, hex, one
+ * number, IPv4 in other characters): what readers read differently is not fetched
  */
 export function parseTarget(text: string): URL {
   // eslint-disable-next-line no-control-regex -- these are what URL parsers drop in silence
@@ -28,7 +28,7 @@ export function parseTarget(text: string): URL {
     fail('outbound_refused', { host, why: 'its URL is written in an odd way' })
   const written = (WRITTEN_HOST.exec(text)?.[1] ?? '').replace(/:\d*$/, '').toLowerCase()
   if (written.includes('@')) fail('outbound_refused', { host, why: 'there is a user name or password in its URL' })
-  // a name may differ from what it is read as (international names), an address may not
+  // a name may change when it is read (international names), an address may not
   if (isIP(url.hostname) === 4 && written !== url.hostname)
     fail('outbound_refused', { host, why: 'its address is written in an odd way' })
   return url

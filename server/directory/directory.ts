@@ -7,24 +7,23 @@ export interface DirectoryProfile {
   readonly role: Role
   readonly fullName?: string | undefined
   readonly email?: string | undefined
-  /** Whether an account is made at the first login; otherwise only those who have one get in. */
+  /** True: the first login makes an account. False: only people with an account get in. */
   readonly provision: boolean
 }
 
-/** What a directory says about a name and a password. `unavailable` is never a yes, and never a no. */
+/** A directory's answer about a name and a password. `unavailable` is neither yes nor no. */
 export type DirectoryAnswer =
   | { readonly kind: 'ok'; readonly profile: DirectoryProfile }
-  /** `username` where the person is there and the password is not theirs. */
+  /** `username` where the person exists and the password is wrong. */
   | { readonly kind: 'refused'; readonly username?: string | undefined }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /**
- * A place elsewhere that knows people and their passwords. Asked after the local accounts, and never about one of
- * those.
+ * A place outside that knows people and their passwords. Asked after the local accounts, and never about one of those.
  */
 export interface Directory {
-  /** Whether it is switched on now; asked at every login. */
+  /** Whether it is switched on; asked at every login. */
   isEnabled(): boolean
-  /** Never throws for what the directory says or fails to say. An empty password is refused without asking. */
+  /** Never throws because of the directory's answer or silence. Refuses an empty password without asking. */
   authenticate(username: string, password: string): Promise<DirectoryAnswer>
 }

@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../core/access.ts'
 /** Strongest first: the specification's order. `auditor` stands above `reader` only. */
 const ORDER = ['admin', 'maintainer', 'uploader', 'auditor', 'reader'] as const satisfies readonly Role[]
 
-/** Splits a DN at its commas; a comma after a backslash belongs to the value. @returns undefined for what is no DN */
+/** Splits a DN at its commas; a comma after a backslash belongs to the value. @returns undefined when it is no DN */
 function partsOf(dn: string): { readonly type: string; readonly value: string }[] | undefined {
   const parts = [...dn.matchAll(/(?:\\.|[^\\,])+/gs)].map(([part]) =>
     /^\s*([A-Za-z][\w-]*|\d+(?:\.\d+)*)\s*=\s*(.*?)\s*$/s.exec(part),
@@ -20,7 +20,7 @@ function unescaped(value: string): string {
     .replace(/\\(.)/gs, '$1')
 }
 
-/** Whether the group that somebody is in is the one the settings name: by its whole DN, or by its name alone. */
+/** Whether somebody's group is the one that the settings name, by its whole DN or by its name alone. */
 export function isGroup(member: string, named: string): boolean {
   if (named.trim() === '') return false
   const [has, wants] = [partsOf(member), partsOf(named)]
@@ -33,12 +33,12 @@ export function isGroup(member: string, named: string): boolean {
   return (has?.[0]?.value ?? member.trim().toLowerCase()) === named.trim().toLowerCase()
 }
 
-/** Which group means which role, as a settings section names them: `group_admin`, … */
+/** The group that stands for each role, as a settings section names it: `group_admin`, … */
 export type GroupSettings = { readonly [Name in `group_${Role}`]: string }
 
 /**
- * The highest role of somebody's groups, or undefined when none of them is named; `isSame` compares a group with a
- * named one. Source: the specification, "Authentication", 3.
+ * The highest role of somebody's groups, or undefined when the settings name none of them. `isSame` compares a group
+ * with a named one. Source: the specification, "Authentication", 3.
  */
 export function roleOfGroups(
   groups: readonly string[],

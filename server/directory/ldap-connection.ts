@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type Filter, ResultCodeError } from 'ldapts'
 
-/** Where a directory is and how it is reached: part of the settings section `ldap`. */
+/** Where a directory is and how to reach it: part of the settings section `ldap`. */
 export interface LdapAddress {
   readonly host: string
   readonly port: number
@@ -13,28 +13,25 @@ export interface LdapAddress {
   readonly ca_bundle_path: string
 }
 
-/** One entry: its DN and the values of the attributes that were asked for, as text. */
+/** One entry: its DN and the values of the requested attributes, as text. */
 export interface LdapEntry {
   readonly dn: string
   values(attribute: string): readonly string[]
 }
 
-/**
- * An open, where so configured encrypted connection. Every call throws DirectoryFault when the directory does not do
- * its part.
- */
+/** An open connection, encrypted where configured so. Every call throws DirectoryFault when the directory fails. */
 export interface LdapConnection {
   /**
-   * @returns false when the directory knows no such name or password. An empty password is never sent: it would mean
-   * nobody (RFC 4513, 5.1.2)
+   * @returns false when the directory knows no such name or password. Never sends an empty password: that would be an
+   * anonymous bind (RFC 4513, 5.1.2)
    */
   bind(dn: string, password: string): Promise<boolean>
-  /** At most two entries: whoever asks wants exactly one. */
+  /** At most two entries: callers want exactly one. */
   findTwo(base: string, filter: string, attributes: readonly string[]): Promise<readonly LdapEntry[]>
   search(base: string, filter: Filter, attributes: readonly string[]): Promise<readonly LdapEntry[]>
 }
 
-/** The directory cannot be used, for a reason that an admin can do something about. `why` holds no secret. */
+/** The directory cannot be used, for a reason that an admin can act on. `why` holds no secret. */
 export class DirectoryFault extends Error {
   readonly why: string
   constructor(why: string, cause?: unknown) {
@@ -44,7 +41,7 @@ export class DirectoryFault extends Error {
   }
 }
 
-// result codes of a bind that say something about name and password, not about the directory (RFC 4511, appendix A)
+// result codes of a bind about name and password, not about the directory (RFC 4511, appendix A)
 const REFUSALS = new Set([19, 32, 34, 48, 49, 50, 53])
 const MOST_GROUPS = 1_000
 
@@ -59,7 +56,7 @@ async function tlsOptions({
       : await readFile(path).catch((cause: NodeJS.ErrnoException) => {
           throw new DirectoryFault(`ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause)
         })
-  // without host the certificate would be compared with "localhost" on a connection that is upgraded
+  // without `host`, the certificate on an upgraded connection would be compared with "localhost"
   return {
     host,
     minVersion: 'TLSv1.2',
@@ -69,7 +66,7 @@ async function tlsOptions({
   }
 }
 
-/** What the commoner result codes of a search or StartTLS come from (RFC 4511, appendix A). */
+/** Causes of the commoner result codes of a search or StartTLS (RFC 4511, appendix A). */
 const CAUSES: Readonly<Record<number, string>> = {
   1: 'it wants a bind first: set ldap.bind_dn',
   2: 'it knows no StartTLS, or does not understand the request',
@@ -106,10 +103,7 @@ function entryOf(found: Record<string, unknown> & { readonly dn: string }): Ldap
   }
 }
 
-/**
- * Connects, upgrades where StartTLS is asked for, lets `work` talk, and closes, all within `timeoutMs`. @throws
- * DirectoryFault
- */
+/** Connects, upgrades where StartTLS is set, runs `work`, and closes, all within `timeoutMs`. @throws DirectoryFault */
 export async function withLdap<T>(
   address: LdapAddress,
   timeoutMs: number,
@@ -129,8 +123,8 @@ export async function withLdap<T>(
   let upgraded = false
 
   /**
-   * The library connects anew where it notices that a connection was cut; after StartTLS that would be in the clear,
-   * with the password to follow.
+   * The library reconnects when it notices a cut connection. After StartTLS that would be in the clear, with the
+   * password to follow.
    */
   async function say<R>(call: () => Promise<R>): Promise<R> {
     if (upgraded && !client.isConnected) throw new DirectoryFault('the encrypted connection was cut')
@@ -177,7 +171,7 @@ export async function withLdap<T>(
     throw new DirectoryFault(explain(error), error)
   } finally {
     clearTimeout(timer)
-    // a directory that hangs must not be waited for once more
+    // do not wait a second time for a directory that hangs
     void client.unbind().catch(() => undefined)
   }
 }

@@ -7,12 +7,12 @@ import { DirectoryFault, withLdap, type LdapConnection, type LdapEntry } from '.
 
 export type LdapSettings = SettingsValue['ldap']
 
-/** What a try of the settings showed. */
+/** The result of trying the settings. */
 export interface LdapTrial {
   /** How the connection was: `LDAPS, certificate verified`. */
   readonly connection: string
   readonly bound_as: string
-  /** Entries below base_dn that fit the user filter with the name that was given; absent without one. */
+  /** Entries below base_dn that match the user filter with the given name; absent without a name. */
   readonly person?: {
     readonly dn: string
     readonly username: string
@@ -25,7 +25,7 @@ export interface LdapTrial {
 
 export interface LdapDirectory extends Directory {
   /**
-   * Connects and binds with other settings than the saved ones, and looks somebody up without a password. @throws
+   * Connects and binds with settings that are not saved yet, and looks somebody up without a password. @throws
    * DirectoryFault
    */
   tryOut(settings: LdapSettings, username?: string): Promise<LdapTrial>
@@ -33,19 +33,19 @@ export interface LdapDirectory extends Directory {
 
 export interface LdapDeps {
   readonly settings: () => LdapSettings
-  /** Told why somebody with the right password is not let in, and why the directory cannot be used. */
+  /** Called with the reason when somebody with the right password is refused, and when the directory cannot be used. */
   readonly warn: (facts: Readonly<Record<string, string>>, message: string) => void
-  /** Everything about one login; 10 s unless said. */
+  /** Time for a whole login; 10 s by default. */
   readonly timeoutMs?: number
 }
 
-/** What an account may be called; the rule of `POST /auth/users`. */
+/** What an account may be called, by the rule of `POST /auth/users`. */
 const USERNAME = /^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$/
 const LONGEST_NAME = 200
 
 /**
- * Puts a name into the filter's `{username}`, escaped: what people type is a value and never a part of the filter.
- * @throws DirectoryFault for a filter without the placeholder, which would find anybody. Source: RFC 4515, 3
+ * Puts a name into the filter's `{username}`, escaped: typed text is a value and never part of the filter.
+ * @throws DirectoryFault for a filter without the placeholder, which would match anybody. Source: RFC 4515, 3
  */
 function fillFilter(template: string, username: string): string {
   if (!template.includes('{username}')) throw new DirectoryFault('ldap.user_filter has no {username}')
@@ -62,7 +62,7 @@ async function bindService(
     throw new DirectoryFault('it refused the service account: ldap.bind_dn or ldap.bind_password is wrong')
 }
 
-/** The one entry that is meant, or undefined for nobody and for more than one. */
+/** The one matching entry; undefined for none and for more than one. */
 async function findPerson(
   connection: LdapConnection,
   settings: LdapSettings,
@@ -74,7 +74,7 @@ async function findPerson(
   return found.length === 1 ? found[0] : undefined
 }
 
-/** The groups in the person's own entry; where the directory keeps none there, those that list the person. */
+/** The groups in the person's own entry; where the directory keeps none there, the groups that list the person. */
 async function groupsOf(
   connection: LdapConnection,
   settings: LdapSettings,
@@ -117,19 +117,19 @@ function describeConnection({ use_ssl, use_starttls, verify_cert }: LdapSettings
   return `${use_ssl ? 'LDAPS' : 'StartTLS'}, certificate ${verify_cert ? 'verified' : 'not verified'}`
 }
 
-/** The directory that the settings name; asked anew at each login, over a connection of its own. */
+/** The directory that the settings name. Settings are read at each login, and each login has its own connection. */
 export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_000 }: LdapDeps): LdapDirectory {
   async function check(settings: LdapSettings, username: string, password: string): Promise<DirectoryAnswer> {
     return withLdap<DirectoryAnswer>(settings, timeoutMs, async connection => {
       await bindService(connection, settings)
       const person = await findPerson(connection, settings, username)
       if (person === undefined) {
-        // somebody who is not there costs as much time as a wrong password
+        // an unknown name takes as long as a wrong password
         await connection.bind(`cn=nobody of this name,${settings.base_dn}`, password)
         return { kind: 'refused' }
       }
       if (!(await connection.bind(person.dn, password))) return { kind: 'refused', username: nameOf(settings, person) }
-      // what a person may read of themselves is another matter than what the service account may
+      // what a person may read about themselves differs from what the service account may read
       if (settings.bind_dn !== '') await bindService(connection, settings)
       const profile = profileOf(settings, person, await groupsOf(connection, settings, person))
       if (profile !== undefined) return { kind: 'ok', profile }

@@ -11,7 +11,7 @@ export type OidcSettings = SettingsValue['oidc']
 /** A person as the provider vouches for them. */
 export interface OidcIdentity {
   readonly issuer: string
-  /** Never changes and is never given to anybody else; the name may. */
+  /** Never changes and never passes to another person; the name may. */
   readonly subject: string
   readonly username: string
   readonly role: Role
@@ -19,7 +19,7 @@ export interface OidcIdentity {
   readonly email?: string
 }
 
-/** What has to be remembered between leaving for the provider and coming back. */
+/** What to remember between leaving for the provider and coming back. */
 export interface OidcTrip {
   readonly state: string
   readonly nonce: string
@@ -31,12 +31,12 @@ export interface OidcCard {
   readonly issuer: string
   readonly authorization_endpoint: string
   readonly token_endpoint: string
-  /** Whether the provider says that it takes PKCE; it is used in any case. */
+  /** Whether the provider announces PKCE; it is used in any case. */
   readonly pkce: boolean
   readonly scopes_supported: readonly string[]
 }
 
-/** Why a login did not come about: the word for the console, the sentence for the log. Neither holds a secret. */
+/** Why a login failed: a word for the console, a sentence for the log. Neither holds a secret. */
 export class OidcFault extends Error {
   readonly word: 'unavailable' | 'denied' | 'refused' | 'no_username' | 'no_role'
   readonly why: string
@@ -54,13 +54,13 @@ export interface OidcProvider {
   begin(settings: OidcSettings, redirectUri: string): Promise<{ readonly url: string; readonly trip: OidcTrip }>
   /** Exchanges the code and checks the ID token: signature, issuer, audience, time, nonce. @throws OidcFault */
   finish(settings: OidcSettings, trip: OidcTrip, answer: Readonly<Record<string, string>>): Promise<OidcIdentity>
-  /** Asks the provider about itself, now. @throws OidcFault `unavailable` */
+  /** Asks the provider for its metadata now. @throws OidcFault `unavailable` */
   discover(settings: OidcSettings): Promise<OidcCard>
 }
 
 export interface OidcDeps {
   readonly fetch: GuardedFetch
-  /** Production takes HTTPS only. */
+  /** Production accepts only HTTPS. */
   readonly production: boolean
   readonly now: () => number
 }
@@ -70,8 +70,8 @@ const FRESH_MS = 60 * 60_000
 const LIMIT_BYTES = 1024 * 1024
 
 /**
- * Every request of the library goes through the guard. The issuer an admin named may lie in a private network; what it
- * points at may not.
+ * Sends every request of the library through the guard. The issuer that an admin named may lie in a private network;
+ * what it points at may not.
  */
 function guarded(fetch: GuardedFetch, issuer: string): client.CustomFetch {
   const { hostname } = new URL(issuer)
@@ -97,9 +97,7 @@ function guarded(fetch: GuardedFetch, issuer: string): client.CustomFetch {
   }
 }
 
-/**
- * The secret in the way that the provider says it takes; without one, this is a public client and PKCE stands for it.
- */
+/** The client secret in a way that the provider accepts. Without one this is a public client, and PKCE protects it. */
 function authentication(secret: string): client.ClientAuth {
   if (secret === '') return client.None()
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)]
@@ -117,7 +115,7 @@ function causeOf(error: unknown): string {
   return `${message}${behind}${typeof code === 'string' ? ` (${code})` : ''}`.slice(0, 300)
 }
 
-/** `realm_access.roles` and the like: a path through the claims; a claim whose own name has the dots comes first. */
+/** `realm_access.roles` and the like: a path through the claims. A claim whose own name has the dots comes first. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (path === '' || Object.hasOwn(claims, path)) return claims[path]
   return path
@@ -157,10 +155,7 @@ function identityOf(
   }
 }
 
-/**
- * The provider that the settings name; what it says of itself is asked once an hour, and again when the settings
- * change.
- */
+/** The provider that the settings name. Its metadata are read once an hour, and again when the settings change. */
 export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcProvider {
   const known = new Map<string, { readonly at: number; readonly configuration: Promise<client.Configuration> }>()
 
@@ -180,7 +175,7 @@ export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcPr
     }
   }
 
-  /** Asked once an hour, and at once when the settings are others. A failure is not remembered. */
+  /** Read once an hour, and at once when the settings changed. A failure is not kept. */
   function configurationOf(settings: OidcSettings): Promise<client.Configuration> {
     const key = JSON.stringify([settings.issuer, settings.client_id, settings.client_secret])
     const kept = known.get(key)
@@ -203,7 +198,7 @@ export function createOidcProvider({ fetch, production, now }: OidcDeps): OidcPr
       path => path === '' || claimAt(claims, path) !== undefined,
     )
     if (isWhole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
-    // the ID token wins: it is what was signed for this login
+    // the ID token wins: it was signed for this login
     return { ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
   }
 

@@ -4,7 +4,7 @@ import { scanSubject, type Step } from './subject.ts'
 
 type Answer = AntivirusAnswer | { readonly kind: 'unavailable'; readonly why: string }
 
-// what settles the question comes first: one engine that found something outweighs any that did not
+// the deciding answer first: one engine that found something outweighs all that did not
 const ORDER = ['infected', 'unavailable', 'unscannable', 'clean'] as const
 
 function reportOf(answer: Answer): Report {
@@ -37,9 +37,7 @@ function reportOf(answer: Answer): Report {
   }
 }
 
-/**
- * Step 3. Every engine looks at every inner archive. An engine that gives up, or is not there, is never read as clean.
- */
+/** Step 3. Every engine looks at every inner archive. An engine that gives up or is absent is never read as clean. */
 export function antivirusStep(scanners: readonly AntivirusScanner[]): Step {
   return {
     name: 'antivirus',

@@ -7,7 +7,7 @@ export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog'>, PackageS
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
 }
 
-/** The gate, and its steps for those who look again later. */
+/** The gate, and its steps for later looks. */
 export interface GatePart {
   readonly gate: Gate
   readonly steps: readonly Step[]

@@ -30,8 +30,8 @@ function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<For
 }
 
 /**
- * Step 6. Looks for what the package needs among what this repository serves in the same distribution. The
- * distribution's own archive is not known here, so what is missing is a warning: most of it comes from there.
+ * Step 6. Looks for what the package needs among the packages that this repository serves in the same distribution. The
+ * distribution's own archive is not known here, so a missing dependency is a warning: most come from there.
  */
 export function dependenciesStep(db: Queryable): Step {
   return {

@@ -2,7 +2,7 @@ import type { Verdict } from '../core/policy.ts'
 import type { Report } from '../core/report.ts'
 import type { Step, Subject } from './subject.ts'
 
-/** Turns what was said into what happens: `core/policy.ts` with the run's policy and mode. */
+/** Turns reports into a verdict: `core/policy.ts` with the policy and mode of this run. */
 export type Decide = (reports: readonly Report[]) => Verdict
 
 /**

@@ -3,7 +3,7 @@ import type { Inspection } from '../formats/format.ts'
 import { printIdentity, type Step, type Subject } from './subject.ts'
 
 /**
- * Makes a subject: the package is read once, whoever asks first.
+ * Makes a subject. The package is read once, at the first request.
  * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch
  */
 export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
@@ -27,8 +27,8 @@ export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
 }
 
 /**
- * Step 1. What is no readable package has no identity, so there is nothing that could be kept as rejected: it is
- * refused with an error, and never comes back as a report.
+ * Step 1. A file that is no readable package has no identity, so nothing could be kept as rejected: it is refused with
+ * an error and never comes back as a report.
  */
 export const formatStep: Step = {
   name: 'format',

@@ -13,7 +13,7 @@ import { createSubject } from './format-check.ts'
 import type { PackageSigning, Sealed } from './package-signing.ts'
 import { policyOf, type Step, type Subject } from './subject.ts'
 
-/** Bytes that want in, and on whose word. */
+/** Bytes that ask for admission, and who sent them. */
 export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution'> {
   readonly expectedSha256?: string
   readonly actor: Actor
@@ -41,7 +41,7 @@ export interface GateDeps {
   readonly clock: Clock
 }
 
-/** Tells of a package that is known already: a fault with other bytes, no work at all with the same. */
+/** Answers for a package that is known already: an error with other bytes, no work with the same. */
 async function findKnown(
   catalog: GateDeps['catalog'],
   ref: PackageRef,
@@ -61,7 +61,7 @@ async function findKnown(
   return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
 }
 
-/** Makes the gate over its steps and the one door. */
+/** Makes the gate from its steps and the catalogue. */
 export function createGate({ steps, catalog, settings, signing, clock }: GateDeps): Gate {
   function manifestOf(
     {
@@ -121,7 +121,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
           reports.push(next.value)
           yield next.value
           if (next.value.step === 'provenance') {
-            // before the steps that cost something, after the one that tells damage from difference
+            // before the expensive steps, but after the one that tells damage from difference
             const { identity } = await subject.inspected(signal)
             const known = await findKnown(catalog, { ...identity, codename: distribution.codename }, subject)
             if (known !== undefined) return known

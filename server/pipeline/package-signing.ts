@@ -6,7 +6,7 @@ import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 import type { Subject } from './subject.ts'
 
-/** What is admitted: the file as it arrived, or with this repository's signature in it. */
+/** The file to admit: as it arrived, or with this repository's signature in it. */
 export interface Sealed {
   readonly file: SpooledFile
   readonly facts: unknown
@@ -14,9 +14,8 @@ export interface Sealed {
 }
 
 /**
- * Puts this repository's signature into a package where the settings ask for it and its format has a place for one. It
- * comes after the verdict: the steps look at what arrived. Whoever gets another file back than they gave must discard
- * it.
+ * Puts this repository's signature into a package where the settings ask for it and the format has a place for one. It
+ * comes after the verdict: the steps look at what arrived. A caller who gets another file back must discard it.
  * @throws no_signing_key
  */
 export type PackageSigning = (subject: Pick<Subject, 'file' | 'format'>, inspection: Inspection) => Promise<Sealed>
@@ -28,13 +27,13 @@ export interface PackageSigningDeps {
   readonly clock: Clock
 }
 
-/** Makes package signing over the keys that sign the indexes. */
+/** Makes package signing with the keys that sign the indexes. */
 export function createPackageSigning({ spool, keyring, settings, clock }: PackageSigningDeps): PackageSigning {
   return async ({ file, format }, { facts }) => {
     if (format.sign === undefined || !settings.now().signing.rpm_packages) return { file, facts }
     const signer = await keyring.signer()
     const made = await format.sign(file, { facts, signer })
-    // what was decided is carried out, whether or not the sender still listens
+    // the verdict is carried out, whether or not the sender still listens
     const signed = await spool.receive(made.bytes, {
       filename: file.filename,
       limitBytes: Number.MAX_SAFE_INTEGER,

@@ -2,8 +2,8 @@ import { fail } from '../core/errors.ts'
 import type { Step } from './subject.ts'
 
 /**
- * Step 2. Compares the bytes that arrived with the digest that the sender, or the upstream index, says they have.
- * @throws digest_mismatch: bytes that were damaged on the way are nobody's package, so nothing of them is kept
+ * Step 2. Compares the bytes that arrived with the digest that the sender or the upstream index gives.
+ * @throws digest_mismatch: bytes damaged on the way are no package, so nothing of them is kept
  */
 export const provenanceStep: Step = {
   name: 'provenance',

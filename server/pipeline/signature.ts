@@ -4,7 +4,7 @@ import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
 import type { Step } from './subject.ts'
 
-// a signed part is read whole for the check; a larger one is left to the client, which checks it anyway
+// the check reads a signed part whole; a larger one is left to the client, which checks it anyway
 const SIGNED_BYTES = 32 * 1024 * 1024
 
 /** The signature as text; its checksum line is optional. Source: RFC 9580, 6.2 */
@@ -45,8 +45,7 @@ async function checkEmbedded(signature: EmbeddedSignature, signer: Signer): Prom
       said: 'The signature in the package is ours and is good. The index is signed.',
     }
   }
-  // the name of a key is all that an RSA signature says of its maker, and every package of Alpine's own has one: noted,
-  // not warned of
+  // an RSA signature names only a key, and every package of Alpine's own has one: noted without a warning
   if (signature.kind === 'rsa') {
     return {
       step: 'signature',
@@ -70,8 +69,8 @@ function isOurs(signature: EmbeddedSignature, bytes: Buffer, signer: Signer): Pr
 }
 
 /**
- * Step 5. Checks the signature that a package carries, and that there is a key for the index: nothing is published
- * unsigned, so without a key the package waits. The package's bytes are never changed.
+ * Step 5. Checks the signature inside a package, and that there is a key for the index: nothing is published unsigned,
+ * so without a key the package waits. Never changes the package.
  */
 export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
   return {

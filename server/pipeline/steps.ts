@@ -16,7 +16,7 @@ export interface StepDeps {
   }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
   readonly db: Queryable
-  /** What is known of exploitation is added to findings, where the settings say so. */
+  /** Adds what is known about exploitation to findings, where the settings ask for it. */
   readonly enrich?: Enrich
 }
 

@@ -8,36 +8,36 @@ import type { Format, Inspection } from '../formats/format.ts'
 import type { EmbeddedPackage, ScanSubject } from '../scanners/scanner.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 
-/** What is examined: bytes that have arrived, and what was said about them. Steps only read it. */
+/** What is examined: bytes that have arrived, and the facts that came with them. Steps only read it. */
 export interface Subject {
   readonly file: SpooledFile
   readonly format: Format
   readonly distribution: Distribution
-  /** Lower-case hex, as the sender or the upstream index says it. */
+  /** Lower-case hex, from the sender or the upstream index. */
   readonly expectedSha256?: string
   /** One snapshot for the whole run: a setting that changes meanwhile does not split it. */
   readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
-  /** Set for a package that is known already: a scan may only hold it, and these vulnerabilities were accepted. */
+  /** Set for a package that is known already: a scan may only hold it. These vulnerabilities were accepted. */
   readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
   /**
-   * What it carries inside, for a later look: at upload the libraries inside decide nothing (the specification, "States
-   * and transitions").
+   * The libraries inside, for a later look: at upload they decide nothing (the specification, "States and
+   * transitions").
    */
   readonly embedded?: () => Promise<readonly EmbeddedPackage[]>
   /**
-   * What the package is; read from the file at the first call, the same value at the next. @throws bad_package,
+   * What the package is. Read from the file at the first call, the same value at the next. @throws bad_package,
    * wrong_arch
    */
   inspected(signal: AbortSignal): Promise<Inspection>
 }
 
-/** One look at a subject. It writes nothing, and it is never asked to undo anything. */
+/** One look at a subject. It writes nothing and is never undone. */
 export interface Step {
   readonly name: StepName
   run(subject: Subject, signal: AbortSignal): Promise<Report>
 }
 
-/** The settings' part that decides. */
+/** The part of the settings that decides. */
 export function policyOf({ cve_policy, validation }: Subject['settings']): CvePolicy {
   const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } =
     cve_policy
@@ -56,7 +56,7 @@ export function policyOf({ cve_policy, validation }: Subject['settings']): CvePo
   }
 }
 
-/** What the engines are given of a subject. */
+/** What the engines get of a subject. */
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution } = subject

@@ -14,7 +14,7 @@ interface Answer extends Omit<VulnerabilityAnswer, 'coverage'> {
   readonly coverage: CoverageAnswer | 'unavailable'
 }
 
-// the best coverage any engine has is the coverage there is
+// together the engines cover as much as the best of them
 const ORDER = ['covered', 'partial', 'stale', 'not_covered', 'no_data', 'unavailable'] as const
 
 /** `2 critical, 1 low` */
@@ -69,7 +69,7 @@ function found(
 }
 
 /**
- * How far the engines together can be believed. One that is there and does not answer is never made up for by another.
+ * How far the engines together can be believed. No other engine makes up for one that is installed and does not answer.
  */
 function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
   if (answers.some(({ coverage }) => coverage === 'unavailable')) return 'unavailable'
@@ -102,7 +102,7 @@ function reportOf(
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial')
     return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
-  // old or missing data may have found something, but that it found no more says nothing
+  // findings from old or missing data count, but the absence of further ones says nothing
   return {
     step: 'vulnerabilities',
     outcome: 'unavailable',
@@ -112,13 +112,13 @@ function reportOf(
   }
 }
 
-/** Adds what is known of exploitation; says which catalogues could not be asked. */
+/** Adds what is known about exploitation; names the catalogues that could not be asked. */
 export type Enrich = (
   findings: readonly Finding[],
 ) => Promise<{ readonly findings: readonly Finding[]; readonly without: readonly ('epss' | 'kev')[] }>
 
 /**
- * A policy that leans on a catalogue which is not there has not been asked: that is told, like an engine that does not
+ * A policy that relies on a missing catalogue was not fully applied: that is reported like an engine that does not
  * answer.
  */
 function unasked(
@@ -146,8 +146,8 @@ async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
 }
 
 /**
- * Step 4. Every engine that is there is asked at once, what they find is merged. Old or missing data is told as such,
- * never as no findings.
+ * Step 4. Asks every installed engine at once and merges the findings. Reports old or missing data as such, never as no
+ * findings.
  */
 export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], enrich?: Enrich): Step {
   return {

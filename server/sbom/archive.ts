@@ -8,7 +8,7 @@ export interface WantedFile {
   readonly body: Buffer
 }
 
-/** Which files are wanted: the most bytes one may have, or undefined for those that are not. */
+/** Chooses files: the most bytes that a wanted file may have, or undefined for the others. */
 export type Want = (path: string, size: number) => number | undefined
 
 const MAX_ENTRIES = 300_000
@@ -17,7 +17,7 @@ const CPIO_HEADER = 110
 
 const cleanPath = (name: string): string => name.replace(/^(?:\.?\/)+/, '')
 
-/** Passes chunks on, the first of at least `size` bytes where there are as many. */
+/** Passes chunks on; the first has at least `size` bytes where there are as many. */
 async function* gathered(source: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of source) {
@@ -38,7 +38,7 @@ async function* tarFiles(chunks: AsyncIterable<Buffer>, what: string, want: Want
     maxEntries: MAX_ENTRIES,
     keep: entry => {
       const most = entry.type === 'file' ? want(cleanPath(entry.name), entry.size) : undefined
-      // what is too large is left out here and told by who wanted it, instead of ending the archive
+      // the caller reports files that are too large; here they are skipped, so that they do not end the archive
       return most === undefined || entry.size > most ? undefined : most
     },
   })
@@ -98,7 +98,7 @@ async function* cpioFiles(chunks: AsyncIterable<Buffer>, want: Want): AsyncGener
   try {
     for (let entries = 0; entries < MAX_ENTRIES; entries++) {
       const header = await cursor.take(CPIO_HEADER)
-      // 07070X leaves names out, which rpm does for files of 4 GiB and more
+      // rpm writes 07070X, without names, for files of 4 GiB and more
       if (!CPIO_MAGIC.test(header.toString('latin1', 0, 6))) malformed('the payload is no cpio with names')
       const [mode, size, nameSize] = [cpioField(header, 1), cpioField(header, 6), cpioField(header, 11)]
       if (nameSize > 4097) malformed('the payload holds a name of more than 4096 bytes')
@@ -117,8 +117,9 @@ async function* cpioFiles(chunks: AsyncIterable<Buffer>, want: Want): AsyncGener
 }
 
 /**
- * The wanted files of one inner archive, tar or cpio by its first bytes; of anything else none.
- * @throws Malformed where the archive is damaged; the package was read before, so that is a surprise and is told
+ * The wanted files of one inner archive. Its first bytes tell tar from cpio; other streams yield nothing.
+ * @throws Malformed where the archive is damaged: the package was read before, so this is unexpected and must be
+ * reported
  */
 export async function* wantedFiles(inner: InnerStream, want: Want): AsyncGenerator<WantedFile> {
   const chunks = gathered(inner.open(), 512)

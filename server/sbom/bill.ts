@@ -7,28 +7,28 @@ import type { Decision } from '../core/manifest.ts'
 import type { Contents } from './component.ts'
 import { isMatchedBy } from './embedded.ts'
 
-/** One package of a bill, with what it carries. */
+/** One package of a bill, with the libraries inside it. */
 export interface Entry {
   readonly manifest: IndexedManifest
   readonly purl: string
   readonly contents: Contents
 }
 
-/** What a bill is about. Everything in it comes from the data, so the same data give the same bytes. */
+/** The subject of a bill. Everything in it comes from the data, so the same data give the same bytes. */
 export interface Heading {
   /** `hello`, or `gatehouse-jammy` for a whole distribution. */
   readonly name: string
-  /** Of the package; absent for a whole distribution. */
+  /** The package; absent for a whole distribution. */
   readonly version?: string
-  /** Of the newest thing in it. */
+  /** The time of the newest thing in it. */
   readonly at: Iso
-  /** From the digests of everything in it. */
+  /** Made from the digests of everything in it. */
   readonly uuid: string
-  /** Of this program. */
+  /** The version of this program. */
   readonly tool: string
   /** How many packages there are, also where fewer are shown. */
   readonly total: number
-  /** When acceptances are looked at: one that has ended does not stand. */
+  /** The moment for which acceptances count: one that has ended does not stand. */
   readonly now: Iso
 }
 
@@ -38,15 +38,15 @@ export interface Bill {
   entries(): AsyncIterable<Entry>
 }
 
-/** One way to write a bill down. */
+/** One format of a bill. */
 export interface Print {
   /** `cdx.json`: the end of a file name. */
   readonly ending: string
-  /** Yields JSON in pieces, about one package each, so that nothing grows with the repository. */
+  /** Yields JSON in pieces of about one package each, so that memory does not grow with the repository. */
   print(bill: Bill): AsyncGenerator<string>
 }
 
-/** A UUID of version 8 (RFC 9562, 5.8) that these texts always give, and others never. */
+/** A UUID of version 8 (RFC 9562, 5.8): the same texts always give the same one. */
 export function uuidOf(texts: Iterable<string>): string {
   const hash = createHash('sha256')
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}:${text}`)
@@ -57,7 +57,7 @@ export function uuidOf(texts: Iterable<string>): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** Which of what a package carries a finding is about, or undefined when it is about the package itself. */
+/** The library inside the package that a finding is about, or undefined when it is about the package itself. */
 export function carriedBy({ contents }: Entry, finding: Finding): number | undefined {
   const { matched } = finding
   const n = contents.components.findIndex(
@@ -66,13 +66,16 @@ export function carriedBy({ contents }: Entry, finding: Finding): number | undef
   return n === -1 ? undefined : n
 }
 
-/** What people said about a finding, as the words of every VEX dialect are made from it. */
+/** What people decided about a finding; every VEX dialect is made from it. */
 export interface Stand {
   readonly status: 'accepted' | 'refused' | 'open'
   readonly decision?: Decision
 }
 
-/** The word that stands for a finding: an acceptance, else the last refusal of the package or of this vulnerability. */
+/**
+ * The decision that stands for a finding: an acceptance, else the last rejection of the package or of this
+ * vulnerability.
+ */
 export function standOf(manifest: IndexedManifest, finding: Finding, now: Iso): Stand {
   const accepted = acceptanceOf(manifest, finding, now)
   if (accepted !== undefined) return { status: 'accepted', decision: accepted }
@@ -89,7 +92,7 @@ export function printDecision({ decision, justification, by, at, expires_at }: D
   return `${justification.trim()} (${decision} by ${by}, ${at.slice(0, 10)}${expires_at === undefined ? '' : `, until ${expires_at.slice(0, 10)}`})`
 }
 
-/** Where people read about a vulnerability. */
+/** A page about a vulnerability. */
 export function vulnerabilitySource(id: string): { readonly name: string; readonly url: string } {
   const segment = encodeURIComponent(id)
   if (/^CVE-/i.test(id)) return { name: 'NVD', url: `https://nvd.nist.gov/vuln/detail/${segment}` }
@@ -97,7 +100,7 @@ export function vulnerabilitySource(id: string): { readonly name: string; readon
   return { name: 'OSV', url: `https://osv.dev/vulnerability/${segment}` }
 }
 
-/** An address of a package's own metadata, where it is one: anything else would make a document invalid. */
+/** An address from the package's metadata, where it is one: anything else would make the document invalid. */
 export function webAddress(text: string | undefined): string | undefined {
   if (text === undefined || !URL.canParse(text)) return undefined
   const url = new URL(text)

@@ -10,13 +10,13 @@ import { openvex } from './openvex.ts'
 import { spdx } from './spdx.ts'
 import { countServed, findPackage, listServed, readPackages, type Stored, type Which } from './store.ts'
 
-/** The ways to write a bill down. `openvex` says only what is known and decided about vulnerabilities. */
+/** The formats of a bill. `openvex` holds only what is known and decided about vulnerabilities. */
 export const PRINTS = { cyclonedx, spdx, openvex } as const satisfies Record<string, Print>
 export type PrintName = keyof typeof PRINTS
 
-/** Bills of materials over the index. */
+/** Bills of materials over the catalogue. */
 export interface Bills {
-  /** Of everything that is published, perhaps in one distribution; or of the first `limit` packages. */
+  /** Of everything published, or of one distribution; or of the first `limit` packages. */
   ofServed(filter: { readonly codename?: string | undefined; readonly limit?: number | undefined }): Promise<Bill>
   /** Of one package, in any state; undefined when there is none. */
   ofPackage(which: Which): Promise<Bill | undefined>
@@ -27,7 +27,7 @@ export interface BillsDeps {
   readonly clock: Clock
   readonly components: Components
   readonly formats: (id: FormatId) => Pick<Format, 'purl'>
-  /** Of this program, for the document. */
+  /** The version of this program, for the document. */
   readonly tool: string
 }
 

@@ -1,17 +1,17 @@
 import { printPurl, type Purl } from '../core/purl.ts'
 
-/** A library that a package carries inside itself, by what a lockfile, metadata file or archive of it says. */
+/** A library inside a package, as a lockfile, metadata file or archive in it names it. */
 export interface Component {
   readonly purl: string
-  /** `org.apache.logging.log4j`, `@scope`: what stands before the name, where the ecosystem has it. */
+  /** `org.apache.logging.log4j`, `@scope`: the part before the name, in ecosystems that have it. */
   readonly group?: string
   readonly name: string
   readonly version: string
-  /** The file that says so, relative to the root of the package; behind `!/` inside an archive. */
+  /** The file that names it, relative to the root of the package; behind `!/` inside an archive. */
   readonly path: string
   /**
-   * Installed where the distribution puts libraries it packages itself (`/usr/share/java`, `dist-packages`): the
-   * package *is* this component, and the distribution's own advisories speak of it. What is not marked is vendored.
+   * Installed where the distribution puts the libraries it packages itself (`/usr/share/java`, `dist-packages`): the
+   * package *is* this component, and the distribution's own advisories cover it. Everything else is vendored.
    */
   readonly packaged?: true
 }
@@ -24,7 +24,7 @@ export interface Contents {
   readonly incomplete: readonly string[]
 }
 
-/** A component as a parser finds it; `path` is added by who opened the file. */
+/** A component as a parser finds it. Whoever opened the file adds `path`. */
 export type Found = Pick<Purl, 'type' | 'namespace' | 'name'> & { readonly version: string }
 
 // Debian Python policy 3.1, Java policy 2.3, the JavaScript policy, and the same places elsewhere
@@ -34,9 +34,9 @@ const PACKAGED = [
   /^usr\/(?:share\/nodejs|lib\/nodejs)\/(?:@[^/]+\/)?[^/]+\/package\.json$/,
 ]
 
-/** Gives what a parser found its place and its package URL. */
+/** Adds the place and the package URL to what a parser found. */
 export function componentAt({ type, namespace, name, version }: Found, path: string): Component {
-  // a jar that stands in the distribution's folder is packaged, one inside it is not
+  // a jar in the distribution's folder is packaged, one inside it is not
   const place = path.split('!/').length > 2 ? path : (path.split('!/')[0] ?? path)
   return {
     purl: printPurl({ type, name, version, ...(namespace === undefined ? {} : { namespace }) }),

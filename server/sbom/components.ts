@@ -13,14 +13,14 @@ import { componentAt, sortComponents, type Component, type Contents } from './co
 import { jarComponents, type Budget } from './jar.ts'
 import { JAVA_ARCHIVE, lockfileReader } from './lockfiles.ts'
 
-/** A package as this needs it. */
+/** The parts of a package that are needed here. */
 export type Carrier = Pick<Manifest, 'ref' | 'files'>
 
 /** The libraries that packages carry inside themselves. */
 export interface Components {
   /**
-   * What one package carries; read from its payload at the first call and kept by its digest. A package none of whose
-   * paths may name components costs nothing.
+   * What one package carries. Read from its payload at the first call and kept by its digest. A package without a path
+   * that may name components costs nothing.
    * @param paths  its paths, or only whether any of them is a candidate, where a query has said so
    */
   of(carrier: Carrier, paths: readonly string[] | boolean): Promise<Contents>
@@ -29,7 +29,7 @@ export interface Components {
 export interface ComponentsDeps {
   readonly pool: Pick<Pool, 'locate'>
   readonly formats: (id: FormatId) => Pick<Format, 'inner'>
-  /** `security/components`: a cache, that may be removed at any time. */
+  /** `security/components`: a cache that may be removed at any time. */
   readonly folder: string
 }
 
@@ -46,7 +46,7 @@ const ARCHIVE = new RegExp(JAVA_ARCHIVE)
 const isArchive = (path: string): boolean => ARCHIVE.test(path)
 const isCandidate = (path: string): boolean => isArchive(path) || lockfileReader(path) !== undefined
 
-/** What is known so far of one package. */
+/** What is known of one package so far. */
 interface Reading {
   readonly components: Component[]
   readonly notes: string[]
@@ -61,14 +61,14 @@ async function readOne({ path, body }: WantedFile, { components, notes, budget }
       : (lockfileReader(path)?.(body.toString('utf8'), path) ?? []).map(one => componentAt(one, path))
     components.push(...found)
   } catch (error) {
-    // yauzl's errors are plain ones, with a sentence for people; whatever this file is, the others still count
+    // yauzl throws plain errors with a sentence for people; whatever this file is, the others still count
     notes.push(
       `${path}: ${error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)}.`,
     )
   }
 }
 
-/** Reads the payload once, within its budgets; what is over them is told in `incomplete`. */
+/** Reads the payload once, within its budgets. `incomplete` names what exceeds them. */
 export async function readContents(
   format: Pick<Format, 'inner'>,
   file: SpooledFile,
@@ -117,7 +117,7 @@ async function readKept(path: string): Promise<Contents | undefined> {
 }
 
 /**
- * Makes the reader over the pool and its cache. One payload is read at a time: it is decompressed on the threads that
+ * Makes the reader over the pool and its cache. Reads one payload at a time: it is decompressed on the threads that
  * serve requests.
  */
 export function createComponents({ pool, formats, folder }: ComponentsDeps): Components {
@@ -145,7 +145,7 @@ export function createComponents({ pool, formats, folder }: ComponentsDeps): Com
         const meanwhile = await readKept(path)
         if (meanwhile !== undefined) return meanwhile
         const { isLate, ...contents } = await read(carrier)
-        if (isLate) return contents // a busy moment must not be remembered as what there is
+        if (isLate) return contents // do not keep what a busy moment left unread
         await mkdir(dirname(path), { recursive: true })
         await writeAtomic(path, JSON.stringify({ schema: SCHEMA, ...contents }))
         return contents

@@ -16,14 +16,14 @@ export interface SbomNeeds {
   readonly layout: Layout
   readonly pool: Pool
   readonly clock: Clock
-  /** Of this program, for the documents. */
+  /** The version of this program, for the documents. */
   readonly version: string
 }
 
 /** What packages carry inside. */
 export interface SbomPart {
   readonly bills: Bills
-  /** The libraries that advisories can be asked about, of a package with or without its list of paths. */
+  /** The libraries that advisories can be asked about, for a package with or without its list of paths. */
   carried(
     known: Pick<Manifest, 'ref' | 'files'> & Partial<Pick<Manifest, 'paths'>>,
   ): Promise<readonly EmbeddedPackage[]>

@@ -15,7 +15,7 @@ import type { Component } from './component.ts'
 /** Source: https://cyclonedx.org/docs/1.5/json/ */
 const SPEC_VERSION = '1.5'
 
-// the severities of CycloneDX, where ours has another word
+// the severities of CycloneDX where its words differ from ours
 const SEVERITY: Record<Severity, string> = {
   critical: 'critical',
   high: 'high',
@@ -30,7 +30,7 @@ type Json = Readonly<Record<string, unknown>>
 const property = (name: string, value: string | number | undefined): Json[] =>
   value === undefined || value === '' ? [] : [{ name: `gatehouse:${name}`, value: String(value) }]
 
-/** The name of what a package carries: unique in the document, since a package URL may be carried twice. */
+/** The reference of a component: unique in the document, since a package URL may occur twice. */
 const carriedRef = (purl: string, n: number): string => `${purl}#${n + 1}`
 
 function carried({ purl, group, name, version, path, packaged }: Component, owner: string, n: number): Json {
@@ -88,10 +88,7 @@ function componentOf({ manifest, purl, contents }: Entry): Json {
   }
 }
 
-/**
- * What people decided, in the words of CycloneDX: nothing here says that a package is not affected, so neither does
- * this.
- */
+/** Decisions in the words of CycloneDX. No decision here says that a package is not affected, so neither does this. */
 function analysisOf({ status, decision }: Stand, finding: Finding): Json {
   if (decision === undefined) return { state: 'in_triage' }
   const response =

@@ -5,7 +5,7 @@ import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Component } from './component.ts'
 import { CANDIDATE_LINES } from './lockfiles.ts'
 
-/** Ecosystems of advisories, by the type of a package URL, with the names that advisories use in them. */
+/** The ecosystem of advisories for each type of package URL, and how advisories spell names in it. */
 const ECOSYSTEMS: Readonly<
   Record<string, { readonly ecosystem: string; readonly joined: string; readonly version?: (text: string) => string }>
 > = {
@@ -17,8 +17,8 @@ const ECOSYSTEMS: Readonly<
 }
 
 /**
- * What advisories can be asked about. What the distribution packaged itself is left out: its own advisories speak of
- * that, with versions that have its fixes in them.
+ * The libraries that advisories can be asked about. Leaves out what the distribution packaged itself: its own
+ * advisories cover that, with versions that have its fixes in them.
  */
 export function embeddedOf(components: readonly Component[]): EmbeddedPackage[] {
   return components.flatMap(component => {
@@ -36,7 +36,7 @@ export function embeddedOf(components: readonly Component[]): EmbeddedPackage[] 
   })
 }
 
-/** Whether a component is what a finding was matched with. */
+/** Whether a finding was matched with this component. */
 export function isMatchedBy(component: Component, matched: EmbeddedPackage): boolean {
   return embeddedOf([component]).some(
     ({ ecosystem, name, version }) =>

@@ -4,7 +4,7 @@ import { limited, malformed } from '../lib/limited.ts'
 import { componentAt, type Component, type Found } from './component.ts'
 import { JAVA_ARCHIVE } from './lockfiles.ts'
 
-/** What may still be inflated; shared by all archives of one package. */
+/** How many bytes may still be inflated; shared by all archives of one package. */
 export interface Budget {
   bytes: number
 }
@@ -15,23 +15,21 @@ const MAX_NESTED = 64 * 1024 * 1024
 // an application archive, the archive in it, and one more
 const MAX_DEPTH = 3
 
-// what file systems take; a zip takes 64 KiB, over which the pattern for names would be slow
+// the limit of file systems; a zip allows 64 KiB, for which the pattern for names would be slow
 const LONGEST_NAME = 255
 
 const ARCHIVE = new RegExp(JAVA_ARCHIVE)
 const POM = /^META-INF\/maven\/[^/]+\/[^/]+\/pom\.properties$/
 const NAMED = /^(.+?)-(\d[\w.+-]*)\.(?:jar|war|ear|hpi)$/
 
-/** What Maven leaves in each archive it builds. Source: maven.apache.org, Maven Archiver, "pom.properties content" */
+/** What Maven writes into each archive it builds. Source: maven.apache.org, Maven Archiver, "pom.properties content" */
 function pomProperties(text: string): Found[] {
   const field = (key: string): string => new RegExp(`^${key}=(\\S+)[ \\t\\r]*$`, 'm').exec(text)?.[1] ?? ''
   const [namespace, name, version] = [field('groupId'), field('artifactId'), field('version')]
   return namespace === '' || name === '' || version === '' ? [] : [{ type: 'maven', namespace, name, version }]
 }
 
-/**
- * An archive that says nothing of itself is known by its file name alone: without a group it has no Maven coordinates.
- */
+/** An archive without metadata is known only by its file name: without a group it has no Maven coordinates. */
 function byFileName(path: string): Found[] {
   const fileName = path.slice(path.lastIndexOf('/') + 1)
   const [, name, version] = fileName.length > LONGEST_NAME ? [] : (NAMED.exec(fileName) ?? [])
@@ -52,7 +50,7 @@ async function readEntry(zip: ZipFile, entry: Entry, mostBytes: number, budget: 
 }
 
 /**
- * The components inside a Java archive: what Maven's own files name, in it and in the archives inside it.
+ * The components inside a Java archive: those that Maven's own files name, in it and in the archives inside it.
  * @param path  where it stands in the package; inner places are written behind `!/`
  * @throws Malformed, or what yauzl throws for a damaged zip
  */

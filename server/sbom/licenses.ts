@@ -1,6 +1,6 @@
 /**
- * Identifiers of the SPDX licence list that packages really name; what is not here is written as a LicenseRef, which is
- * always valid.
+ * Identifiers of the SPDX licence list that occur in packages. Any other is written as a LicenseRef, which is always
+ * valid.
  */
 const KNOWN = new Set(
   `0BSD AFL-2.1 AFL-3.0 AGPL-3.0-only AGPL-3.0-or-later Apache-1.1 Apache-2.0 Artistic-1.0 Artistic-1.0-Perl Artistic-2.0 BSD-1-Clause BSD-2-Clause
@@ -49,7 +49,7 @@ function isExpression(words: readonly string[]): boolean {
   return compound() && at === words.length
 }
 
-/** The text as an SPDX expression, or undefined where it is none that is known here. */
+/** The text as an SPDX expression, or undefined where it is none of the known ones. */
 export function spdxExpression(text: string): string | undefined {
   const words = text
     .slice(0, 2000)
@@ -62,7 +62,7 @@ export function spdxExpression(text: string): string | undefined {
     : undefined
 }
 
-/** A name for a licence text that is no SPDX expression: the same text always gets the same one. */
+/** A name for a licence text that is no SPDX expression. The same text always gets the same one. */
 export function licenseRef(text: string): string {
   const slug = text
     .replace(/[^A-Za-z0-9.]+/g, '-')

@@ -1,14 +1,14 @@
 import { malformed } from '../lib/limited.ts'
 import type { Found } from './component.ts'
 
-/** How one kind of file is recognised and read. `read` gets the text and the path it stands at. */
+/** How to recognise and read one kind of file. `read` gets the text and the path of the file. */
 interface Lockfile {
-  /** Of the whole path; also understood by PostgreSQL, so no lookaround and no lazy quantifier. */
+  /** Matches the whole path. PostgreSQL must understand it too, so no lookaround and no lazy quantifier. */
   readonly path: string
   read(text: string, path: string): Found[]
 }
 
-// no entry is longer; what is would make patterns slow
+// no entry is longer; longer ones would make patterns slow
 const LONGEST_LINE = 1000
 const linesOf = (text: string): string[] => text.split('\n').map(line => line.slice(0, LONGEST_LINE).trimEnd())
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -84,7 +84,7 @@ const PIN = new RegExp(
   `^${PYTHON_NAME}\\s*(?:\\[[^\\]]*\\])?\\s*={2,3}\\s*([0-9][^\\s;#,*]*)\\s*(?:[;#].*|--hash.*|\\\\)?$`,
 )
 
-/** Only what is pinned with `==`: a range says what is wanted, not what is there. */
+/** Only requirements pinned with `==`: a range says what is wanted, not what is there. */
 function requirements(text: string): Found[] {
   return linesOf(text).flatMap(line => {
     const [, name, version] = PIN.exec(line.trim()) ?? []
@@ -125,8 +125,7 @@ function goModule(path: string, version: string): Found {
 }
 
 /**
- * `require` lines and blocks; `replace` is followed where it names another module. Source: go.dev/ref/mod, "go.mod
- * files"
+ * `require` lines and blocks; follows `replace` where it names another module. Source: go.dev/ref/mod, "go.mod files"
  */
 function goMod(text: string): Found[] {
   const required: (readonly [path: string, version: string])[] = []
@@ -164,15 +163,15 @@ const LOCKFILES: readonly Lockfile[] = [
   { path: '(^|/)go[.]mod$', read: goMod },
 ]
 
-/** Archives of Java that are looked into. */
+/** Java archives that are searched. */
 export const JAVA_ARCHIVE = '[.](jar|war|ear|hpi)$'
 
-/** Of a path that may name components, for PostgreSQL's `~` over a list of paths, one a line. */
+/** Matches a path that may name components; for PostgreSQL's `~` over a list of paths, one a line. */
 export const CANDIDATE_LINES = `(?n)${[...LOCKFILES.map(({ path }) => path), JAVA_ARCHIVE].map(path => `(${path})`).join('|')}`
 
 const READERS = LOCKFILES.map(({ path, read }) => ({ rule: new RegExp(path), read }))
 
-/** How the file at this path is read, or undefined when it names no components. */
+/** How to read the file at this path, or undefined when it names no components. */
 export function lockfileReader(path: string): Lockfile['read'] | undefined {
   return READERS.find(({ rule }) => rule.test(path))?.read
 }

@@ -5,7 +5,7 @@ import { licenseRef, spdxExpression } from './licenses.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-// SPDXRef-[letters, digits, dot, dash]: what a package URL has beyond that is in the digest
+// SPDXRef-[letters, digits, dot, dash]: other characters of a package URL go into the digest
 const refOf = (purl: string, n?: number): string => {
   const digest = createHash('sha256')
     .update(n === undefined ? purl : `${purl}#${n}`)
@@ -22,15 +22,14 @@ function purlReference(purl: string): Json {
 }
 
 /**
- * `Person: Ada (ada@example.test)`; free text that is no name and address stays what it is. Source: SPDX 2.3, 7.5 and
- * 7.6
+ * `Person: Ada (ada@example.test)`; free text without name and address stays as it is. Source: SPDX 2.3, 7.5 and 7.6
  */
 function person(maintainer: string | undefined): string {
   const [, name = '', mail = ''] = /^"?([^<>()"]+)(?:"\s*)?<([^<>()\s]+)>/.exec(maintainer ?? '') ?? []
   return name === '' ? 'NOASSERTION' : `Person: ${name.trim()} (${mail})`
 }
 
-/** Licence texts that are no SPDX expression, by the name they got. */
+/** Licence texts that are no SPDX expression, by the name they were given. */
 type Extracted = Map<string, string>
 
 function licenseOf(text: string | undefined, extracted: Extracted): string {

@@ -2,14 +2,14 @@ import type { IndexedManifest } from '../catalog/search.ts'
 import type { Queryable } from '../db/db.ts'
 import { CANDIDATE_LINES } from './lockfiles.ts'
 
-/** What is served, as a bill is fixed before it is printed. */
+/** What is served; fixed before a bill is printed. */
 export interface Served {
   readonly id: number
   readonly sha256: string
   readonly changed_at: Date
 }
 
-/** Everything that is published, in the order of codename, name and version; or the first `limit` of it. */
+/** Everything published, in the order of codename, name and version; or the first `limit` of it. */
 export function listServed(
   db: Queryable,
   { codename, limit }: { readonly codename?: string | undefined; readonly limit?: number | undefined },
@@ -31,13 +31,13 @@ export async function countServed(db: Queryable, codename: string | undefined): 
   return row?.total ?? 0
 }
 
-/** A package as a bill shows it; `carries` says whether one of its paths may name components. */
+/** A package as a bill shows it. `carries` says whether one of its paths may name components. */
 export interface Stored {
   readonly manifest: IndexedManifest
   readonly carries: boolean
 }
 
-/** These packages, in the order they were asked for; what was deleted meanwhile is left out. */
+/** These packages, in the given order, without those deleted meanwhile. */
 export function readPackages(db: Queryable, ids: readonly number[]): Promise<Stored[]> {
   return db.query<Stored>(
     `
@@ -46,7 +46,7 @@ export function readPackages(db: Queryable, ids: readonly number[]): Promise<Sto
   )
 }
 
-/** Which one of a name and version: published before others, in the order of every list. */
+/** The one package for a name and version: published before others, in the order of every list. */
 export interface Which {
   readonly name: string
   readonly version: string

@@ -1,9 +1,11 @@
 import { composeCatalog } from './catalog/compose.ts'
+import { countSigned } from './catalog/queries/keys.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { repair } from './compose/repair.ts'
 import type { Feature, Part } from './core/feature.ts'
+import { ALL_SEEING } from './core/viewer.ts'
 import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
 import { composeAccess } from './features/access/compose.ts'
@@ -79,7 +81,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
   const keys = createKeyFollower(base)
   const advisories = createAdvisoryFollower({ db, outbox, database: vulndb.database })
-  const outlived = createOutlived(base)
+  const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
   const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog })
   const sbom = composeSbom({ ...base, version })
   const review = composeReview({
@@ -123,7 +125,9 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     vulnerability: scanners.vulnerability,
     scheduler,
     dataAt,
-    warnings: () => [...env.warnings, ...outlived.warnings()],
+    warnings: viewer => [...env.warnings, ...outlived.warnings(viewer)],
+    authenticate: auth.authenticate,
+    hiddenFrom: access.rules.hiddenFrom,
   })
   const features: readonly Feature[] = [
     setup,

@@ -1,4 +1,6 @@
+import { isEmpty } from '../catalog/queries/counts.ts'
 import type { Rebuilt } from '../catalog/rebuild.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Outlived } from '../signing/outlived.ts'
@@ -22,7 +24,7 @@ export async function repair(needs: RepairNeeds): Promise<void> {
     for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
   await tellFixes()
   await outlived.look()
-  if ((await db.first('select 1 from package limit 1')) === undefined) {
+  if (await isEmpty(db, ALL_SEEING)) {
     const { manifests: found } = await rebuild()
     if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cached, tenthOfTheTime, type Freshness } from './cached.ts'
+import { cached, cachedByViewer, tenthOfTheTime, type Freshness } from './cached.ts'
 
 function counted(ms: Freshness) {
   let now = 1_000_000
@@ -58,4 +58,24 @@ test('an answer that was dear to get is kept longer', async () => {
   expect(await ask()).toBe(1)
   wait(1)
   expect(await ask()).toBe(2)
+})
+
+test('an answer for one viewer is for those alone from whom the same is hidden', async () => {
+  const asked: string[] = []
+  const ask = cachedByViewer({
+    clock: { now: () => new Date(1_000_000) },
+    ms: 100,
+    read: async ({ hidden }) => asked.push(hidden.join()) && hidden.join(),
+  })
+  expect([
+    await ask({ hidden: [] }),
+    await ask({ hidden: ['noble', 'jammy'] }),
+    await ask({ hidden: ['jammy', 'noble'] }),
+    await ask({ hidden: ['jammy'] }),
+    await ask({ hidden: [] }),
+  ]).toEqual(['', 'noble,jammy', 'noble,jammy', 'jammy', ''])
+  expect(asked).toEqual(['', 'noble,jammy', 'jammy'])
+  for (let n = 0; n < 200; n++) await ask({ hidden: [`d${n}`] })
+  await ask({ hidden: [] })
+  expect(asked.slice(-2)).toEqual(['d199', ''])
 })

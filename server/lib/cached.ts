@@ -1,3 +1,4 @@
+import type { Viewer } from '../core/viewer.ts'
 import { hiddenNow } from './caller.ts'
 import type { Clock } from './clock.ts'
 
@@ -39,5 +40,31 @@ export function cached<T>({
       },
     )
     return mine.answer
+  }
+}
+
+// ways to see: as many as there are different sets of hidden distributions among those who ask
+const MOST_WAYS = 100
+
+/** As `cached`, with an answer for each way to see: only who sees the same shares it. */
+export function cachedByViewer<T>({
+  clock,
+  ms,
+  read,
+}: {
+  readonly clock: Clock
+  readonly ms: Freshness
+  readonly read: (viewer: Viewer) => Promise<T>
+}): (viewer: Viewer) => Promise<T> {
+  const ways = new Map<string, () => Promise<T>>()
+  return viewer => {
+    const key = JSON.stringify([...viewer.hidden].sort())
+    const known = ways.get(key) ?? cached({ clock, ms, read: () => read(viewer) })
+    // the one that was asked last is last: the oldest goes
+    ways.delete(key)
+    ways.set(key, known)
+    const [oldest] = ways.keys()
+    if (ways.size > MOST_WAYS && oldest !== undefined) ways.delete(oldest)
+    return known()
   }
 }

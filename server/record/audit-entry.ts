@@ -75,6 +75,4 @@ export interface AuditQuery {
   readonly q?: string
   readonly from?: string
   readonly to?: string
-  /** Lines about these distributions are left out, also of the count. */
-  readonly without?: readonly string[]
 }

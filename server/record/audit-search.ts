@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { seesAll, type Viewer } from '../core/viewer.ts'
 import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
@@ -30,10 +31,11 @@ interface Plan {
 
 const isFound = (entry: AuditEntry, q: string | undefined): boolean =>
   q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
-const tellsOf = (entry: AuditEntry, codenames: readonly string[]): boolean =>
-  codenames.some(codename => entry.distribution === codename || entry.detail.includes(codename))
+/** Whether an entry tells of a distribution that is hidden from the viewer. */
+const isHidden = (entry: AuditEntry, { hidden }: Viewer): boolean =>
+  hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 
-function plan(query: AuditQuery): Plan {
+function plan(viewer: Viewer, query: AuditQuery): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
     query[field] === undefined ? [] : [asBytes(`"${field}":${JSON.stringify(query[field])}`)]
   const q = query.q === undefined || query.q === '' ? undefined : query.q.toLowerCase()
@@ -45,10 +47,7 @@ function plan(query: AuditQuery): Plan {
     lowered: plain,
     from: query.from,
     to: query.to,
-    check:
-      q === undefined && query.without === undefined
-        ? undefined
-        : entry => isFound(entry, q) && !tellsOf(entry, query.without ?? []),
+    check: q === undefined && seesAll(viewer) ? undefined : entry => isFound(entry, q) && !isHidden(entry, viewer),
   }
 }
 
@@ -131,8 +130,8 @@ function countLines(block: Buffer): number {
 const REMEMBERED = 2_000
 
 export interface AuditSearch {
-  search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  recent(actions: readonly AuditAction[], limit: number, without?: readonly string[]): Promise<readonly AuditEntry[]>
+  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
 }
 
 /**
@@ -175,11 +174,11 @@ export function createAuditSearch(folder: string): AuditSearch {
   }
 
   return {
-    search: async query => {
-      const p = plan(query)
+    search: async (viewer, query) => {
+      const p = plan(viewer, query)
       const { page: number, perPage, ...filter } = query
       const page: Collected = { items: [], total: 0, skip: (number - 1) * perPage }
-      const key = JSON.stringify(filter)
+      const key = JSON.stringify([filter, viewer.hidden])
       for (const file of (await auditFiles(folder)).reverse()) {
         // an entry is never in a file before its day
         if (p.from !== undefined && file.slice(0, 10) < p.from.slice(0, 10)) break
@@ -187,8 +186,8 @@ export function createAuditSearch(folder: string): AuditSearch {
       }
       return { items: page.items, total: page.total }
     },
-    recent: async (actions, limit, without) => {
-      const p = plan({ page: 1, perPage: limit, actions, ...(without === undefined ? {} : { without }) })
+    recent: async (viewer, actions, limit) => {
+      const p = plan(viewer, { page: 1, perPage: limit, actions })
       const page: Collected = { items: [], total: 0, skip: 0 }
       for (const file of (await auditFiles(folder)).reverse()) {
         const handle = await open(join(folder, file), 'r')

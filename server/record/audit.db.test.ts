@@ -8,6 +8,7 @@ import { createTestDb } from '../../test/support/postgres.ts'
 import type { DatabaseAddress, Db } from '../db/db.ts'
 import { lineHash, NO_LINE } from './audit-file.ts'
 import { createAudit, nextFile, type Audit, type AuditEntry, type AuditFact } from './audit.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 
 let db: Db
 let address: DatabaseAddress
@@ -54,8 +55,8 @@ async function write(audit: Audit, ...facts: Partial<AuditFact>[]): Promise<void
   for (const one of facts) await audit.record(fact(one))
   await audit.deliver()
 }
-const users = async (audit: Audit, query: Partial<Parameters<Audit['search']>[0]> = {}): Promise<string[]> =>
-  (await audit.search({ page: 1, perPage: 100, ...query })).items.map(entry => entry.user)
+const users = async (audit: Audit, query: Partial<Parameters<Audit['search']>[1]> = {}): Promise<string[]> =>
+  (await audit.search(ALL_SEEING, { page: 1, perPage: 100, ...query })).items.map(entry => entry.user)
 
 describe('lines', () => {
   test('an entry is one JSON line of the day in UTC, with the hash of the line before it', async () => {
@@ -247,7 +248,7 @@ describe('search', () => {
     }
     for (let again = 0; again < 2; again++) {
       // the second time from remembered counts
-      const pages = await Promise.all([1, 2, 3, 4].map(page => audit.search({ page, perPage: 4 })))
+      const pages = await Promise.all([1, 2, 3, 4].map(page => audit.search(ALL_SEEING, { page, perPage: 4 })))
       expect(pages.map(page => page.items.map(entry => entry.user))).toEqual([
         ['3c', '3b', '3a', '2c'],
         ['2b', '2a', '1c', '1b'],
@@ -257,8 +258,14 @@ describe('search', () => {
       expect(pages.map(page => page.total)).toEqual([9, 9, 9, 9])
     }
     await write(audit, { user: 'new' })
-    expect(await audit.search({ page: 5, perPage: 1 })).toMatchObject({ total: 10, items: [{ user: '2c' }] })
-    expect(await audit.search({ page: 1, perPage: 1 })).toMatchObject({ total: 10, items: [{ user: 'new' }] })
+    expect(await audit.search(ALL_SEEING, { page: 5, perPage: 1 })).toMatchObject({
+      total: 10,
+      items: [{ user: '2c' }],
+    })
+    expect(await audit.search(ALL_SEEING, { page: 1, perPage: 1 })).toMatchObject({
+      total: 10,
+      items: [{ user: 'new' }],
+    })
   })
 
   test('filters are exact, and together', async () => {
@@ -332,7 +339,7 @@ describe('search', () => {
   test('the recent entries of some actions are found without reading on', async () => {
     const audit = open()
     await write(audit, { user: 'a' }, { user: 'b', action: 'LOGIN' }, { user: 'c', action: 'DELETE' }, { user: 'd' })
-    expect((await audit.recent(['UPLOAD', 'DELETE'], 2)).map(entry => entry.user)).toEqual(['d', 'c'])
+    expect((await audit.recent(ALL_SEEING, ['UPLOAD', 'DELETE'], 2)).map(entry => entry.user)).toEqual(['d', 'c'])
   })
 })
 

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db, Tx } from '../db/db.ts'
+import type { Viewer } from '../core/viewer.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Layout } from '../files/layout.ts'
-import { hiddenNow } from '../lib/caller.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { walkChain, type ChainReport } from './audit-chain.ts'
@@ -25,10 +25,10 @@ export interface Audit {
   record(fact: AuditFact): Promise<void>
   /** Appends everything owed, in order. The outbox calls it for the key `audit`. */
   deliver(): Promise<void>
-  /** Newest first. Streams the files and holds one page. */
-  search(query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  /** The newest entries with one of these actions, at most `limit`. Reads no further than it must. */
-  recent(actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+  /** What the viewer may see, newest first. Streams the files and holds one page. */
+  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  /** The newest entries with one of these actions that the viewer may see, at most `limit`. Reads no further than it must. */
+  recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>
 }
@@ -168,17 +168,15 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       await db.tx(tx => owe(tx, fact))
       outbox.nudge()
     },
-    search: async query => {
+    search: async (viewer, query) => {
       // lines owed a moment ago are found at once; when the disk refuses, the outbox reports it and readers see what is
       // there
       await deliver().catch(() => undefined)
-      const without = hiddenNow()
-      return files.search(without.length === 0 ? query : { ...query, without })
+      return files.search(viewer, query)
     },
-    recent: async (actions, limit) => {
+    recent: async (viewer, actions, limit) => {
       await deliver().catch(() => undefined) // as above
-      const without = hiddenNow()
-      return files.recent(actions, limit, without.length === 0 ? undefined : without)
+      return files.recent(viewer, actions, limit)
     },
     integrity: async () => {
       // lines written during the walk are not part of it

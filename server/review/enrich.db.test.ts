@@ -4,6 +4,7 @@ import type { Finding } from '../core/findings.ts'
 import type { Codename } from '../core/identity.ts'
 import type { CvePolicy } from '../core/policy.ts'
 import { createEnrichment } from './enrich.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 
 let stock: Stock
 beforeAll(async () => {
@@ -35,7 +36,7 @@ const run = (extra: Record<string, Partial<Finding>>, policy: Partial<CvePolicy>
     policy: () => ({ ...POLICY, ...policy }),
     enrich: async findings => ({ findings: findings.map(one => ({ ...one, ...extra[one.id] })) }),
   }).run()
-const auditLines = async (): Promise<number> => (await stock.audit.search({ page: 1, perPage: 50 })).total
+const auditLines = async (): Promise<number> => (await stock.audit.search(ALL_SEEING, { page: 1, perPage: 50 })).total
 
 describe('nightly enrichment', () => {
   test('numbers change quietly: same state, same time, no audit line', async () => {

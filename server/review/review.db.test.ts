@@ -24,6 +24,7 @@ import { createRescans } from './rescan.ts'
 import { createSlaWatch } from './deadlines.ts'
 import { listVulnerabilities } from '../features/security/vulnerabilities.ts'
 import { findOne } from './find-version.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 
 let stock: Stock
 let now: SettingsValue
@@ -168,7 +169,7 @@ describe('an acceptance with an end', () => {
     expect(await queue('sla')).toEqual(['hello'])
     expect(await reopen()).toBe(0)
     expect(
-      (await stock.audit.search({ page: 1, perPage: 9, action: 'SECURITY_DECISION' })).items.map(
+      (await stock.audit.search(ALL_SEEING, { page: 1, perPage: 9, action: 'SECURITY_DECISION' })).items.map(
         ({ user, result }) => `${user} ${result}`,
       ),
     ).toEqual(['review deadline WARNING', 'mae SUCCESS'])
@@ -316,7 +317,7 @@ describe('looking everything up again', () => {
     expect(await rematch().run()).toMatchObject({ held: 0, changed: 1 })
     expect(await stateOf('lost')).toBe('published')
     expect(
-      (await stock.audit.search({ page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(
+      (await stock.audit.search(ALL_SEEING, { page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(
         ({ detail }) => detail,
       ),
     ).toEqual(['No longer found: CVE-1.'])

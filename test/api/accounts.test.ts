@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshAddress } from '../support/app.ts'
 import { PASSWORD, SECRET, startAccounts, type TestAccounts } from '../support/accounts.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 let it: TestAccounts
 let admin: string
@@ -294,7 +295,7 @@ describe('passwords', () => {
     const users = await ask('GET', '/auth/users', admin)
     const seen =
       users.text +
-      JSON.stringify(await it.stock.audit.search({ page: 1, perPage: 100 })) +
+      JSON.stringify(await it.stock.audit.search(ALL_SEEING, { page: 1, perPage: 100 })) +
       JSON.stringify(it.app.logged)
     expect(seen).toContain('eve')
     for (const secret of ['Very-Secret', '$2b$', 'password_hash', admin]) expect(seen).not.toContain(secret)

@@ -8,6 +8,7 @@ import { webhookHandlers } from '../../server/features/webhooks/handlers.ts'
 import { createInbound } from '../../server/features/webhooks/inbound.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from '../support/app.ts'
 import { createStock, type Stock } from '../support/stock.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 const SECRET = randomBytes(32).toString('hex')
 let stock: Stock
@@ -71,7 +72,7 @@ function send(path: string, { body = PUSH, headers = {} }: Given = {}): Promise<
   })
 }
 const told = async (): Promise<readonly unknown[]> =>
-  (await stock.audit.search({ page: 1, perPage: 100, action: 'SYNC' })).items
+  (await stock.audit.search(ALL_SEEING, { page: 1, perPage: 100, action: 'SYNC' })).items
 const settled = async (): Promise<void> => {
   await stock.outbox.drain()
 }

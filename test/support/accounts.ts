@@ -17,6 +17,7 @@ import type { AuditEntry } from '../../server/record/audit.ts'
 import { createSettings, type Settings } from '../../server/settings/store.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from './app.ts'
 import { createStock, type Stock } from './stock.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 export const SECRET = randomBytes(32).toString('hex')
 export const PASSWORD = 'Correct-Horse-1'
@@ -120,7 +121,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     },
     login: (username, password, headers = freshAddress()) =>
       app.ask('POST', '/api/v1/auth/token', { body: { username, password }, headers }),
-    audited: async action => (await audit.search({ page: 1, perPage: 100, action })).items,
+    audited: async action => (await audit.search(ALL_SEEING, { page: 1, perPage: 100, action })).items,
     restarted: () => startAccounts({ ...options, stock }),
     close: async () => {
       await app.close()

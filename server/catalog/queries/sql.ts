@@ -16,6 +16,25 @@ export function seenBy(viewer: Viewer, add: AddParam, codename: string): string 
   return seesAll(viewer) ? 'true' : `${codename} <> all(${add(viewer.hidden)}::text[])`
 }
 
+/**
+ * The table of artifact names as the viewer may see it: a name all of whose packages are hidden is not there, and the
+ * row of one that has hidden packages tells of the others alone.
+ */
+export function artifactsSeenBy(viewer: Viewer, add: AddParam): string {
+  if (seesAll(viewer)) return 'artifact'
+  const hidden = `any(${add(viewer.hidden)}::text[])`
+  const newest = (column: string): string => `(array_agg(p.${column} order by p.sort_key desc))[1]`
+  return `(
+    select whole.format, whole.name, whole.summary, whole.versions, whole.latest, whole.updated_at, whole.haystack from artifact whole
+    where not exists (select 1 from package p where p.name = whole.name and p.format = whole.format and p.codename = ${hidden})
+    union all
+    select p.format, p.name, ${newest('summary')}, count(distinct p.version)::int, ${newest('version')}, max(p.changed_at),
+      lower((p.name || ' ' || ${newest('summary')}) collate "default") collate "C"
+    from (select distinct h.format, h.name from package h where h.codename = ${hidden}) touched
+    join package p on p.name = touched.name and p.format = touched.format and not p.codename = ${hidden}
+    group by p.format, p.name)`
+}
+
 /** Conditions and their parameters, gathered where each is known. */
 export interface Conditions {
   readonly values: unknown[]

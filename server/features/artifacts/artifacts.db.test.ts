@@ -6,6 +6,7 @@ import type { Finding } from '../../core/findings.ts'
 import { getFormat } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
 import { artifactHandlers, type ArtifactDeps } from './handlers.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 
 let stock: Stock
 let deps: ArtifactDeps
@@ -348,7 +349,7 @@ describe('deleting', () => {
     expect(stock.published).toContain('jammy')
     const {
       items: [line],
-    } = await stock.audit.search({ page: 1, perPage: 1, action: 'DELETE' })
+    } = await stock.audit.search(ALL_SEEING, { page: 1, perPage: 1, action: 'DELETE' })
     expect(line).toMatchObject({
       user: 'mae',
       package: 'hello',
@@ -398,7 +399,7 @@ test('sync-index brings back what the manifests say, and writes it down', async 
     unreadable: 0,
   })
   expect(await names({})).toEqual(['hello 1.0'])
-  expect((await stock.audit.search({ page: 1, perPage: 1 })).items[0]).toMatchObject({
+  expect((await stock.audit.search(ALL_SEEING, { page: 1, perPage: 1 })).items[0]).toMatchObject({
     action: 'SYNC_INDEX',
     result: 'SUCCESS',
     user: 'mae',

@@ -34,11 +34,11 @@ function moment(field: 'from' | 'to', text: string | undefined): string | undefi
 }
 
 export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
-  'GET /artifacts/audit/logs': async ({ audit: log }, { query }) => {
+  'GET /artifacts/audit/logs': async ({ audit: log }, { query, viewer }) => {
     const { page = 1, per_page = PER_PAGE, from, to, package: name, action, result, user, q } = query
     const since = moment('from', from)
     const until = moment('to', to)
-    const { items, total } = await log.search({
+    const { items, total } = await log.search(viewer, {
       page,
       perPage: per_page,
       // an empty field of a form filters nothing

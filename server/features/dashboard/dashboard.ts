@@ -1,10 +1,19 @@
+import {
+  countArtifacts,
+  countBlobs,
+  countFindings,
+  countStates,
+  listGroups,
+  uploadsPerDay,
+  type Group,
+} from '../../catalog/queries/counts.ts'
 import type { Severity } from '../../core/findings.ts'
 import { STATES, type State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
-import { cached, tenthOfTheTime } from '../../lib/cached.ts'
+import { cachedByViewer, tenthOfTheTime } from '../../lib/cached.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
-import { countFindings, countStates, countStorage, listGroups, uploadsPerDay, type Group } from './store.ts'
 
 /** What every role may see: acts on packages, not on accounts, keys or settings. */
 const SHOWN_ACTIONS: readonly AuditAction[] = [
@@ -65,9 +74,12 @@ export interface HistoryQuery {
 }
 
 export interface Dashboard {
-  summary(): Promise<Summary>
-  stats(): Promise<Stats>
-  history(query: HistoryQuery): Promise<{ readonly items: readonly HistoryItem[]; readonly total: number }>
+  summary(viewer: Viewer): Promise<Summary>
+  stats(viewer: Viewer): Promise<Stats>
+  history(
+    viewer: Viewer,
+    query: HistoryQuery,
+  ): Promise<{ readonly items: readonly HistoryItem[]; readonly total: number }>
 }
 
 const RECENT = 10
@@ -113,22 +125,22 @@ function sumBy<Key extends 'codename' | 'format'>(
 const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
 
 /**
- * The numbers behind the dashboard. Many consoles poll at once, so they share answers: over 100,000 packages a summary
+ * The numbers behind the dashboard. Many consoles poll at once, so those who see the same share answers: over 100,000 packages a summary
  * costs 40 ms, the statistics 150 ms.
  */
 export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {
-  const summary = cached({
+  const summary = cachedByViewer({
     clock,
     ms: tenthOfTheTime,
-    read: async () => {
-      const [states, findings, names] = await Promise.all([
-        countStates(db),
-        countFindings(db),
-        db.first<{ n: number }>('select count(*) as n from artifact'),
+    read: async viewer => {
+      const [states, findings, artifacts] = await Promise.all([
+        countStates(db, viewer),
+        countFindings(db, viewer),
+        countArtifacts(db, viewer),
       ])
       return {
         packages: inPool(states),
-        artifacts: names?.n ?? 0,
+        artifacts,
         published: states.published,
         pending_reviews: states.pending_review,
         quarantined: states.quarantined,
@@ -137,21 +149,22 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
       }
     },
   })
-  const stats = cached({
+  const stats = cachedByViewer({
     clock,
     ms: tenthOfTheTime,
-    read: async (): Promise<Stats> => {
-      const [groups, storage, perDay] = await Promise.all([
-        listGroups(db),
-        countStorage(db),
-        uploadsPerDay(db, DAYS, clock.now()),
+    read: async (viewer): Promise<Stats> => {
+      const [groups, artifacts, storage, perDay] = await Promise.all([
+        listGroups(db, viewer),
+        countArtifacts(db, viewer),
+        countBlobs(db, viewer),
+        uploadsPerDay(db, viewer, { days: DAYS, today: clock.now() }),
       ])
       const byState = Object.fromEntries(
         STATES.map(state => [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)]),
       ) as Record<State, number>
       return {
         packages: inPool(byState),
-        artifacts: storage.artifacts,
+        artifacts,
         by_state: byState,
         by_distribution: sumBy(groups, 'codename').map(({ of, sum }) => ({ distribution: of, ...sum })),
         by_format: sumBy(groups, 'format').map(({ of, sum }) => ({ format: of, ...sum })),
@@ -161,13 +174,13 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
     },
   })
   return {
-    summary: async () => {
-      const [numbers, recent] = await Promise.all([summary(), audit.recent(SHOWN_ACTIONS, RECENT)])
+    summary: async viewer => {
+      const [numbers, recent] = await Promise.all([summary(viewer), audit.recent(viewer, SHOWN_ACTIONS, RECENT)])
       return { ...numbers, recent_activity: recent.map(historyItem) }
     },
     stats,
-    history: async query => {
-      const { items, total } = await audit.search({ ...query, actions: SHOWN_ACTIONS })
+    history: async (viewer, query) => {
+      const { items, total } = await audit.search(viewer, { ...query, actions: SHOWN_ACTIONS })
       return { items: items.map(historyItem), total }
     },
   }

@@ -1,6 +1,6 @@
 import { pageOf } from '../../catalog/page.ts'
 import type { Handlers, StreamEvent } from '../../core/contract.ts'
-import { hiddenNow } from '../../lib/caller.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Events } from '../../record/events.ts'
 import type { dashboard } from './contract.ts'
@@ -15,33 +15,35 @@ export interface DashboardRouteDeps {
 /** `hello` carries no id, so that a client which is cut off right after it still resumes from what it saw last. */
 async function* live(
   { events, clock }: DashboardRouteDeps,
-  lastId: string | undefined,
-  signal: AbortSignal,
+  viewer: Viewer,
+  { lastId, signal }: { readonly lastId: string | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<StreamEvent> {
   const following = events.follow(lastId, signal) // from here on nothing is missed
-  const hidden = hiddenNow()
-  const isHidden = ({
+  const isSeen = ({
     codename,
     distribution,
   }: {
     readonly codename?: unknown
     readonly distribution?: unknown
-  }): boolean => hidden.includes(String(codename ?? distribution))
+  }): boolean => maySee(viewer, String(codename ?? distribution))
   yield { event: 'hello', data: { at: isoNow(clock), resumed: lastId !== undefined } }
-  for await (const { id, event } of following) if (!isHidden(event.data)) yield { id, event: event.type, data: event }
+  for await (const { id, event } of following) if (isSeen(event.data)) yield { id, event: event.type, data: event }
 }
 
 export const dashboardHandlers: Handlers<typeof dashboard, DashboardRouteDeps> = {
-  'GET /dashboard/summary': ({ dashboard: board }) => board.summary(),
-  'GET /dashboard/stats': ({ dashboard: board }) => board.stats(),
-  'GET /dashboard/history': async ({ dashboard: board }, { query }) => {
+  'GET /dashboard/summary': ({ dashboard: board }, { viewer }) => board.summary(viewer),
+  'GET /dashboard/stats': ({ dashboard: board }, { viewer }) => board.stats(viewer),
+  'GET /dashboard/history': async ({ dashboard: board }, { query, viewer }) => {
     const paging = { page: query.page ?? 1, perPage: query.per_page ?? 50 }
-    const { items, total } = await board.history({ ...paging, ...(query.package ? { package: query.package } : {}) })
+    const { items, total } = await board.history(viewer, {
+      ...paging,
+      ...(query.package ? { package: query.package } : {}),
+    })
     return pageOf(items, total, paging)
   },
-  'GET /dashboard/events': (deps, { query, raw }) => {
+  'GET /dashboard/events': (deps, { query, viewer, raw }) => {
     const header = raw.headers['last-event-id']
     const lastId = query.last_event_id ?? (typeof header === 'string' ? header : undefined)
-    return live(deps, lastId === undefined || lastId === '' ? undefined : lastId, raw.signal)
+    return live(deps, viewer, { lastId: lastId === '' ? undefined : lastId, signal: raw.signal })
   },
 }

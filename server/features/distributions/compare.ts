@@ -1,5 +1,6 @@
+import { listHeld, type Held } from '../../catalog/queries/distributions.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import { listHeld, type Held } from './store.ts'
 
 /** How a version stands to what the other distribution has of the same name and architecture. */
 export type Standing = 'new' | 'newer' | 'same' | 'older' | 'conflict'
@@ -52,9 +53,10 @@ const ANY = ['published', 'pending_review', 'quarantined', 'rejected'] as const
 /** Compares published packages of one distribution with another. @param source undefined means all of `from` */
 export async function compareDistributions(
   db: Queryable,
+  viewer: Viewer,
   { from, to, source }: { readonly from: string; readonly to: string; readonly source?: readonly Held[] },
 ): Promise<Difference[]> {
-  const packages = source ?? (await listHeld(db, { codename: from, states: ['published'] }))
+  const packages = source ?? (await listHeld(db, viewer, { codename: from, states: ['published'] }))
   const names = [...new Set(packages.map(one => one.name))]
-  return compare(packages, await listHeld(db, { codename: to, names, states: ANY }))
+  return compare(packages, await listHeld(db, viewer, { codename: to, names, states: ANY }))
 }

@@ -63,12 +63,12 @@ function routeOf({
 }): Route {
   const [from, to] = [either(body, 'from_dist', 'from_distribution'), either(body, 'to_dist', 'to_distribution')]
   needDistributions({ who, viewer }, [from, to])
-  return { from, to, by: who.name, ip: raw.clientIp, dryRun: body.dry_run === true }
+  return { from, to, by: who.name, ip: raw.clientIp, viewer, dryRun: body.dry_run === true }
 }
 
 export const distributionHandlers: Handlers<typeof distributions, DistributionRouteDeps> = {
-  'GET /distributions/': async (deps, { raw }) => ({
-    distributions: await listDistributions(deps, await deps.clientFacts(raw)),
+  'GET /distributions/': async (deps, { viewer, raw }) => ({
+    distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),
   'GET /distributions/{codename}/packages': async ({ db }, { params: { codename }, query }) => {
     if (findDistribution(codename) === undefined) fail('distribution_not_found', { codename })
@@ -87,6 +87,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       description: body.description ?? undefined,
       by: who.name,
       ip: raw.clientIp,
+      viewer,
       facts: await clientFacts(raw),
     })
   },
@@ -103,7 +104,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     if (from.codename === to.codename) fail('same_distribution', { codename })
     if (from.format !== to.format)
       fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
-    const packages = await compareDistributions(db, { from: from.codename, to: to.codename })
+    const packages = await compareDistributions(db, viewer, { from: from.codename, to: to.codename })
     return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
   },
   'GET /distributions/{codename}/generations': ({ publisher }, { params }) =>

@@ -5,6 +5,7 @@ import type { KeyCard } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
 import { createInit, type DistributionDeps } from './init.ts'
 import { distributionHandlers } from './handlers.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 
 let stock: Stock
 let keys: KeyCard[]
@@ -162,7 +163,7 @@ describe('POST /distributions/init', () => {
     expect(
       (await call('GET /distributions/')).distributions.filter(card => card.initialized).map(card => card.codename),
     ).toEqual(APT)
-    expect((await stock.audit.search({ page: 1, perPage: 5 })).items).toMatchObject([
+    expect((await stock.audit.search(ALL_SEEING, { page: 1, perPage: 5 })).items).toMatchObject([
       { action: 'INIT_DISTS', result: 'SUCCESS', user: 'mae', ip: '192.0.2.7', detail: expect.stringContaining('F0') },
     ])
   })

@@ -1,12 +1,13 @@
+import { listDistributionRows } from '../../catalog/queries/distributions.ts'
 import { clientSetup, type ClientFacts, type ClientSetup } from '../../core/client-setup.ts'
 import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
-import { hiddenNow } from '../../lib/caller.ts'
-import { listDistributionRows, markWhollyDirty, saveDistribution } from './store.ts'
+import { markWhollyDirty, saveDistribution } from './store.ts'
 
 /** A distribution as the list shows it. */
 export interface DistributionCard {
@@ -62,11 +63,11 @@ const SETTLE_MS = 30_000
 
 export async function listDistributions(
   { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>,
+  viewer: Viewer,
   facts: ClientFacts,
 ): Promise<DistributionCard[]> {
-  const rows = new Map((await listDistributionRows(db)).map(row => [row.codename, row]))
-  const hidden = hiddenNow()
-  return DISTRIBUTIONS.filter(one => !hidden.includes(one.codename)).map(distribution => {
+  const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
+  return DISTRIBUTIONS.filter(one => maySee(viewer, one.codename)).map(distribution => {
     const { codename, format, label, component, archs } = distribution
     const row = rows.get(codename)
     const { line, setup } = clientSetup(distribution, facts)
@@ -92,11 +93,9 @@ export async function listDistributions(
 }
 
 /** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
-function chosen(deps: DistributionDeps, codename: string | undefined): readonly Distribution[] {
-  if (codename === undefined) {
-    const hidden = hiddenNow()
-    return DISTRIBUTIONS.filter(one => deps.isActive(one) && deps.isPublishable(one) && !hidden.includes(one.codename))
-  }
+function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undefined): readonly Distribution[] {
+  if (codename === undefined)
+    return DISTRIBUTIONS.filter(one => deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename))
   const distribution = getDistribution(codename)
   if (!deps.isActive(distribution))
     fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
@@ -117,6 +116,7 @@ export function createInit(
   readonly description: string | undefined
   readonly by: string
   readonly ip: string
+  readonly viewer: Viewer
   readonly facts: ClientFacts
 }) => Promise<Initialized> {
   const { db, outbox, audit, keyring } = deps
@@ -134,8 +134,8 @@ export function createInit(
     return { fingerprint: await making, generated: true }
   }
 
-  return async ({ codename, description, by, ip, facts }) => {
-    const wanted = chosen(deps, codename)
+  return async ({ codename, description, by, ip, viewer, facts }) => {
+    const wanted = chosen(deps, viewer, codename)
     const key = await ensureKey()
     const names = wanted.map(distribution => distribution.codename)
     const asks = await db.tx(async tx => {
@@ -165,7 +165,7 @@ export function createInit(
     )
     const pending = done.filter(one => !one.settled).map(one => one.name)
     // the key of APK indexes may have been made by this very publication
-    const cards = await listDistributions(deps, {
+    const cards = await listDistributions(deps, viewer, {
       ...facts,
       apkKeys: (await keyring.rsaKeys()).map(one => one.key_name),
     })

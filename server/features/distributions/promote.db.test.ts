@@ -4,6 +4,7 @@ import { createStock, type Stock } from '../../../test/support/stock.ts'
 import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import { distributions } from './contract.ts'
 import { distributionHandlers } from './handlers.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 
 let stock: Stock
 beforeAll(async () => {
@@ -78,7 +79,7 @@ describe('promotion', () => {
       expect(there?.files[0].blob.sha256).toBe((await stock.catalog.find(ref))?.files[0].blob.sha256)
       expect(stock.published).toEqual(['noble'])
       expect(await rows('jammy')).toHaveLength(2)
-      expect((await stock.audit.search({ page: 1, perPage: 1 })).items).toMatchObject([
+      expect((await stock.audit.search(ALL_SEEING, { page: 1, perPage: 1 })).items).toMatchObject([
         { action: 'PROMOTE', user: 'mae', package: 'hello', version: '2.0', distribution: 'noble' },
       ])
       expect(await call('POST /distributions/promote', { body })).toMatchObject({ status: 'unchanged' })

@@ -1,10 +1,11 @@
 import type { Catalog, Changed } from '../../catalog/catalog.ts'
+import { listHeld, type Held } from '../../catalog/queries/distributions.ts'
 import { getDistribution, type Distribution } from '../../core/distributions.ts'
 import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
-import { listHeld, type Held } from './store.ts'
 
 export interface PromoteDeps {
   readonly db: Db
@@ -17,6 +18,7 @@ export interface Route {
   readonly to: string
   readonly by: string
   readonly ip: string
+  readonly viewer: Viewer
   readonly dryRun: boolean
 }
 
@@ -74,8 +76,12 @@ function roadOf({ from, to }: Pick<Route, 'from' | 'to'>): Road {
 }
 
 /** What the choice means in the source. @throws package_not_found, version_not_found, not_promotable */
-async function choose(db: Db, { codename }: Distribution, { name, version, arch }: Choice): Promise<Held[]> {
-  const all = await listHeld(db, {
+async function choose(
+  db: Db,
+  viewer: Viewer,
+  { codename, name, version, arch }: Choice & Pick<Distribution, 'codename'>,
+): Promise<Held[]> {
+  const all = await listHeld(db, viewer, {
     codename,
     names: [name],
     states: ['published', 'pending_review', 'quarantined', 'rejected'],
@@ -137,11 +143,11 @@ async function settle(copied: readonly Copied[]): Promise<boolean> {
 export async function promote(
   deps: PromoteDeps,
   choice: Choice,
-  { from, to, by, ip, dryRun }: Route,
+  { from, to, by, ip, viewer, dryRun }: Route,
 ): Promise<Promoted> {
   const road = roadOf({ from, to })
-  const held = await choose(deps.db, road.source, choice)
-  const packages = await compareDistributions(deps.db, { from, to, source: held })
+  const held = await choose(deps.db, viewer, { codename: road.source.codename, ...choice })
+  const packages = await compareDistributions(deps.db, viewer, { from, to, source: held })
   const version = held[0]?.version ?? ''
   const about = { package: choice.name, version, from, to, packages }
   if (dryRun) {
@@ -174,15 +180,15 @@ export async function promote(
 export async function migrate(
   deps: PromoteDeps,
   names: readonly string[] | undefined,
-  { from, to, by, ip, dryRun }: Route,
+  { from, to, by, ip, viewer, dryRun }: Route,
 ): Promise<Migrated> {
   const road = roadOf({ from, to })
-  const held = await listHeld(deps.db, {
+  const held = await listHeld(deps.db, viewer, {
     codename: road.source.codename,
     states: ['published'],
     ...(names === undefined ? {} : { names }),
   })
-  const packages = await compareDistributions(deps.db, { from, to, source: held })
+  const packages = await compareDistributions(deps.db, viewer, { from, to, source: held })
   const known = new Set(held.map(one => one.name))
   const errors = (names ?? [])
     .filter(name => !known.has(name))

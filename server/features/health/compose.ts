@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -20,6 +21,7 @@ import type { HealthDeps } from './deps.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
+import { createPublicViewer, type PublicViewerDeps } from './public-viewer.ts'
 import { createRepreproProbe } from './reprepro.ts'
 
 /** Runs a tool without a shell and gives what it printed on both streams. */
@@ -51,17 +53,20 @@ export interface HealthNeeds {
   readonly scheduler: Scheduler
   /** Of when the vulnerability data are. */
   readonly dataAt: () => Promise<Date | undefined>
-  /** What else admins are to know, in whole sentences. */
-  readonly warnings: () => readonly string[]
+  /** What else is to be known, in whole sentences, without what the viewer may not see. */
+  readonly warnings: (viewer: Viewer) => readonly string[]
+  /** Who asks for a report that is public, and what is hidden from them. */
+  readonly authenticate: PublicViewerDeps['authenticate']
+  readonly hiddenFrom: PublicViewerDeps['hiddenFrom']
 }
 
 const REPREPRO_LIMITS =
   'reprepro writes the APT indexes: they name the newest version of each package alone, each file is kept twice, and what leaves an index is gone at once.'
 
-function warningsOf({ aptPublisher, licensing, warnings }: HealthNeeds): readonly string[] {
+function warningsOf({ aptPublisher, licensing, warnings }: HealthNeeds, viewer: Viewer): readonly string[] {
   const { warning } = licensing.card()
   return [
-    ...warnings(),
+    ...warnings(viewer),
     ...(aptPublisher === 'reprepro' ? [REPREPRO_LIMITS] : []),
     ...(warning === null || warning === undefined ? [] : [warning]),
   ]
@@ -105,16 +110,19 @@ function reportOf(needs: HealthNeeds): Health {
       shared: shared.backend === 'redis' ? 'redis' : 'local',
       trouble: shared.trouble,
     },
-    warnings: () => warningsOf(needs),
+    warnings: viewer => warningsOf(needs, viewer),
   })
 }
 
 /** The health report over its probes, which go on beside the requests, and the gauges. */
 export function composeHealth(needs: HealthNeeds): Feature {
   const { clock, db, metrics, antivirus, dataAt, log, metricsToken } = needs
+  const viewer = createPublicViewer(needs)
   registerGauges({
     metrics,
     db,
+    // with a token of their own the numbers are for those who run the service
+    viewer: async () => (metricsToken === undefined || metricsToken === '' ? viewer(undefined) : ALL_SEEING),
     clock,
     vulnerabilityDataAt: dataAt,
     signaturesAt: async () => {
@@ -124,7 +132,7 @@ export function composeHealth(needs: HealthNeeds): Feature {
   })
   const report = reportOf(needs)
   return {
-    routes: bind(health, healthHandlers, { health: report, metrics, clock, metricsToken }),
+    routes: bind(health, healthHandlers, { health: report, metrics, clock, metricsToken, viewer }),
     start: () =>
       void report.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start')),
     stop: () => report.stop(),

@@ -1,3 +1,4 @@
+import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -45,6 +46,6 @@ export interface HealthDeps {
     readonly shared: 'redis' | 'local'
     readonly trouble?: () => string | undefined
   }
-  /** More that an operator should know, in whole sentences; shown as they are. */
-  readonly warnings?: () => readonly string[]
+  /** More that an operator should know, in whole sentences, without what the viewer may not see; shown as they are. */
+  readonly warnings?: (viewer: Viewer) => readonly string[]
 }

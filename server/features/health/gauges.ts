@@ -1,12 +1,15 @@
+import { countStates } from '../../catalog/queries/counts.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import { cached, tenthOfTheTime } from '../../lib/cached.ts'
+import { cachedByViewer, tenthOfTheTime } from '../../lib/cached.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../record/metrics.ts'
-import { countByState } from './store.ts'
 
 export interface GaugeDeps {
   readonly metrics: Pick<Metrics, 'gauge'>
   readonly db: Queryable
+  /** Whose packages are counted: whoever may read the numbers may see them. */
+  readonly viewer: () => Promise<Viewer>
   readonly clock: Clock
   /** When the antivirus signatures were made; undefined when the engine does not say. */
   readonly signaturesAt: () => Promise<Date | undefined>
@@ -15,8 +18,9 @@ export interface GaugeDeps {
 }
 
 /** Registers the five gauges. They read the database, so they are right after a restart too; one query a scrape. */
-export function registerGauges({ metrics, db, clock, signaturesAt, vulnerabilityDataAt }: GaugeDeps): void {
-  const states = cached({ clock, ms: tenthOfTheTime, read: () => countByState(db) })
+export function registerGauges({ metrics, db, viewer, clock, signaturesAt, vulnerabilityDataAt }: GaugeDeps): void {
+  const counted = cachedByViewer({ clock, ms: tenthOfTheTime, read: viewer => countStates(db, viewer) })
+  const states = async () => counted(await viewer())
   metrics.gauge('svc_packages_total', async () => {
     const { published, pending_review } = await states()
     return published + pending_review

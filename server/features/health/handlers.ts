@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { WithStatus, type Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { health } from './contract.ts'
@@ -10,6 +11,8 @@ export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
   readonly metrics: Pick<Metrics, 'text'>
   readonly clock: Clock
+  /** What somebody may see who sends this header, or none: the reports are public. */
+  readonly viewer: (authorization: string | undefined) => Promise<Viewer>
   /** Where it is set, `/metrics` is answered only to those who send it. */
   readonly metricsToken: string | undefined
 }
@@ -25,13 +28,13 @@ function checkToken(expected: string | undefined, authorization: string | undefi
 }
 
 export const healthHandlers: Handlers<typeof health, HealthRouteDeps> = {
-  'GET /health': async deps => {
-    const report = await deps.health.report()
+  'GET /health': async (deps, { raw }) => {
+    const report = await deps.health.report(await deps.viewer(raw.headers.authorization))
     return report.status === 'unhealthy' ? new WithStatus(503, report) : report
   },
   'GET /health/live': ({ clock }) => ({ alive: true, status: 'ok', timestamp: isoNow(clock) }),
-  'GET /health/ready': async deps => {
-    const report = await deps.health.ready()
+  'GET /health/ready': async (deps, { raw }) => {
+    const report = await deps.health.ready(await deps.viewer(raw.headers.authorization))
     return report.ready ? report : new WithStatus(503, report)
   },
   'GET /metrics': async ({ metrics, metricsToken }, { raw }) => {

@@ -9,6 +9,7 @@ import { schemaVersion } from '../../db/migrate.ts'
 import { createMetrics } from '../../record/metrics.ts'
 import { health } from './contract.ts'
 import type { HealthDeps } from './deps.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
@@ -89,7 +90,9 @@ const { call, statusOf } = createCaller(health, healthHandlers, () => ({
   metrics,
   clock: stock.clock,
   metricsToken,
+  viewer: async () => viewer,
 }))
+let viewer: Viewer = ALL_SEEING
 /** A database that is gone in the way given. */
 const brokenDb = (first: () => Promise<never>): Db => ({ ...stock.db, first })
 const refused = (): Promise<never> =>
@@ -251,14 +254,38 @@ describe('GET /health', () => {
     ])
   })
 
+  test('counts and names nothing of a distribution that is hidden from who asks', async () => {
+    await stock.put({ name: 'open' })
+    await stock.put({ name: 'secret', codename: 'noble' })
+    const warnings = (seen: Viewer): readonly string[] => (seen.hidden.includes('noble') ? [] : ['About noble.'])
+    const stuck = async () => [{ key: 'publish:noble', tries: 9 }] as never
+    current = await start({ warnings, outbox: { stuck } })
+    const told = async () => {
+      const { critical, info } = (await call('GET /health')).checks
+      const { packages, warnings: said } = info as { packages: Record<string, unknown>; warnings: string[] }
+      return [critical.manifest_db, packages['total_manifests'], packages['by_format'], said]
+    }
+    expect(await told()).toMatchObject([
+      { count: 2 },
+      2,
+      { deb: 2 },
+      ['About noble.', 'Not yet delivered: publish:noble (9 tries).'],
+    ])
+    viewer = { hidden: ['noble'] }
+    expect(await told()).toMatchObject([{ count: 1 }, 1, { deb: 1 }, []])
+    expect((await call('GET /health')).checks.info['packages']).toMatchObject({ pool_files: 1 })
+    expect(JSON.stringify(await call('GET /health'))).not.toContain('noble')
+    viewer = ALL_SEEING
+  })
+
   test('a key that was just made shows at once', async () => {
     keys = []
     current = await start()
-    expect((await current.report()).status).toBe('degraded')
+    expect((await current.report(ALL_SEEING)).status).toBe('degraded')
     keys = [{ fingerprint: 'NEW' }]
     changed()
     await expect
-      .poll(async () => (await current.report()).checks.non_critical['gpg'])
+      .poll(async () => (await current.report(ALL_SEEING)).checks.non_critical['gpg'])
       .toEqual({ ok: true, fingerprint: 'NEW' })
   })
 
@@ -321,7 +348,7 @@ describe('GET /health/ready', () => {
     })
     for (let n = 0; n < 3; n++) {
       stock.clock.set(`2026-03-01T10:00:${10 + 5 * n}Z`)
-      await current.ready()
+      await current.ready(ALL_SEEING)
     }
     expect(asked).toBe(1)
     stock.clock.set('2026-03-01T10:00:00Z')
@@ -342,6 +369,7 @@ describe('GET /metrics', () => {
     registerGauges({
       metrics,
       db: stock.db,
+      viewer: async () => viewer,
       clock: stock.clock,
       signaturesAt: async () => new Date('2026-03-01T00:00:00Z'),
       vulnerabilityDataAt: async () => new Date('2026-03-01T09:00:00Z'),

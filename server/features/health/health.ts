@@ -1,11 +1,13 @@
 import { mkdir } from 'node:fs/promises'
+import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
 import { DISTRIBUTIONS } from '../../core/distributions.ts'
-import { cached } from '../../lib/cached.ts'
+import { seesAll, type Viewer } from '../../core/viewer.ts'
+import { cachedByViewer } from '../../lib/cached.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { createBackground } from './background.ts'
 import type { HealthDeps } from './deps.ts'
 import { probeFolder, publicReason, space, within, type DiskProbe, type Probe } from './probes.ts'
-import { readCounts, type Counts } from './store.ts'
+import { countAccounts } from './store.ts'
 
 type Status = 'healthy' | 'degraded' | 'unhealthy'
 type CountProbe = Probe & { readonly count?: number }
@@ -14,6 +16,16 @@ interface Critical {
   readonly pool: DiskProbe
   readonly auth_db: CountProbe
   readonly manifest_db: CountProbe
+}
+
+/** What every report asks the database; 10 ms over 100,000 packages. */
+interface Counts {
+  readonly accounts: number
+  readonly admins: number
+  /** Packages of each format that has any. */
+  readonly formats: Readonly<Record<string, number>>
+  /** Files of the pool that the viewer may know of, where that is not all of it. */
+  readonly pool?: { readonly blobs: number; readonly bytes: number }
 }
 
 /** What `GET /health` answers; the shape of the groups is the specification's. */
@@ -41,12 +53,15 @@ export interface Health {
   /** Makes the folders that must be there, probes everything once, and goes on in the background. */
   start(): Promise<void>
   stop(): Promise<void>
-  report(): Promise<HealthReport>
-  ready(): Promise<ReadyReport>
+  /** Counts and names only what the viewer may see. */
+  report(viewer: Viewer): Promise<HealthReport>
+  ready(viewer: Viewer): Promise<ReadyReport>
 }
 
 /** The database and the two folders are asked on call, so that a dead one shows at once; at most once a second. */
 const CRITICAL_MS = 1_000
+/** Folders that grow with the packages. */
+const OF_PACKAGES: ReadonlySet<string> = new Set(['pool', 'manifests', 'audit'])
 const FORMATS = [...new Set(DISTRIBUTIONS.map(distribution => distribution.format))]
 const packagesIn = (counts: Counts): number => Object.values(counts.formats).reduce((sum, n) => sum + n, 0)
 const mb = (bytes: number): number => Math.round(bytes / 104_857.6) / 10
@@ -58,24 +73,33 @@ export function createHealth(deps: HealthDeps): Health {
   const { clock, db, layout } = deps
   const startedAt = clock.now().getTime()
   const background = createBackground(deps)
-  let asking: Promise<Counts> | undefined
+  const asking = new Map<string, Promise<Counts>>()
 
-  /** Never two questions at once: a database that hangs must not fill the connection pool with probes. */
-  function ask(): Promise<Counts> {
-    asking ??= readCounts(db).finally(() => {
-      asking = undefined
-    })
-    return asking
+  async function readCounts(viewer: Viewer): Promise<Counts> {
+    const [people, formats, pool] = await Promise.all([
+      countAccounts(db),
+      countByFormat(db, viewer),
+      seesAll(viewer) ? undefined : countBlobs(db, viewer),
+    ])
+    return { ...people, formats, ...(pool === undefined ? {} : { pool }) }
   }
 
-  const look = cached({
+  /** Never two questions of a kind at once: a database that hangs must not fill the connection pool with probes. */
+  function ask(viewer: Viewer): Promise<Counts> {
+    const key = viewer.hidden.join()
+    const mine = asking.get(key) ?? readCounts(viewer).finally(() => asking.delete(key))
+    asking.set(key, mine)
+    return mine
+  }
+
+  const look = cachedByViewer({
     clock,
     ms: CRITICAL_MS,
-    read: async (): Promise<{ readonly critical: Critical; readonly counts: Counts | undefined }> => {
+    read: async (viewer): Promise<{ readonly critical: Critical; readonly counts: Counts | undefined }> => {
       const [manifests, pool, database] = await Promise.all([
         within(CRITICAL_MS, () => probeFolder(layout.manifests)),
         within(CRITICAL_MS, () => probeFolder(layout.pool)),
-        within(CRITICAL_MS, async () => ({ ok: true, counts: await ask() })),
+        within(CRITICAL_MS, async () => ({ ok: true, counts: await ask(viewer) })),
       ])
       const counts = 'counts' in database ? database.counts : undefined
       const count = (n: number | undefined): CountProbe =>
@@ -101,19 +125,22 @@ export function createHealth(deps: HealthDeps): Health {
     return { ok: true, jobs: jobs.map(job => ({ ...job, paused: job.next_run === null })) } as Probe
   }
 
-  function warnings(): string[] {
+  function warnings(viewer: Viewer): string[] {
     const { probes, stuck, blind } = background.seen()
-    const said = [...(deps.warnings?.() ?? [])]
+    const said = [...(deps.warnings?.(viewer) ?? [])]
     const then =
       deps.onUnavailable() === 'hold' ? 'Uploads are held for review.' : 'Uploads are published with a warning.'
     if (probes['clamav']?.ok === false) said.push(`The antivirus engine does not answer. ${then}`)
     if (blind !== undefined) said.push(`${blind} ${then}`)
-    if (stuck.length > 0) said.push(`Not yet delivered: ${stuck.slice(0, 5).join(', ')}.`)
+    const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
+    if (late.length > 0) said.push(`Not yet delivered: ${late.slice(0, 5).join(', ')}.`)
     return said
   }
 
-  async function info(counts: Counts | undefined): Promise<Record<string, unknown>> {
+  async function info(viewer: Viewer, counts: Counts | undefined): Promise<Record<string, unknown>> {
     const { sizes } = background.seen()
+    const whole = { blobs: sizes['pool']?.files ?? 0, bytes: sizes['pool']?.bytes ?? 0 }
+    const pool = seesAll(viewer) ? whole : (counts?.pool ?? { blobs: 0, bytes: 0 })
     const disk = await space(layout.root).catch((error: unknown) => ({ error: publicReason(error) }))
     const { leader, started } = deps.scheduler()
     const { id, shared } = deps.instance
@@ -122,8 +149,8 @@ export function createHealth(deps: HealthDeps): Health {
       packages: {
         ok: counts !== undefined,
         total_manifests: counts === undefined ? null : packagesIn(counts),
-        pool_files: sizes['pool']?.files ?? 0,
-        pool_size_mb: mb(sizes['pool']?.bytes ?? 0),
+        pool_files: pool.blobs,
+        pool_size_mb: mb(pool.bytes),
         by_format: Object.fromEntries(FORMATS.map(format => [format, counts?.formats[format] ?? 0])),
       },
       storage: {
@@ -132,7 +159,11 @@ export function createHealth(deps: HealthDeps): Health {
         dirs: Object.fromEntries(
           Object.entries(deps.dirs).map(([name, path]) => [
             name,
-            { path, size_mb: sizes[name] ? mb(sizes[name].bytes) : null },
+            // the size of a folder tells how much is hidden in it
+            {
+              path,
+              size_mb: sizes[name] && (seesAll(viewer) || !OF_PACKAGES.has(name)) ? mb(sizes[name].bytes) : null,
+            },
           ]),
         ),
       },
@@ -150,7 +181,7 @@ export function createHealth(deps: HealthDeps): Health {
         backend: shared === 'redis' ? 'redis' : 'memory',
         ...(trouble === undefined ? {} : { error: trouble }),
       },
-      warnings: warnings(),
+      warnings: warnings(viewer),
     }
   }
 
@@ -160,12 +191,12 @@ export function createHealth(deps: HealthDeps): Health {
       await background.start()
     },
     stop: () => background.stop(),
-    report: async () => {
-      const { critical, counts } = await look()
+    report: async viewer => {
+      const { critical, counts } = await look(viewer)
       const checks = {
         critical,
         non_critical: { ...background.seen().probes, scheduler: scheduler() },
-        info: await info(counts),
+        info: await info(viewer, counts),
       }
       const failed = Object.values(critical).some((probe: Probe) => !probe.ok)
       const weak = Object.values(checks.non_critical).some(probe => !probe.ok)
@@ -177,8 +208,8 @@ export function createHealth(deps: HealthDeps): Health {
         checks,
       }
     },
-    ready: async () => {
-      const { critical } = await look()
+    ready: async viewer => {
+      const { critical } = await look(viewer)
       const failing = Object.entries(critical)
         .filter(([, probe]: [string, Probe]) => !probe.ok)
         .map(([name]) => name)

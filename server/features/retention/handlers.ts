@@ -1,10 +1,11 @@
+import { lockVersion } from '../../catalog/queries/retention.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { retention } from './contract.ts'
 import { clean, distributionOf, readRule, type RetentionDeps } from './retention.ts'
-import { deletePin, lockVersion, saveKeep, savePin } from './store.ts'
+import { deletePin, saveKeep, savePin } from './store.ts'
 
 export interface RetentionRouteDeps extends RetentionDeps {
   readonly audit: Pick<Audit, 'owe'>
@@ -28,17 +29,17 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
     })
     return readRule(db, codename)
   },
-  'POST /distributions/{codename}/retention/preview': (deps, { params, body, who }) =>
-    clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name }),
-  'POST /distributions/{codename}/retention/run': (deps, { params, who, raw }) =>
-    clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp }),
+  'POST /distributions/{codename}/retention/preview': (deps, { params, body, who, viewer }) =>
+    clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name, viewer }),
+  'POST /distributions/{codename}/retention/run': (deps, { params, who, viewer, raw }) =>
+    clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp, viewer }),
   'POST /distributions/{codename}/pins': async (
     { db, audit, clock },
-    { params, body: { name, version, reason = '' }, who, raw },
+    { params, body: { name, version, reason = '' }, who, viewer, raw },
   ) => {
     const { codename } = distributionOf(params.codename)
     await db.tx(async tx => {
-      if (!(await lockVersion(tx, { codename, name, version }))) fail('version_not_found', { name, version })
+      if (!(await lockVersion(tx, viewer, { codename, name, version }))) fail('version_not_found', { name, version })
       await savePin(tx, codename, { name, version, reason, by: who.name, at: clock.now() })
       await audit.owe(tx, {
         action: 'PIN',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ALL_SEEING } from '../../core/viewer.ts'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
 import type { Codename } from '../../core/identity.ts'
@@ -62,7 +63,7 @@ test('a run removes them, but never what is pinned, held, the only one, or elsew
   ])
   expect(await versions()).toEqual(['0.9', '1.2', '1:0.1'])
   expect([await versions('single'), await versions('hello', 'noble')]).toEqual([['1.0'], ['1.2']])
-  expect((await stock.audit.search({ page: 1, perPage: 5, action: 'DELETE' })).items).toHaveLength(3)
+  expect((await stock.audit.search(ALL_SEEING, { page: 1, perPage: 5, action: 'DELETE' })).items).toHaveLength(3)
   expect(
     await call('DELETE /distributions/{codename}/pins/{name}/{version}', {
       params: { ...params, name: 'hello', version: '1.2' },
@@ -92,6 +93,7 @@ test('what is pinned while a run is under way stays, and so does what a deletion
     keep: 1,
     dryRun: false,
     by: 'admin',
+    viewer: ALL_SEEING,
   })
   expect(removed.map(one => one.version)).toEqual(['1'])
   expect(await versions()).toEqual(['2', '3'])
@@ -107,6 +109,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
     keep: 1,
     dryRun: false,
     by: 'admin',
+    viewer: ALL_SEEING,
   })
   expect(removed).toEqual(foretold)
   expect(await versions()).toHaveLength(1)

@@ -1,8 +1,10 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import { isKept, listSurplus, type Surplus } from '../../catalog/queries/retention.ts'
 import { findDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { isKept, listPins, listRules, listSurplus, readKeep, type Surplus } from './store.ts'
+import { listPins, listRules, readKeep } from './store.ts'
 
 export interface RetentionDeps {
   readonly db: Db
@@ -52,11 +54,20 @@ export async function readRule(db: Db, name: string): Promise<Rule> {
 export async function clean(
   { db, catalog }: RetentionDeps,
   name: string,
-  wish: { readonly keep?: number | undefined; readonly dryRun: boolean; readonly by: string; readonly ip?: string },
+  wish: {
+    readonly keep?: number | undefined
+    readonly dryRun: boolean
+    readonly by: string
+    readonly ip?: string
+    readonly viewer: Viewer
+  },
 ): Promise<Cleaned> {
   const { codename, format } = distributionOf(name)
   const keep = wish.keep ?? (await readKeep(db, codename)) ?? fail('no_retention_rule', { codename })
-  const surplus = (await listSurplus(db, codename, keep)).map(({ pinned, ...one }) => ({ pinned, one }))
+  const surplus = (await listSurplus(db, wish.viewer, { codename, keep })).map(({ pinned, ...one }) => ({
+    pinned,
+    one,
+  }))
   const actor = { name: wish.by, ...(wish.ip === undefined ? {} : { ip: wish.ip }) }
   const removed: Omit<Surplus, 'pinned'>[] = []
   for (const { pinned, one } of surplus) {
@@ -64,7 +75,7 @@ export async function clean(
     const ref = { format, codename, name: one.name, version: one.version, arch: one.arch }
     try {
       // pinned since, or among the newest because a newer one went
-      const unless = (tx: Tx): Promise<boolean> => isKept(tx, { ...ref, keep })
+      const unless = (tx: Tx): Promise<boolean> => isKept(tx, ALL_SEEING, { ...ref, keep })
       const done =
         wish.dryRun ||
         (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor))
@@ -88,5 +99,6 @@ export async function clean(
 
 /** The nightly run over every distribution that has a rule. */
 export async function cleanAll(deps: RetentionDeps): Promise<void> {
-  for (const { codename } of await listRules(deps.db)) await clean(deps, codename, { dryRun: false, by: 'system' })
+  for (const { codename } of await listRules(deps.db))
+    await clean(deps, codename, { dryRun: false, by: 'system', viewer: ALL_SEEING })
 }

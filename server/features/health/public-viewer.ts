@@ -1,0 +1,34 @@
+import type { Principal } from '../../core/access.ts'
+import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import { within } from './probes.ts'
+
+export interface PublicViewerDeps {
+  /** @throws an AppError of 401 */
+  readonly authenticate: (authorization: string | undefined) => Promise<Principal>
+  /** Codenames that are hidden from somebody, or from whoever is not signed in. */
+  readonly hiddenFrom: (who: Principal | undefined) => Promise<readonly string[]>
+}
+
+const PATIENCE_MS = 1_000
+const BLIND: Viewer = { hidden: DISTRIBUTIONS.map(one => one.codename) }
+
+/**
+ * What somebody may see of a report that is public: who sends a credential sees what is theirs, everybody else what is
+ * open to all. Who sees what stands in the database: while that does not answer, everything is hidden.
+ */
+export function createPublicViewer({
+  authenticate,
+  hiddenFrom,
+}: PublicViewerDeps): (authorization: string | undefined) => Promise<Viewer> {
+  const identify = async (header: string): Promise<Principal | undefined> =>
+    // a credential that is none, or is for something else, opens nothing, and closes nothing that is public
+    authenticate(header).catch(() => undefined)
+  return async authorization => {
+    const seen = await within(PATIENCE_MS, async () => {
+      const who = authorization === undefined ? undefined : await identify(authorization)
+      return { ok: true, viewer: { hidden: await hiddenFrom(who) } }
+    })
+    return 'viewer' in seen ? seen.viewer : BLIND
+  }
+}

@@ -27,7 +27,7 @@ export interface Audit {
   deliver(): Promise<void>
   /** What the viewer may see, newest first. Streams the files and holds one page. */
   search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
-  /** The newest entries with one of these actions that the viewer may see, at most `limit`. Reads no further than it must. */
+  /** The newest entries with one of these actions that the viewer may see, at most `limit`; stops reading there. */
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>

@@ -125,8 +125,8 @@ function sumBy<Key extends 'codename' | 'format'>(
 const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
 
 /**
- * The numbers behind the dashboard. Many consoles poll at once, so those who see the same share answers: over 100,000 packages a summary
- * costs 40 ms, the statistics 150 ms.
+ * The numbers behind the dashboard. Many consoles poll at once: those that may see the same share an answer. Over
+ * 100,000 packages a summary costs 40 ms, the statistics 150 ms.
  */
 export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {
   const summary = cachedByViewer({

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { NameVersion, REVIEW_QUERY, WhereQuery } from './contract-review.ts'
-import type { VersionCves } from './cves.ts'
-import type { Posture } from './posture.ts'
-import type { ReviewPage } from './queue.ts'
+import type { VersionCves } from '../../review/version-view.ts'
+import type { Posture } from '../../review/posture.ts'
+import type { ReviewPage } from '../../review/queue.ts'
 import {
   AcceptedFindingSchema,
   counts,
@@ -18,9 +18,9 @@ import {
   StateName,
   Text,
   VULNERABILITY,
-} from './schemas.ts'
+} from '../../review/schemas.ts'
 import { SEVERITIES } from '../../core/findings.ts'
-import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from './vulnerabilities.ts'
+import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from '../../review/vulnerabilities.ts'
 
 const Flag = Type.Optional(Type.Boolean())
 

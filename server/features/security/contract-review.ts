@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { DISTRIBUTIONS } from '../../core/distributions.ts'
-import type { VersionDecision } from './cves.ts'
-import type { DecisionRow, DecisionView } from './history.ts'
-import { REVIEW_ORDERS, type ReviewPage } from './queue.ts'
+import type { VersionDecision } from '../../review/version-view.ts'
+import type { DecisionRow, DecisionView } from '../../review/history.ts'
+import { REVIEW_ORDERS, type ReviewPage } from '../../review/queue.ts'
 import {
   DECISION,
   DecisionRowSchema,
@@ -17,7 +17,7 @@ import {
   StateName,
   Text,
   Time,
-} from './schemas.ts'
+} from '../../review/schemas.ts'
 import type { SlaCheck } from '../../review/deadlines.ts'
 
 const words = (list: readonly string[]) =>

@@ -5,7 +5,7 @@ import type { Action } from '../../core/policy.ts'
 import { findingRows } from './contract-findings.ts'
 import { reviewRows } from './contract-review.ts'
 import type { Preview } from './policy-preview.ts'
-import { NAMED, OrNull, PAGE, SeverityName, StateName, Text, Time } from './schemas.ts'
+import { NAMED, OrNull, PAGE, SeverityName, StateName, Text, Time } from '../../review/schemas.ts'
 
 const ActionName = Type.Unsafe<Action>(
   Type.Union(

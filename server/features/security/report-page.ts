@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { SEVERITIES } from '../../core/findings.ts'
-import type { DecisionRow } from './history.ts'
+import type { DecisionRow } from '../../review/history.ts'
 import type { SecurityReport } from './report.ts'
 
 const STYLE = `

@@ -1,12 +1,12 @@
-import type { Policy } from './policy.ts'
+import type { Policy } from '../../review/policy-view.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Queryable } from '../../db/db.ts'
 import { slaDays } from '../../core/review.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
-import { listDecisions, type DecisionRow } from './history.ts'
-import { readPosture, type Posture } from './posture.ts'
-import { listReviews, type ReviewItem } from './queue.ts'
-import { listVulnerabilities, type Vulnerability } from './vulnerabilities.ts'
+import { listDecisions, type DecisionRow } from '../../review/history.ts'
+import { readPosture, type Posture } from '../../review/posture.ts'
+import { listReviews, type ReviewItem } from '../../review/queue.ts'
+import { listVulnerabilities, type Vulnerability } from '../../review/vulnerabilities.ts'
 
 /** Everything an auditor is given: where the repository stands, by which rules, and who accepted what. */
 export interface SecurityReport {

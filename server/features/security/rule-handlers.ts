@@ -3,7 +3,7 @@ import { isRefusal } from '../../core/errors.ts'
 import { policyOf } from '../../pipeline/subject.ts'
 import type { security } from './contract.ts'
 import type { SecurityDeps } from './deps.ts'
-import { policyView } from './policy.ts'
+import { policyView } from '../../review/policy-view.ts'
 import { previewPolicy } from './policy-preview.ts'
 
 type Rules =

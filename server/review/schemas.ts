@@ -1,7 +1,7 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { SEVERITIES } from '../../core/findings.ts'
-import { STATES } from '../../core/manifest.ts'
-import { FindingSchema } from '../../catalog/schemas.ts'
+import { SEVERITIES } from '../core/findings.ts'
+import { STATES } from '../core/manifest.ts'
+import { FindingSchema } from '../catalog/schemas.ts'
 
 export const Text = Type.String()
 export const Time = Type.String({ format: 'date-time' })

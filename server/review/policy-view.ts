@@ -1,4 +1,4 @@
-import type { SettingsValue } from '../../settings/schema.ts'
+import type { SettingsValue } from '../settings/schema.ts'
 
 /** The settings that decide what becomes of a package with findings. */
 export type Policy = Omit<

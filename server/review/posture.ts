@@ -1,9 +1,9 @@
-import { SEVERITIES, type Severity } from '../../core/findings.ts'
-import { STATES, type State } from '../../core/manifest.ts'
-import { slaDays, type SlaDays } from '../../core/review.ts'
-import type { Queryable } from '../../db/db.ts'
-import type { SettingsValue } from '../../settings/schema.ts'
-import { conditions, dueSql } from '../../catalog/queries/sql.ts'
+import { SEVERITIES, type Severity } from '../core/findings.ts'
+import { STATES, type State } from '../core/manifest.ts'
+import { slaDays, type SlaDays } from '../core/review.ts'
+import type { Queryable } from '../db/db.ts'
+import type { SettingsValue } from '../settings/schema.ts'
+import { conditions, dueSql } from '../catalog/queries/sql.ts'
 
 type Counts<Name extends string> = Readonly<Record<Name, number>>
 

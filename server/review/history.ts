@@ -1,7 +1,7 @@
-import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
-import type { Decision, Manifest } from '../../core/manifest.ts'
-import type { Queryable } from '../../db/db.ts'
-import { conditions, containing, pageClause } from '../../catalog/queries/sql.ts'
+import { pageOf, type Page, type Paging } from '../catalog/page.ts'
+import type { Decision, Manifest } from '../core/manifest.ts'
+import type { Queryable } from '../db/db.ts'
+import { conditions, containing, pageClause } from '../catalog/queries/sql.ts'
 
 /** A decision as answers show it, in both forms of the specification. */
 export interface DecisionView {

@@ -1,8 +1,8 @@
-import { pageOf, type Paging } from '../../catalog/page.ts'
-import type { Finding, Severity } from '../../core/findings.ts'
-import type { State } from '../../core/manifest.ts'
-import { fail } from '../../core/errors.ts'
-import type { Queryable } from '../../db/db.ts'
+import { pageOf, type Paging } from '../catalog/page.ts'
+import type { Finding, Severity } from '../core/findings.ts'
+import type { State } from '../core/manifest.ts'
+import { fail } from '../core/errors.ts'
+import type { Queryable } from '../db/db.ts'
 import {
   conditions,
   containing,
@@ -11,7 +11,7 @@ import {
   pageClause,
   type Conditions,
   type Orders,
-} from '../../catalog/queries/sql.ts'
+} from '../catalog/queries/sql.ts'
 
 /** A package that has a vulnerability. */
 export interface Affected {

@@ -1,19 +1,11 @@
-import type { IndexedManifest } from '../../catalog/search.ts'
-import { pageOf, type Paging } from '../../catalog/page.ts'
-import { cveStatus, findingView } from '../../catalog/view.ts'
-import { SEVERITIES, type Severity } from '../../core/findings.ts'
-import type { State } from '../../core/manifest.ts'
-import { acceptanceOf, heldSince, type SlaDays } from '../../core/review.ts'
-import type { Queryable } from '../../db/db.ts'
-import {
-  conditions,
-  containing,
-  dueSql,
-  orderNames,
-  orderOf,
-  pageClause,
-  type Orders,
-} from '../../catalog/queries/sql.ts'
+import type { IndexedManifest } from '../catalog/search.ts'
+import { pageOf, type Paging } from '../catalog/page.ts'
+import { cveStatus, findingView } from '../catalog/view.ts'
+import { SEVERITIES, type Severity } from '../core/findings.ts'
+import type { State } from '../core/manifest.ts'
+import { acceptanceOf, heldSince, type SlaDays } from '../core/review.ts'
+import type { Queryable } from '../db/db.ts'
+import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Orders } from '../catalog/queries/sql.ts'
 
 /** Where a waiting package stands against its deadline. */
 export interface Sla {

@@ -1,10 +1,10 @@
-import type { Manifest, State } from '../../core/manifest.ts'
-import { SEVERITIES, type Severity } from '../../core/findings.ts'
-import { acceptanceOf, dueAt, type SlaDays } from '../../core/review.ts'
-import { cveStatus, findingView, stepView, type StepView } from '../../catalog/view.ts'
+import type { Manifest, State } from '../core/manifest.ts'
+import { SEVERITIES, type Severity } from '../core/findings.ts'
+import { acceptanceOf, dueAt, type SlaDays } from '../core/review.ts'
+import { cveStatus, findingView, stepView, type StepView } from '../catalog/view.ts'
 import { decisionView, historyOf, type DecisionView } from './history.ts'
 import { slaView, type Sla } from './queue.ts'
-import type { Found } from '../../review/find-version.ts'
+import type { Found } from './find-version.ts'
 
 /** The same version elsewhere: name it with `distribution` and `arch`. */
 export interface Variant {

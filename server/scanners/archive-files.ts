@@ -8,16 +8,13 @@ export interface File {
   readonly path: string
   readonly body: Buffer
 }
-/** Takes an archive apart while it is read: files come out as they are whole. */
+/** Takes an archive apart while it is read: each file comes out once it is whole. */
 export interface FileReader {
   push(chunk: Buffer): readonly File[]
   end(): readonly File[]
 }
 
-/**
- * One file at a time is held while it is looked at; larger ones are told where their name or their first bytes say that
- * clamd opens none of them.
- */
+/** Holds one file at a time. Reports larger ones whose name or first bytes say that clamd does not open them. */
 export const HELD_BYTES = 16 * 1024 * 1024
 const LEAST_BYTES = 16
 const HEAD_BYTES = 512
@@ -70,7 +67,7 @@ function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader 
   }
 }
 
-/** A stream that is no archive of files: the whole, where it begins like another archive. */
+/** A stream that is no archive of files: held whole, where it begins like another archive. */
 function wholeFile(tooLarge: () => void): FileReader {
   let held: Buffer[] | undefined = []
   let size = 0
@@ -88,8 +85,9 @@ function wholeFile(tooLarge: () => void): FileReader {
 }
 
 /**
- * The files of a stream, by what it begins with. A damaged one ends silently: clamd was given its bytes as they are.
- * @param tooLarge  told of files that are not held and that clamd does not open either; '' is the stream itself
+ * The files of a stream, by the first bytes of the stream. A damaged archive ends silently: clamd gets its bytes as
+ * they are.
+ * @param tooLarge  called for files that are not held and that clamd does not open either; '' is the stream itself
  */
 export function createFiles(where: string, tooLarge: (path: string) => void): FileReader {
   const none: FileReader = { push: () => [], end: () => [] }

@@ -1,11 +1,11 @@
-/** Archives by what they begin with; `lead` is what every .rpm begins with. */
+/** Archives by their first bytes; `lead` is the beginning of every .rpm. */
 export type Kind = 'zstd' | 'lzma' | 'ar' | 'lead' | 'gzip' | 'xz' | 'bzip2' | 'zip'
 
 /** Those that clamd does not open. */
 export const HIDDEN: ReadonlySet<Kind> = new Set(['zstd', 'lzma', 'ar', 'lead'])
 /** Names of files that clamd does not open. */
 const HIDDEN_NAME = /\.(?:zst|zstd|tzst|lzma|tlz|u?deb|ipk|rpm)$/i
-/** Names of files that may be archives, or hold some. */
+/** Names of files that may be archives or contain some. */
 export const ARCHIVE_NAME =
   /\.(?:zst|zstd|tzst|lzma|tlz|u?deb|ipk|rpm|ar|a|tar|t?gz|t?xz|t?bz2|zip|jar|war|ear|whl|apk|gem|bin)$/i
 
@@ -20,8 +20,8 @@ const MAGICS: readonly (readonly [Kind, string])[] = [
 ]
 
 /**
- * Whether clamd opens nothing of a file, by its name and first bytes, where it is too large to be taken apart here. A
- * large ar that is no package is a library of objects, which clamd looks at as it is.
+ * Whether clamd opens nothing of a file that is too large to be taken apart here, by its name and first bytes. A large
+ * ar that is no package is a library of objects, which clamd scans as it is.
  */
 export function isHidden(name: string, head: Buffer): boolean {
   const kind = kindOf(head)
@@ -31,7 +31,7 @@ export function isHidden(name: string, head: Buffer): boolean {
   )
 }
 
-/** What a file is, by its first bytes; undefined for what is no archive. */
+/** What a file is, by its first bytes; undefined when it is no archive. */
 export function kindOf(bytes: Buffer): Kind | undefined {
   const found = MAGICS.find(
     ([, magic]) => bytes.toString('latin1', 0, magic.length / 2) === Buffer.from(magic, 'hex').toString('latin1'),

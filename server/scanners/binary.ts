@@ -12,16 +12,16 @@ export interface Binary {
 
 export interface BinaryDeps {
   readonly name: string
-  /** Folders separated by `:`; relative ones are not looked at. */
+  /** Folders separated by `:`; relative ones are skipped. */
   readonly searchPath: string
-  /** The digest an admin expects, lower-case hex; empty for any. */
+  /** The digest that an admin pinned, lower-case hex; empty for any. */
   readonly pin: () => string
-  /** What is in the file of a build that must never be started. Matches are at most 100 bytes long. */
+  /** Matches the file of a build that must never be started. Matches are at most 100 bytes long. */
   readonly refused?: RegExp
 }
 
 async function isProgram(path: string): Promise<boolean> {
-  // asked for each folder of PATH at each upload, mostly in vain: a refused promise costs a hundred times as much
+  // called for each folder of PATH at each upload, mostly in vain: a rejected promise costs a hundred times as much
   if (!existsSync(path)) return false
   try {
     await access(path, constants.X_OK)
@@ -50,11 +50,9 @@ async function look(path: string, refused: RegExp | undefined): Promise<Looked> 
   return { sha256: hash.digest('hex'), isRefused }
 }
 
-/** Finds a program and knows its digest, which is taken again only when the file changed. */
+/** Finds a program and its digest, which is computed again only when the file changed. */
 export function createBinary({ name, searchPath, pin, refused }: BinaryDeps): {
-  /**
-   * Undefined where it is not installed. @throws EngineUnavailable when it is refused, or another one than the pinned
-   */
+  /** Undefined where it is not installed. @throws EngineUnavailable when it is refused or is not the pinned one */
   find(): Promise<Binary | undefined>
 } {
   const folders = searchPath.split(':').filter(folder => isAbsolute(folder))

@@ -1,10 +1,10 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
-/** One file of signatures, as its header or its time on disk says. */
+/** One file of signatures, by its header or its time on disk. */
 export interface SignatureFile {
   readonly file: string
-  /** Null for files without a header of their own: hashes and patterns somebody wrote. */
+  /** Null for files without a header of their own: hashes and patterns that an admin added. */
   readonly version: string | null
   readonly signatures: number | null
   /** ISO 8601. */
@@ -12,7 +12,7 @@ export interface SignatureFile {
 }
 
 const CONTAINERS = new Set(['.cvd', '.cld', '.cud'])
-// what clamd loads beside them. Source: https://docs.clamav.net/manual/Signatures.html
+// file types that clamd also loads. Source: https://docs.clamav.net/manual/Signatures.html
 const PLAIN = new Set([
   '.hdb',
   '.hsb',
@@ -77,11 +77,11 @@ async function fileOf(folder: string, file: string): Promise<SignatureFile | und
       ...(header ?? { version: null, signatures: null, built_at: (await stat(path)).mtime.toISOString() }),
     }
   } catch {
-    return undefined // replaced or unreadable at this moment: the others still say something
+    return undefined // replaced or unreadable at this moment: the others still count
   }
 }
 
-/** Everything in the folder that clamd would load, the newest first; empty where the folder is not here. */
+/** All files in the folder that clamd would load, the newest first; none where the folder does not exist. */
 export async function listSignatures(folder: string): Promise<readonly SignatureFile[]> {
   const names = await readdir(folder).catch((): string[] => [])
   const files = await Promise.all(
@@ -91,7 +91,7 @@ export async function listSignatures(folder: string): Promise<readonly Signature
 }
 
 /**
- * How old the signatures are where clamd does not say: it names the version of `daily` alone, and only while that is
+ * The age of the signatures where clamd does not say it: it names only the version of `daily`, and only while that is
  * loaded.
  */
 export async function newestSignatures(

@@ -8,14 +8,14 @@ export type ClamdAddress = { readonly socket: string } | { readonly host: string
 export interface Deadlines {
   /** Until it accepts the connection. */
   readonly connectMs: number
-  /** Without a byte in either direction. While it scans it says nothing: above its MaxScanTime (120 s). */
+  /** Without a byte in either direction. clamd is silent while it scans: above its MaxScanTime (120 s). */
   readonly idleMs: number
 }
 
 const ENGINE = 'clamav'
-// an answer is one line; a virus name has at most some dozens of bytes
+// an answer is one line; the name of a virus has a few dozen bytes at most
 const ANSWER_BYTES = 4096
-// clamd allocates what a length announces, so a large block is cut
+// clamd allocates the announced length, so a large block is cut
 const BLOCK = 1 << 20
 
 const unavailable = (why: string, cause?: unknown): EngineUnavailable => new EngineUnavailable(ENGINE, why, cause)
@@ -43,7 +43,7 @@ class Line {
     })
     this.socket.on('data', (text: string) => this.read(text))
     this.socket.on('drain', () => this.wake?.())
-    // EPIPE and ECONNRESET are how a refusal in the middle of our sending looks; what was answered before still counts
+    // EPIPE and ECONNRESET mean that clamd refused while we were sending; an answer given before still counts
     this.socket.on('error', error => {
       this.failure ??= unavailable(`the connection to ${where} failed (${codeOf(error)})`, error)
     })
@@ -73,7 +73,7 @@ class Line {
     this.socket.destroy()
   }
 
-  /** False once there is no sense in sending more: an answer is here, or the connection is gone. */
+  /** False once sending more is useless: an answer is here, or the connection is gone. */
   get takesMore(): boolean {
     return this.answer === undefined && this.failure === undefined && !this.socket.destroyed
   }
@@ -85,7 +85,7 @@ class Line {
     this.wake = undefined
   }
 
-  /** Sends, and waits while the other side is slower than we are. */
+  /** Sends, and waits while the other side is slower. */
   async send(parts: readonly (string | Uint8Array)[]): Promise<void> {
     this.socket.cork()
     for (const part of parts) this.socket.write(part)
@@ -101,7 +101,7 @@ class Line {
   }
 }
 
-/** Runs `work` over a connection that is gone afterwards, also when the caller gives up. @throws the signal's reason */
+/** Runs `work` over a connection and closes it, also when the caller gives up. @throws the signal's reason */
 async function overLine<T>(
   address: ClamdAddress,
   options: Deadlines & { readonly signal?: AbortSignal },
@@ -139,7 +139,7 @@ export function askClamd(
 export interface StreamAnswer {
   readonly text: string
   readonly sentBytes: number
-  /** False when it answered before everything was sent: such an answer is about a part. */
+  /** False when it answered before everything was sent: the answer is then about a part. */
   readonly complete: boolean
 }
 

@@ -10,22 +10,22 @@ export interface ClamdDeps {
   readonly address: ClamdAddress | undefined
   readonly clock: Clock
   readonly deadlines?: Deadlines
-  /** What lies on this machine's disk, for a clamd that does not say how old its signatures are. */
+  /** The signatures on this machine's disk, for a clamd that does not tell their age. */
   readonly signatures?: () => Promise<{ readonly version?: string; readonly at: string } | undefined>
-  /** How many streams clamd is given at once; below its MaxThreads. */
+  /** How many streams clamd gets at once; below its MaxThreads. */
   readonly atOnce?: number
 }
 
 const ID = 'clamav'
 const DEADLINES: Deadlines = { connectMs: 5_000, idleMs: 180_000 }
 const STATUS_DEADLINES: Deadlines = { connectMs: 2_000, idleMs: 5_000 }
-// Debian's MaxFileSize. Above it a clamd without AlertExceedsMax says OK to what it has not looked at
+// Debian's MaxFileSize. Above it a clamd without AlertExceedsMax says OK to what it did not scan.
 const UNTOLD_BYTES = 25 * 1024 * 1024
 const TOLD_FOR_MS = 10 * 60 * 1000
-// more levels than MaxRecursion may have (its hard limit is 100)
+// more levels than MaxRecursion can be set to (its hard limit is 100)
 const LEVELS = 120
 
-/** What clamd's line about one stream means. @throws EngineUnavailable for everything that is not an answer about it */
+/** The meaning of clamd's line about one stream. @throws EngineUnavailable when the line is no answer about it */
 export function readAnswer(text: string, where: string): AntivirusAnswer {
   if (text === 'stream: OK') return { kind: 'clean' }
   if (text === 'INSTREAM size limit exceeded. ERROR') {
@@ -59,7 +59,7 @@ export function readVersion(
   }
 }
 
-/** Ends a scan from within the archive that is being read. */
+/** Ends a scan from inside the archive that is being read. */
 class Found extends Error {
   readonly answer: AntivirusAnswer
 
@@ -69,7 +69,7 @@ class Found extends Error {
   }
 }
 
-/** At most `n` at once; the others wait in the order of asking. */
+/** Runs at most `n` at once; the others wait in the order of their calls. */
 function createTurns(n: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = n
   const waiting: (() => void)[] = []
@@ -87,7 +87,7 @@ function createTurns(n: number): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /**
- * Nested deeper than any clamd follows: one that tells of its limits answers `Heuristics.Limits.Exceeded.MaxRecursion`.
+ * Nested deeper than any clamd follows: one that reports its limits answers `Heuristics.Limits.Exceeded.MaxRecursion`.
  */
 function deepArchive(): Buffer {
   let bytes = Buffer.from('limits')
@@ -96,8 +96,8 @@ function deepArchive(): Buffer {
 }
 
 /**
- * The antivirus step's engine: a running clamd, over its socket. It is given the inner archives, never the package:
- * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them, so what of that lies in a package is
+ * The engine of the antivirus step: a running clamd, over its socket. It gets the inner archives, never the package.
+ * clamd opens neither .deb nor .rpm nor zstd and answers OK to EICAR inside them, so such files inside a package are
  * unpacked for it.
  */
 export function createClamd({
@@ -132,8 +132,8 @@ export function createClamd({
   }
 
   /**
-   * Whether this clamd says when it stopped looking (AlertExceedsMax). Asked at most every ten minutes, and only for
-   * large streams.
+   * Whether this clamd reports that it stopped at a limit (AlertExceedsMax). Asked at most every ten minutes, and only
+   * for large streams.
    */
   function tellsLimits(): Promise<boolean> {
     const now = clock.now().getTime()
@@ -195,7 +195,7 @@ export function createClamd({
         if (answer.kind === 'infected') throw new Found(answer)
         if (worst === undefined || worst.kind === 'clean') worst = answer
       }
-      // what is handed out takes no turn of its own: the stream around it has one and waits
+      // an archive found inside takes no slot of its own: the stream around it has one and waits
       const unopened = createUnopened({
         scan: async (where, chunks) => take(await scanOne(where, chunks, signal)),
         cannot: (where, why) => take({ kind: 'unscannable', where, why }),

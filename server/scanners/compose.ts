@@ -29,15 +29,13 @@ export interface ScannerNeeds {
 /** Every engine there is. */
 export interface ScannerPart {
   readonly scanners: Scanners
-  /** The antivirus engine that health, settings and reports are about. */
+  /** The antivirus engine in health, settings and reports. */
   readonly antivirus: AntivirusScanner
-  /** Of when the newest of the loaded vulnerability data is. */
+  /** The date of the newest loaded vulnerability data. */
   dataAt(): Promise<Date | undefined>
 }
 
-/**
- * What grype and trivy are given: where they are looked for, where their data lie, and what an admin set about them.
- */
+/** What grype and trivy need: where to find them, where their data lie, and the settings about them. */
 function programOf(id: 'grype' | 'trivy', { layout, settings, clock, searchPath }: ScannerNeeds): ExternalDeps {
   return {
     exec: runTool,

@@ -1,9 +1,9 @@
 import { parsePurl, printPurl, type Purl } from '../core/purl.ts'
 import type { ScanSubject } from './scanner.ts'
 
-/** What the engines know of a distribution. `partial` data leave out what has no fix, or are those of a relative. */
+/** What the engines know of a distribution. `partial` data leave out what has no fix, or belong to a relative. */
 export interface EngineDistribution {
-  /** `ID-VERSION_ID` of os-release: grype takes numbers only, a codename makes it find nothing (its issue 2707). */
+  /** `ID-VERSION_ID` of os-release. grype takes only numbers; with a codename it finds nothing (its issue 2707). */
   readonly grype?: { readonly distro: string; readonly partial?: string }
   readonly trivy?: { readonly family: string; readonly version: string; readonly partial?: string }
 }
@@ -14,7 +14,7 @@ const FAMILIES: Readonly<Record<string, (release: string) => EngineDistribution>
   'debian': version => ({ grype: { distro: `debian-${version}` }, trivy: { family: 'debian', version } }),
   'ubuntu': version => ({ grype: { distro: `ubuntu-${version}` }, trivy: { family: 'ubuntu', version } }),
   'alpine': version => ({ grype: { distro: `alpine-${version}` }, trivy: { family: 'alpine', version } }),
-  // grype judges both by RHEL's disclosures, which have unfixed ones too; trivy by the errata of each
+  // grype judges both by RHEL's disclosures, which include unfixed ones; trivy by the errata of each
   'almalinux': version => ({
     grype: { distro: `almalinux-${version}` },
     trivy: { family: 'alma', version, partial: ERRATA },
@@ -30,19 +30,19 @@ const FAMILIES: Readonly<Record<string, (release: string) => EngineDistribution>
   'opensuse.tumbleweed': version => ({ trivy: { family: 'opensuse-tumbleweed', version, partial: ERRATA } }),
 }
 
-/** What grype and trivy can say of a distribution, by the name it has in `core/distributions.ts`: `debian:12`. */
+/** What grype and trivy know about a distribution, by its name in `core/distributions.ts`: `debian:12`. */
 export function engineDistribution(scanner: string): EngineDistribution {
   const [family = '', release = ''] = scanner.split(':')
   return FAMILIES[family]?.(release) ?? {}
 }
 
-/** What differs between the kinds of package URL in what the engines need. */
+/** What the engines need differently for each kind of package URL. */
 interface Kind {
-  /** A version of `curl` that every distribution has fixes beyond. */
+  /** A version of `curl` so old that every distribution has fixes for it. */
   readonly control: string
-  /** The version as trivy stores it: Debian's and RPM's parts go apart, Alpine's stays whole. */
+  /** The version as trivy stores it: split for Debian and RPM, whole for Alpine. */
   parts(version: string): { readonly epoch?: string; readonly version: string; readonly release?: string }
-  /** How grype is told of the source package. */
+  /** How grype learns of the source package. */
   upstream(name: string, version: string): string
 }
 
@@ -67,7 +67,7 @@ function kindOf(type: string): Kind {
 
 /**
  * The control: a package that is vulnerable everywhere, given beside ours. An engine that finds nothing in it has no
- * data for the distribution, or did not understand what it was given, so its silence about ours says nothing.
+ * data for the distribution or did not understand its input, so its silence about ours says nothing.
  */
 export const CONTROL_NAME = 'curl'
 
@@ -85,8 +85,8 @@ function factOf(facts: unknown, name: string): string | undefined {
 }
 
 /**
- * Gives a package URL the qualifiers that matching needs: a numeric distro, and the source package, without which no
- * binary of another name is found.
+ * Adds the qualifiers that matching needs to a package URL: a numeric distro, and the source package. Without that, a
+ * binary with another name is not found.
  */
 export function engineInput({ purl, about, facts }: ScanSubject, distro: string): EngineInput {
   const own = parsePurl(purl)
@@ -146,7 +146,7 @@ function sourceProperties(
 
 /**
  * trivy's `sbom` file: CycloneDX with one operating system, our package and the control. Without SrcName trivy takes
- * the binary's name for the source's and finds nothing in subpackages.
+ * the name of the binary for that of the source and finds nothing in subpackages.
  */
 export function printTrivyBill(
   input: EngineInput,

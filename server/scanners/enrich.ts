@@ -1,10 +1,10 @@
 import type { Finding } from '../core/findings.ts'
 import type { ThreatIntel } from '../vulndb/intel/threat-intel.ts'
 
-/** What findings are enriched from; local data, so no call waits for a network. */
+/** The data that findings are enriched from. They are local, so no call waits for a network. */
 export type Intel = ThreatIntel
 
-/** Findings with what is known of their exploitation, and which of the two catalogues could not be asked. */
+/** Findings with what is known about their exploitation, and which of the two catalogues could not be asked. */
 export interface Enriched {
   readonly findings: readonly Finding[]
   readonly without: readonly ('epss' | 'kev')[]
@@ -21,7 +21,7 @@ async function enrichOne(finding: Finding, intel: Intel): Promise<Finding> {
   const known = await Promise.all(
     cvesOf(finding).map(async cve => [await intel.epss(cve), await intel.kev(cve)] as const),
   )
-  // of several CVEs the likeliest counts, and the earliest day
+  // with several CVEs the likeliest counts, and the earliest day
   const [score] = known.flatMap(([epss]) => epss ?? []).sort((a, b) => b.epss - a.epss)
   const [listed] = known.flatMap(([, kev]) => kev ?? []).sort((a, b) => (a.due < b.due ? -1 : 1))
   if (score === undefined && listed === undefined) return finding
@@ -34,8 +34,8 @@ async function enrichOne(finding: Finding, intel: Intel): Promise<Finding> {
 }
 
 /**
- * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). What an engine said
- * itself stays where nothing is known here.
+ * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). Keeps the engine's
+ * own values where nothing is known here.
  */
 export async function enrich(findings: readonly Finding[], intel: Intel): Promise<Enriched> {
   try {
@@ -43,6 +43,6 @@ export async function enrich(findings: readonly Finding[], intel: Intel): Promis
     const without = [...(epss === undefined ? ['epss' as const] : []), ...(kev === undefined ? ['kev' as const] : [])]
     return { findings: await Promise.all(findings.map(finding => enrichOne(finding, intel))), without }
   } catch {
-    return { findings, without: ['epss', 'kev'] } // damaged data: who leans on them is told that they are not there
+    return { findings, without: ['epss', 'kev'] } // damaged data: those who rely on them learn that they are missing
   }
 }

@@ -7,25 +7,25 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { createBinary, type Binary } from './binary.ts'
 import { EngineUnavailable, type EngineStatus } from './scanner.ts'
 
-/** What an engine that is a program of its own needs. */
+/** What an engine needs that is a separate program. */
 export interface ExternalDeps {
   readonly exec: Exec
-  /** False where an admin switched it off: then it is as if it were not installed. */
+  /** False when an admin switched it off: it then counts as not installed. */
   readonly enabled: () => boolean
-  /** Where programs are looked for: folders separated by `:`. */
+  /** Where to look for programs: folders separated by `:`. */
   readonly searchPath: string
   /** The SHA-256 an admin pinned; empty for any. */
   readonly pin: () => string
-  /** Where its database lies; it never updates that itself. */
+  /** The folder of its database. The engine never updates it. */
   readonly databaseFolder: string
-  /** Below it each run has a folder of its own, which is removed. */
+  /** Each run gets a folder below it, which is removed. */
   readonly workFolder: string
   readonly clock: Clock
   /** Older data are `stale`. */
   readonly maxAgeDays: () => number
 }
 
-/** What is known of an installed engine before it is asked: itself and its data. */
+/** What is known about an installed engine before it is asked: the program and its data. */
 export interface Installed {
   readonly binary: Binary
   readonly version: string
@@ -35,12 +35,12 @@ export interface Installed {
 /** `at` is ISO 8601. Without data an engine answers nothing. */
 export type EngineData = { readonly at: string; readonly version?: string } | { readonly missing: string }
 
-/** The fixed words of one engine. */
+/** The constants of one engine. */
 export interface External {
   readonly id: string
-  /** Its whole environment beside PATH and HOME. @param folder  of the run */
+  /** Its whole environment except PATH and HOME. @param folder  of the run */
   environment(databaseFolder: string): Readonly<Record<string, string>>
-  /** What is in the file of a build that must not even be started. */
+  /** Matches the file of a build that must not even be started. */
   readonly refused?: RegExp
   /** Asks for version and data. @throws EngineUnavailable */
   read(run: Run): Promise<Omit<Installed, 'binary'>>
@@ -52,7 +52,7 @@ export type Run = (
   options?: { readonly deadlineMs?: number; readonly signal?: AbortSignal },
 ) => Promise<Ended>
 
-/** What an engine is asked; `binary` is the program whose version is known, and no other may answer. */
+/** A question for an engine. `binary` is the program whose version is known; no other may answer. */
 export interface EngineQuestion {
   readonly binary: Binary
   readonly name: string
@@ -61,9 +61,9 @@ export interface EngineQuestion {
 }
 
 export interface Engine {
-  /** True also for one that is there and cannot be used: it must be told of, not passed over. */
+  /** Also true for one that is installed and cannot be used: that must be reported, not skipped. */
   isPresent(): Promise<boolean>
-  /** Undefined where it is not installed. @throws EngineUnavailable when it is, and cannot be used */
+  /** Undefined where it is not installed. @throws EngineUnavailable when it is installed and cannot be used */
   installed(): Promise<Installed | undefined>
   status(): Promise<EngineStatus>
   isStale(data: EngineData): boolean
@@ -80,7 +80,7 @@ const STATUS_FOR_MS = 60_000
 const MOST_OUTPUT = 64 * 1024 * 1024
 const DAY_MS = 86_400_000
 
-/** The last line of what it complained of, short enough for a message. */
+/** The last line of its complaints, short enough for a message. */
 export function lastWords(err: string): string {
   const line =
     err
@@ -93,7 +93,7 @@ export function lastWords(err: string): string {
   return plain === '' ? '' : `: ${plain.slice(0, 300)}`
 }
 
-/** Of data that claim to come from tomorrow nobody can say how old they are. */
+/** Data dated tomorrow have no known age. */
 function believable(data: EngineData, now: Date): EngineData {
   if (!('at' in data) || Date.parse(data.at) <= now.getTime() + 2 * DAY_MS) return data
   return {
@@ -101,7 +101,7 @@ function believable(data: EngineData, now: Date): EngineData {
   }
 }
 
-/** Which files a database has, and of when: two levels, as both engines lay theirs out. */
+/** The files of a database and their times, two levels deep: both engines lay theirs out like that. */
 async function markFolder(folder: string, levels = 2): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const marks = await Promise.all(
@@ -116,8 +116,8 @@ async function markFolder(folder: string, levels = 2): Promise<string> {
 }
 
 /**
- * An engine that is a program: found, digested, asked in a folder and an environment of its own, never two runs at a
- * time.
+ * An engine that is a program: finds it, checks its digest, and runs it in its own folder and environment, never twice
+ * at once.
  */
 export function createEngine({ id, environment, read, refused }: External, deps: ExternalDeps): Engine {
   const { exec, clock, databaseFolder, workFolder } = deps
@@ -139,7 +139,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     }
   }
 
-  // HOME and the working folder are empty: no configuration of somebody's may tell an engine what to ignore
+  // HOME and the working folder are empty, so that no configuration file tells an engine what to ignore
   const runIn =
     (path: string, folder: string): Run =>
     async (args, { deadlineMs = STATUS_MS, signal } = {}) => {
@@ -174,7 +174,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     })
   }
   let asked: { readonly mark: string; readonly answer: () => Promise<Installed | undefined> } | undefined
-  // what an engine says of itself holds for a while, but never for another program or other data
+  // what an engine reports about itself holds for a while, but never for another program or other data
   async function installed(): Promise<Installed | undefined> {
     const mark = `${(await binary.find())?.sha256} ${await markFolder(databaseFolder)}`
     if (asked?.mark !== mark) asked = { mark, answer: cached({ clock, ms: STATUS_FOR_MS, read: look }) }

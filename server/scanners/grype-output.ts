@@ -1,6 +1,6 @@
 import type { Finding, Severity } from '../core/findings.ts'
 
-/** What grype prints with `-o json`, as far as it is read. Fields differ between versions; anything may be absent. */
+/** What grype prints with `-o json`, as far as it is read. Fields differ between versions, and any may be absent. */
 export interface GrypeDocument {
   readonly matches: readonly GrypeMatch[]
   readonly distro?: { readonly name?: string; readonly version?: string }
@@ -50,7 +50,7 @@ function isMatch(value: unknown): value is GrypeMatch {
   )
 }
 
-/** Reads the whole of it. @throws Error with the reason when it is cut off or no report of grype */
+/** Parses the report. @throws Error with the reason when it is cut off or is no report of grype */
 export function readGrype(text: string): GrypeDocument {
   const value: unknown = JSON.parse(text)
   // grype writes `null` for no matches in some versions
@@ -78,7 +78,7 @@ function severityOfScore(score: number): Severity {
 
 const VERSIONS = ['4.0', '3.1', '3.0', '2.0']
 
-/** The newest kind of score there is. */
+/** The newest kind of score. */
 function bestCvss(lists: readonly (readonly GrypeCvss[] | null | undefined)[]): Finding['cvss'] {
   const all = lists
     .flatMap(list => list ?? [])
@@ -95,15 +95,15 @@ const isCve = (id: string | undefined): id is string => id !== undefined && /^CV
 const MOST_REFERENCES = 5
 const LONGEST_SUMMARY = 300
 
-/** One line of free text. */
+/** Free text as one line. */
 export function shortText(text: string | undefined): string | undefined {
   const line = text?.replace(/\s+/g, ' ').trim() ?? ''
   return line === '' ? undefined : line.length > LONGEST_SUMMARY ? `${line.slice(0, LONGEST_SUMMARY - 1)}…` : line
 }
 
 /**
- * The names of what was found: one for each CVE. An identifier that stands for one CVE is its alias; one that stands
- * for several is an advisory about each of them, and never makes them one.
+ * The names of a finding: one for each CVE. An identifier for one CVE is its alias. An identifier for several CVEs is
+ * an advisory about each of them and never merges them.
  */
 export function nameFindings(
   id: string,
@@ -117,7 +117,7 @@ export function nameFindings(
 }
 
 /**
- * What one match says, in our words; the distribution's own severity first. `of` is the name the findings are about.
+ * One match as a finding; the distribution's own severity comes first. `of` is the name that the findings are about.
  */
 export function grypeFindings({ vulnerability, relatedVulnerabilities, artifact }: GrypeMatch, of: string): Finding[] {
   const related = relatedVulnerabilities ?? []

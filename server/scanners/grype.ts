@@ -7,7 +7,8 @@ import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type Vu
 const ID = 'grype'
 
 /**
- * Nothing is fetched, and old data are ours to judge. Source: grype, README "Configuration" and cmd/grype/cli/options
+ * grype fetches nothing, and the age of its data is judged here. Source: grype, README "Configuration" and
+ * cmd/grype/cli/options
  */
 const environment = (folder: string): Readonly<Record<string, string>> => ({
   GRYPE_DB_CACHE_DIR: folder,
@@ -28,7 +29,7 @@ function object(text: string): Readonly<Record<string, unknown>> | undefined {
 
 const word = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** `grype db status`: ends with 1 and says why when there is none or it cannot be used. */
+/** `grype db status`: ends with 1 and a reason when there is no database or it cannot be used. */
 export function readDbStatus(out: string, err: string): EngineData {
   const status = object(out)
   const at = Date.parse(word(status?.built) ?? '')
@@ -53,7 +54,7 @@ async function read(run: Run): Promise<{ readonly version: string; readonly data
 const isControl = ({ artifact }: GrypeMatch, version: string): boolean =>
   artifact.name === CONTROL_NAME && artifact.version?.replace(/^0:/, '') === version
 
-/** Which matches are ours, and whether the control was recognised as vulnerable. */
+/** The matches for our package, and whether the control was found vulnerable. */
 export function sortMatches(
   { matches }: GrypeDocument,
   controlVersion: string,
@@ -81,8 +82,8 @@ async function coverage({ installed, isStale }: Engine, scanner: string, label: 
 }
 
 /**
- * grype, where it is installed. It is given a file with two package URLs: ours, and a control that is vulnerable
- * everywhere. Where it is silent about the control, its silence about ours is no answer.
+ * grype, where it is installed. It gets a file with two package URLs: ours, and a control that is vulnerable
+ * everywhere. When it says nothing about the control, its silence about ours is no answer.
  */
 export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine({ id: ID, environment, read }, deps)

@@ -12,9 +12,9 @@ export interface Scanners {
 
 export interface ScannerDeps {
   readonly clamd: ClamdDeps
-  /** The embedded one, built with its data. */
+  /** The embedded engine, built with its data. */
   readonly osv: VulnerabilityScanner
-  /** Engines that are programs of their own; asked where they are installed. */
+  /** Engines that are separate programs; asked where they are installed. */
   readonly programs: { readonly grype: ExternalDeps; readonly trivy: ExternalDeps }
 }
 

@@ -19,21 +19,20 @@ export interface OsvDeps {
   readonly maxAgeDays: () => number
 }
 
-/** The embedded engine: the loaded advisories, matched by each distribution's own rules. */
+/** The embedded engine: matches the loaded advisories by the rules of each distribution. */
 export interface OsvScanner extends VulnerabilityScanner {
   /**
-   * Looks up anything by ecosystem, name and version, such as the libraries that a package carries inside. @throws
-   * EngineUnavailable
+   * Looks anything up by ecosystem, name and version, such as the libraries inside a package. @throws EngineUnavailable
    */
   match(queries: readonly PackageQuery[]): Promise<readonly Matched[]>
   covers(distribution: Distribution): Promise<DistributionCoverage>
 }
 
 const ID = 'osv'
-/** So many packages are named in one sentence. */
+/** How many packages one sentence names. */
 const MOST_NAMED = 5
 
-/** What a package is to be asked about: as itself and as its source. */
+/** The names under which to ask about a package: its own and its source's. */
 function queryOf({
   identity,
   about,
@@ -52,7 +51,7 @@ function queryOf({
   }
 }
 
-/** What could not be compared, and what nothing is known of: silence about it says nothing. */
+/** What could not be compared or is unknown: no findings there says nothing. */
 function gapsOf(
   unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[],
   unknown: readonly { readonly ecosystem: string }[],
@@ -68,7 +67,9 @@ function gapsOf(
   ]
 }
 
-/** A score for those whose advisory brings none, from whoever else has rated the CVE. The distribution's word stays. */
+/**
+ * Adds a score to advisories without one, from any other feed that rated the CVE. The distribution's own rating stays.
+ */
 async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
   const cve = cveOf(finding.id)
   if (finding.cvss !== undefined || cve === undefined) return finding
@@ -77,7 +78,7 @@ async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
   return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
 }
 
-/** The embedded engine over the data that are loaded. */
+/** The embedded engine over the loaded data. */
 export function createOsvScanner({ security, database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
   async function open(): Promise<Snapshot | undefined> {
     try {
@@ -147,12 +148,12 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
       if (snapshot === undefined || coverage === 'no_data') return { coverage, said, findings: [] }
       const isKnown = coverage !== 'not_covered'
       const own = queryOf(subject)
-      // a signed build names what it signs, which it is asked about as its source
+      // the package of a signed build names what it signs, which is asked about as its source
       const { name: source, version } = sourceOf(own)
       const built = (subject.about.built_using ?? [])
         .filter(one => one.name !== source || one.version !== version)
         .map(source => ({ ecosystem: own.ecosystem, ...source }))
-      // what it carries inside has advisories of its own, also where the distribution has none
+      // libraries inside have advisories of their own, also where the distribution has none
       const queries = [...(isKnown ? [own, ...built] : []), ...carried]
       let answers: readonly Matched[]
       try {

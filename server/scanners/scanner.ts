@@ -4,14 +4,14 @@ import type { PackageIdentity } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
 import type { InnerStream } from '../formats/format.ts'
 
-/** What an engine says of itself. Times are ISO 8601. */
+/** An engine's report about itself. Times are ISO 8601. */
 export interface EngineStatus {
   readonly id: string
   readonly ok: boolean
   readonly version?: string
   readonly signatures_version?: string
   readonly signatures_at?: string
-  /** For engines that look for vulnerabilities: which data is loaded, and of when it is. */
+  /** For engines that look for vulnerabilities: which data are loaded, and their date. */
   readonly data_version?: string
   readonly data_at?: string
   /** Why it is not ok, in one sentence. */
@@ -25,15 +25,15 @@ export interface EmbeddedPackage {
   readonly version: string
 }
 
-/** What a scanner is given: what the package is, and its bytes unpacked. */
+/** What a scanner gets: what the package is, and its bytes unpacked. */
 export interface ScanSubject {
   readonly identity: PackageIdentity
   readonly about: Description
   readonly distribution: Distribution
   readonly purl: string
-  /** The format's own index facts; an engine takes from them what it knows by name, such as `modularity`. */
+  /** The format's own index facts; an engine reads those it knows by name, such as `modularity`. */
   readonly facts?: unknown
-  /** What it carries inside, by the names that advisories use: libraries of a lockfile, sources that were built in. */
+  /** What it carries inside, by the names in advisories: libraries of a lockfile, sources that were built in. */
   readonly embedded?: readonly EmbeddedPackage[]
   inner(): AsyncIterable<InnerStream>
 }
@@ -41,13 +41,12 @@ export interface ScanSubject {
 export type AntivirusAnswer =
   | { readonly kind: 'clean' }
   | { readonly kind: 'infected'; readonly signature: string; readonly where: string }
-  /** A limit was exceeded, so the rest was not looked at: a failed scan, never a clean one. */
+  /** A limit was exceeded, so the rest was not scanned: a failed scan, never a clean one. */
   | { readonly kind: 'unscannable'; readonly why: string; readonly where: string }
 
 /**
- * `partial`: what is loaded leaves vulnerabilities out, such as those without a fix. `not_covered`: something is
- * loaded, but nothing for this distribution. `no_data`: nothing is loaded. `stale`: what is loaded is too old to be
- * believed.
+ * `partial`: the loaded data leave vulnerabilities out, such as those without a fix. `not_covered`: data are loaded,
+ * but none for this distribution. `no_data`: nothing is loaded. `stale`: the data are too old.
  */
 export type CoverageAnswer = 'covered' | 'partial' | 'not_covered' | 'no_data' | 'stale'
 
@@ -62,7 +61,7 @@ export interface VulnerabilityAnswer {
   readonly coverage: CoverageAnswer
   readonly said: string
   readonly findings: readonly Finding[]
-  /** The program that answered, for engines that are one. */
+  /** The program that answered, for engines that are programs. */
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }
 
@@ -81,15 +80,15 @@ export interface VulnerabilityScanner {
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
   /**
-   * False where it is not installed: then it is not asked, and nobody waits for it. Absent for engines that are always
+   * False where it is not installed: it is then not asked, and nobody waits for it. Absent for engines that are always
    * there.
    */
   isPresent?(): Promise<boolean>
-  /** What it could say of packages of this distribution now; absent where an engine learns that only by scanning. */
+  /** What it covers of this distribution now; absent where an engine learns that only by scanning. */
   covers?(distribution: Distribution): Promise<DistributionCoverage>
 }
 
-/** The engine did not answer: never read as clean. */
+/** The engine did not answer. Never read as clean. */
 export class EngineUnavailable extends Error {
   readonly engine: string
   constructor(engine: string, why: string, cause?: unknown) {

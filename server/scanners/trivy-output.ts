@@ -50,7 +50,7 @@ function isResult(value: unknown): value is TrivyResult {
   return Array.isArray(vulnerabilities) && vulnerabilities.every(isVulnerability)
 }
 
-/** Reads the whole of it. @throws Error with the reason when it is cut off or no report of trivy */
+/** Parses the report. @throws Error with the reason when it is cut off or is no report of trivy */
 export function readTrivy(text: string): TrivyDocument {
   const value: unknown = JSON.parse(text)
   if (!isObject(value) || value.SchemaVersion !== 2) throw new Error('it is no report of trivy with SchemaVersion 2')
@@ -63,7 +63,7 @@ export function readTrivy(text: string): TrivyDocument {
 
 const WORDS: Readonly<Record<string, Severity>> = { CRITICAL: 'critical', HIGH: 'high', MEDIUM: 'medium', LOW: 'low' }
 
-/** The newest kind of score, of the source that gave the severity before others. */
+/** The newest kind of score, preferably of the source that gave the severity. */
 function bestCvss({ CVSS, SeveritySource }: TrivyVulnerability): Finding['cvss'] {
   const sources = Object.entries(CVSS ?? {})
     .sort(([a], [b]) => Number(b === SeveritySource) - Number(a === SeveritySource) || (a < b ? -1 : 1))
@@ -89,13 +89,13 @@ function bestCvss({ CVSS, SeveritySource }: TrivyVulnerability): Finding['cvss']
 
 const MOST_REFERENCES = 5
 
-/** CVEs that an advisory is about, where its identifier is none: SUSE and others only name them in their references. */
+/** The CVEs of an advisory whose own identifier is none: SUSE and others name them only in their references. */
 function cvesOf({ VulnerabilityID, References }: TrivyVulnerability): readonly string[] {
   if (/^(CVE|GHSA)-/.test(VulnerabilityID)) return []
   return (References ?? []).flatMap(reference => /\bCVE-\d{4}-\d{4,}\b/.exec(reference)?.[0] ?? [])
 }
 
-/** What one vulnerability says, in our words. `of` is the name the findings are about. */
+/** One vulnerability as a finding. `of` is the name that the findings are about. */
 export function trivyFindings(vulnerability: TrivyVulnerability, of: string): Finding[] {
   const {
     VulnerabilityID,
@@ -116,7 +116,7 @@ export function trivyFindings(vulnerability: TrivyVulnerability, of: string): Fi
     ...new Set([PrimaryURL, ...(References ?? [])].filter(url => url !== undefined && url !== '')),
   ].slice(0, MOST_REFERENCES) as string[]
   return nameFindings(VulnerabilityID, cvesOf(vulnerability)).map(({ aliases, advisories, ...names }) => {
-    // an advisory that happens to be about one CVE is still an advisory, not another name of it
+    // an advisory about one CVE is still an advisory, not another name of it
     const said = [...new Set([...(advisories ?? []), ...(aliases ?? []), ...(VendorIDs ?? [])])]
     return {
       ...names,

@@ -9,7 +9,7 @@ const ID = 'trivy'
 /** Builds that steal credentials. Source: GHSA-69fq-xp46-6x23, with the tags beside it */
 const MALICIOUS = new Set(['0.69.4', '0.69.5', '0.69.6'])
 // the linker's flags stay in a Go binary (debug/buildinfo) unless they were stripped; `trivy version` is the second
-// look
+// check
 const MALICIOUS_FILE = /version\/app\.ver=v?0\.69\.[456](?![\d.])/
 
 interface VersionAnswer {
@@ -33,7 +33,7 @@ export function readTrivyVersion(out: string, err = ''): { readonly version: str
       `version ${version} is malicious (GHSA-69fq-xp46-6x23) and is not run. Remove it, and change every secret of this machine`,
     )
   const at = Date.parse(typeof answer.VulnerabilityDB?.UpdatedAt === 'string' ? answer.VulnerabilityDB.UpdatedAt : '')
-  // a database that is not there has the year 1 as its date
+  // a missing database has the year 1 as its date
   return {
     version,
     data:
@@ -49,7 +49,7 @@ const readWith = (databaseFolder: string) => async (run: Run) => {
   return readTrivyVersion(out.toString('utf8'), err)
 }
 
-/** What the answer says of ours, and whether both packages were looked at and the control was recognised. */
+/** What was found in our package, whether both packages were scanned, and whether the control was found vulnerable. */
 export function sortResults(
   { results }: TrivyDocument,
   { name, controlVersion }: { readonly name: string; readonly controlVersion: string },
@@ -82,8 +82,8 @@ async function coverage({ installed, isStale }: Engine, scanner: string, label: 
 }
 
 /**
- * trivy, where it is installed. It is given a bill of materials with one operating system, our package, and a control
- * that is vulnerable everywhere; it proves that it looked by listing ours and by finding something in the control.
+ * trivy, where it is installed. It gets a bill of materials with one operating system, our package, and a control that
+ * is vulnerable everywhere. It proves that it scanned by listing ours and by finding something in the control.
  */
 export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine(

@@ -6,23 +6,23 @@ import { createFiles, HELD_BYTES, type File } from './archive-files.ts'
 import { ARCHIVE_NAME, HIDDEN, isHidden, kindOf } from './archive-kinds.ts'
 
 /**
- * clamd answers OK to what it does not open: zstd, lzma, ar (so .deb) and .rpm. They are looked for in the files of a
- * package, and in archives inside it, and what they hold is handed out unpacked. Everything else clamd opens by itself.
+ * clamd answers OK to what it does not open: zstd, lzma, ar (so .deb) and .rpm. This looks for them in the files of a
+ * package, and in archives inside it, and hands out their unpacked content. clamd opens everything else by itself.
  */
 export interface Unopened {
-  /** Passes an inner archive on as it is, and hands out on the way what is found in it. */
+  /** Passes an inner archive on unchanged, and hands out on the way what it finds in it. */
   follow(where: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
 }
 
 export interface UnopenedDeps {
-  /** Is given each hidden archive, unpacked, while the one around it is read. May throw to end it all. */
+  /** Gets each hidden archive, unpacked, while the one around it is read. May throw to end the scan. */
   readonly scan: (where: string, chunks: AsyncIterable<Buffer>) => Promise<void>
-  /** What could not be unpacked, and why. */
+  /** Called for what could not be unpacked, with the reason. */
   readonly cannot: (where: string, why: string) => void
 }
 
 const LEVELS = 8
-// of archives that clamd opens by itself, and that are only looked through for others
+// the limit for archives that clamd opens by itself and that are only searched for others
 const LOOKED_THROUGH_BYTES = 512 * 1024 * 1024
 const SPENT = `the archives in this package unpack to more than ${printBytes(LOOKED_THROUGH_BYTES)}, and the rest of them was not looked through`
 const TOO_LARGE = `it is larger than ${printBytes(HELD_BYTES)}, and clamd does not open it`
@@ -46,8 +46,8 @@ const unpacked = (where: string, body: Buffer, compression: Compression): AsyncG
   unpack({ what: where, compression, size: body.length, chunks: () => once(body) })
 
 /**
- * The members of an ar as a cpio, which clamd opens. A damaged ar, which nobody unpacks either, ends where it is
- * damaged. Source: ar(5)
+ * The members of an ar as a cpio, which clamd opens. A damaged ar ends where it is damaged: nobody else unpacks the
+ * rest either. Source: ar(5)
  */
 async function* arAsCpio(body: Buffer): AsyncGenerator<Buffer> {
   const writer = createCpioWriter()
@@ -83,8 +83,8 @@ function rpmPayload(body: Buffer): number | undefined {
 }
 
 /**
- * Files of a zip whose names say that they may be archives, unpacked one by one; any that is too large for that, and
- * that clamd does not open either, without its body. What is encrypted or damaged is clamd's to tell.
+ * Files of a zip whose names say that they may be archives, unpacked one by one. A file that is too large, and that
+ * clamd does not open either, comes without its body. Encrypted or damaged files are left to clamd.
  */
 async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; readonly body: Buffer | undefined }> {
   try {
@@ -102,15 +102,15 @@ async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; 
       if (!isLarge || isHidden(path, body)) yield { path, body: isLarge ? undefined : body }
     }
   } catch {
-    /* clamd was given the zip as it is, and says what it thinks of it */
+    /* clamd gets the zip as it is and judges it */
   }
 }
 
-/** Makes the look into one package. */
+/** Makes the search through one package. */
 export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
   let left = LOOKED_THROUGH_BYTES
 
-  /** Ends what is damaged, and tells of it: its end was not looked at by anybody. */
+  /** Ends at damage and reports it: nobody looked at the rest. */
   async function* told(where: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* chunks
@@ -126,11 +126,11 @@ export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
         if (left < 0) return cannot(where, SPENT)
       }
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error // clamd says what it thinks of damage in what it opens
+      if (!(error instanceof Malformed)) throw error // clamd judges damage in what it opens
     }
   }
 
-  /** What a file holds that clamd does not open: handed out, or looked through for it. */
+  /** Looks for what clamd does not open in one file: hands it out, or searches it. */
   async function look(where: string, body: Buffer, level: number): Promise<void> {
     const kind = kindOf(body)
     if (kind === undefined) return
@@ -144,7 +144,7 @@ export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
       case 'ar':
         return handOut(arAsCpio(body))
       case 'lead': {
-        // what every .rpm begins with
+        // the beginning of every .rpm
         const at = rpmPayload(body) ?? body.length
         await scan(`${where}!/header`, once(body.subarray(0, at)))
         const payload = body.subarray(at)

@@ -17,6 +17,7 @@ export type { Move } from '../server/features/security/policy-preview.ts'
 export type { Posture } from '../server/review/posture.ts'
 export type { ReviewItem } from '../server/review/queue.ts'
 export type { Vulnerability } from '../server/review/vulnerabilities.ts'
+export type { AuditFacts } from '../server/record/audit-facts.ts'
 export type { LiveEvent } from '../server/record/events.ts'
 export type { State } from '../server/core/manifest.ts'
 

@@ -95,32 +95,6 @@ export function isStrong(password: string): boolean {
   return PASSWORD_RULES.every(({ holds }) => holds(password))
 }
 
-/** The names of states and decisions inside a sentence of the audit log, as people call them. */
-const PLAIN: Readonly<Record<string, string>> = {
-  pending_review: 'in review',
-  upgrade_required: 'upgrade required',
-  accept_risk: 'risk accepted',
-  approve: 'approved',
-  exception: 'exception made',
-  reject: 'rejected',
-}
-
-/**
- * A line of the audit log for people who only want to know what happened: without digests, and without the names that
- * programs use.
- */
-export function plainly(detail: string): string {
-  const said = detail
-    .replace(/^.*\bSHA-256 [0-9a-f]{64}[^:]*: /, '')
-    .replace(/^\w+, was (?=[a-z_]+\.)/, 'Was ')
-    .replace(/ [a-z_]+ → [a-z_]+\.$/, '')
-    .replace(
-      /\b(pending_review|upgrade_required|accept_risk)\b|^(approve|exception|reject)(?=:| CVE-)/g,
-      word => PLAIN[word] ?? word,
-    )
-  return said.replace(/^./, first => first.toUpperCase())
-}
-
 /** What an audit action is called in a sentence about a package. */
 export const ACTIONS: Readonly<
   Record<string, { readonly word: string; readonly icon: string; readonly tone: string }>

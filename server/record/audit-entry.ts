@@ -1,3 +1,5 @@
+import type { AuditFacts } from './audit-facts.ts'
+
 /** The actions of the specification, "Audit log entry". */
 export const AUDIT_ACTIONS = [
   'LOGIN',
@@ -48,16 +50,19 @@ export interface AuditFact {
   readonly package?: string
   readonly version?: string
   readonly distribution?: string
-  readonly detail: string
+  /** What happened, for programs; the sentence of the line is printed from it. */
+  readonly facts?: AuditFacts
+  readonly detail?: string
   /** Source address, for logins and every other request. */
   readonly ip?: string
 }
-
 /**
  * One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the
  * very first.
  */
 export interface AuditEntry extends AuditFact {
+  /** The facts as a sentence. Lines of releases before 0.2 have this alone. */
+  readonly detail: string
   readonly id: string
   readonly timestamp: string
   readonly prev: string

@@ -77,6 +77,47 @@ describe('lines', () => {
     expect(await pending()).toBe(0)
   })
 
+  test('facts stand in the line, and its sentence is printed from them', async () => {
+    const audit = open()
+    const facts = { kind: 'package.copied', arch: 'amd64', from_distribution: 'jammy', sha256: '4a' } as const
+    await audit.record({ action: 'PROMOTE', result: 'SUCCESS', user: 'ada', facts })
+    await audit.deliver()
+    const [text = ''] = (await readFile(at('2026-03-01.jsonl'), 'utf8')).split('\n')
+    expect(text).toMatch(
+      /"user":"ada","detail":"amd64, from jammy: the same bytes, SHA-256 4a\.","facts":\{.*\},"prev":"0{64}"\}$/,
+    )
+    expect((await audit.search(ALL_SEEING, { page: 1, perPage: 10, q: 'from jammy' })).items).toMatchObject([{ facts }])
+  })
+
+  test('lines of a release that knew no facts are read, continued and verified with the new ones', async () => {
+    const audit = open()
+    await db.query('insert into audit_pending (at, fact) values ($1, $2)', [
+      now,
+      JSON.stringify({ action: 'LOGIN', result: 'SUCCESS', user: 'old', detail: 'With a password.' }),
+    ])
+    await audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'new', facts: { kind: 'refused', why: 'locked' } })
+    await audit.deliver()
+    expect((await audit.search(ALL_SEEING, { page: 1, perPage: 10 })).items).toMatchObject([
+      { user: 'new', detail: 'The account is locked.', facts: { kind: 'refused', why: 'locked' } },
+      { user: 'old', detail: 'With a password.' },
+    ])
+    expect(await audit.integrity()).toEqual({ ok: true, files: 1, lines: 2, broken: [] })
+  })
+
+  test('the chain covers the facts', async () => {
+    const audit = open()
+    await audit.record({
+      action: 'RETENTION',
+      result: 'SUCCESS',
+      user: 'a',
+      facts: { kind: 'retention.changed', keep: 3 },
+    })
+    await write(audit, { user: 'b' })
+    const text = await readFile(at('2026-03-01.jsonl'), 'utf8')
+    await writeFile(at('2026-03-01.jsonl'), text.replace('"keep":3', '"keep":9'))
+    expect((await audit.integrity()).broken).toMatchObject([{ file: '2026-03-01.jsonl', line: 2 }])
+  })
+
   test('a fact belongs to its transaction: no line without its change', async () => {
     const audit = open()
     await expect(

@@ -10,6 +10,7 @@ import { walkChain, type ChainReport } from './audit-chain.ts'
 import { appendLines, auditFiles, lineHash, lineKey, loadTail, NO_LINE, type Tail } from './audit-file.ts'
 import type { AuditAction, AuditEntry, AuditFact, AuditQuery } from './audit-entry.ts'
 import { createAuditSearch } from './audit-search.ts'
+import { printFacts } from './audit-words.ts'
 
 export { AUDIT_ACTIONS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
@@ -65,9 +66,11 @@ const owed = (row: PendingRow): { id: string; timestamp: string } => ({
  * `timestamp` being first and `prev` last.
  */
 export function renderLine(row: PendingRow, prev: string): string {
-  const { action, result, user, package: name, version, distribution, detail, ip } = row.fact
+  const { action, result, user, package: name, version, distribution, facts, ip } = row.fact
   const { id, timestamp } = owed(row)
-  return JSON.stringify({ timestamp, id, action, result, user, package: name, version, distribution, detail, ip, prev })
+  const detail = facts === undefined ? row.fact.detail : printFacts(facts)
+  const about = { package: name, version, distribution, detail, facts, ip }
+  return JSON.stringify({ timestamp, id, action, result, user, ...about, prev })
 }
 
 /**

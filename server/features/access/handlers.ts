@@ -12,16 +12,6 @@ export interface AccessDeps {
   readonly rules: Pick<AccessRules, 'changed'>
 }
 
-const printRule = ({ private: isPrivate, roles, users, groups }: Rule): string => {
-  const named = [
-    ['roles', roles],
-    ['users', users],
-    ['groups', groups],
-  ] as const
-  const said = named.filter(([, names]) => names.length > 0).map(([what, names]) => `${what} ${names.join(', ')}`)
-  return `${said.length === 0 ? 'Open to everybody' : `Only for ${said.join('; ')}`}${isPrivate ? '; its tree asks for a token' : ''}.`
-}
-
 export const accessHandlers: Handlers<typeof access, AccessDeps> = {
   'GET /access/distributions': async ({ db }) => ({ distributions: await listRules(db) }),
   'PUT /access/distributions/{codename}': async ({ db, audit, rules }, { params, body, who, raw }) => {
@@ -47,7 +37,13 @@ export const accessHandlers: Handlers<typeof access, AccessDeps> = {
         user: who.name,
         ip: raw.clientIp,
         distribution: codename,
-        detail: printRule(row),
+        facts: {
+          kind: 'access.changed',
+          private: row.private,
+          roles: row.roles,
+          usernames: row.users,
+          groups: row.groups,
+        },
       })
       return row
     })
@@ -66,7 +62,7 @@ export const accessHandlers: Handlers<typeof access, AccessDeps> = {
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        detail: `The group ${name} has ${members.join(', ') || 'nobody'}.`,
+        facts: { kind: 'group.changed', group: name, members },
       })
     })
     rules.changed()
@@ -86,7 +82,7 @@ export const accessHandlers: Handlers<typeof access, AccessDeps> = {
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        detail: `The group ${name} was removed.`,
+        facts: { kind: 'group.removed', group: name },
       })
     })
     rules.changed()

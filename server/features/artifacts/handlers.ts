@@ -115,7 +115,7 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
       result: broken.length === 0 ? 'SUCCESS' : 'WARNING',
       user: who.name,
       ip: raw.clientIp,
-      detail: `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${broken.length} unreadable.`,
+      facts: { kind: 'index.rebuilt', manifests, added, changed, removed, unreadable: broken.length },
     })
     return { status: 'ok', manifests, added, changed, removed, unreadable: broken.length }
   },

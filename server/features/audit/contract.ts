@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { AUDIT_ACTIONS, type AuditEntry } from '../../record/audit.ts'
 import type { ChainReport } from '../../record/audit-chain.ts'
+import { FactsSchema } from '../../record/audit-schema.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 // a day, or a moment; both in UTC unless an offset is given
@@ -22,6 +23,7 @@ const Entry = Type.Object({
   version: Text,
   distribution: Text,
   detail: Type.String(),
+  facts: FactsSchema,
   ip: Text,
   prev: Type.String(),
 })

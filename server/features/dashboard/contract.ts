@@ -3,6 +3,7 @@ import { pageSchema, pagingQuery } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { STATES } from '../../core/manifest.ts'
+import { FactsSchema } from '../../record/audit-schema.ts'
 import type { HistoryItem, Stats, Summary } from './dashboard.ts'
 
 const counts = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
@@ -15,6 +16,7 @@ const Item = Type.Object({
   version: Type.Optional(Type.String()),
   distribution: Type.Optional(Type.String()),
   detail: Type.String(),
+  facts: FactsSchema,
 })
 const Group = (name: string) =>
   Type.Array(

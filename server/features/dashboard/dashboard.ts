@@ -31,7 +31,7 @@ const SHOWN_ACTIONS: readonly AuditAction[] = [
 /** An audit entry without address and chain. */
 export type HistoryItem = Pick<
   AuditEntry,
-  'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail'
+  'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail' | 'facts'
 >
 
 export interface Summary {
@@ -94,6 +94,7 @@ function historyItem({
   version,
   distribution,
   detail,
+  facts,
 }: AuditEntry): HistoryItem {
   return {
     timestamp,
@@ -104,6 +105,7 @@ function historyItem({
     ...(name === undefined ? {} : { package: name }),
     ...(version === undefined ? {} : { version }),
     ...(distribution === undefined ? {} : { distribution }),
+    ...(facts === undefined ? {} : { facts }),
   }
 }
 

@@ -103,16 +103,18 @@ export async function rollBack(
       kept: generations.map(one => one.n).join(', '),
     })
   const done = await publisher.rollback(codename, n, async (tx, made) => {
-    const detail = made.frozen
-      ? `Generation ${made.n} is what generation ${n} was, and stays so.`
-      : `Generation ${made.n} follows the packages again.`
     await audit.owe(tx, {
       action: 'ROLLBACK',
       result: 'SUCCESS',
       user: wish.by,
       ip: wish.ip,
       distribution: codename,
-      detail: `${detail} ${wish.why}`.trim(),
+      facts: {
+        kind: 'distribution.rolled_back',
+        generation: made.n,
+        ...(made.frozen ? { like: n } : {}),
+        reason: wish.why,
+      },
     })
   })
   const many = done.left_out.length

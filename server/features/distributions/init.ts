@@ -145,13 +145,16 @@ export function createInit(
         await markWhollyDirty(tx, name)
         owed.push({ codename: name, ask: await outbox.owe(tx, `publish:${name}`) })
       }
-      const made = key.generated ? ` Made the signing key ${key.fingerprint}.` : ''
       await audit.owe(tx, {
         action: 'INIT_DISTS',
         result: 'SUCCESS',
         user: by,
         ip,
-        detail: `${names.join(', ')}.${made}`,
+        facts: {
+          kind: 'distributions.set_up',
+          distributions: names,
+          ...(key.generated ? { made_key: key.fingerprint } : {}),
+        },
         ...(names.length === 1 && names[0] !== undefined ? { distribution: names[0] } : {}),
       })
       return owed

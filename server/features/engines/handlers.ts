@@ -146,16 +146,20 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
         { force },
       )
       const reply = printResult(result)
-      const names = reply.sources
-        .map(({ name }) => name)
-        .slice(0, 10)
-        .join(', ')
       await audit.record({
         action: 'VULNDB_IMPORT',
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${result.status}, generation ${result.generation}${force ? ', forced' : ''}${names === '' ? '' : ` (${names})`}.`,
+        facts: {
+          kind: 'data.imported',
+          file: file.filename,
+          sha256: file.blob.sha256,
+          status: result.status,
+          generation: result.generation,
+          forced: force,
+          sources: reply.sources.map(({ name }) => name),
+        },
       })
       return reply
     } catch (error) {
@@ -164,7 +168,12 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
         result: 'FAILURE',
         user: who.name,
         ip: raw.clientIp,
-        detail: `${file.filename}, SHA-256 ${file.blob.sha256}: ${error instanceof Error ? error.message.slice(0, 500) : 'it broke'}`,
+        facts: {
+          kind: 'data.refused',
+          file: file.filename,
+          sha256: file.blob.sha256,
+          why: error instanceof Error ? error.message.slice(0, 500) : 'it broke',
+        },
       })
       throw error
     } finally {
@@ -178,7 +187,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       result: failed.length === 0 ? 'SUCCESS' : 'FAILURE',
       user: who.name,
       ip: raw.clientIp,
-      detail: `${asked} feeds asked, ${fetched} new, ${failed.length} failed.`,
+      facts: { kind: 'feeds.asked', asked, fetched, failed: failed.length },
     })
     return { asked, fetched, failed: [...failed] }
   },

@@ -17,11 +17,16 @@ export const licenseHandlers: Handlers<typeof license, LicenseDeps> = {
     const key = body.key.trim()
     const read = key === '' ? undefined : (licensing.read(key) ?? fail('bad_license', {}))
     await settings.patch({ license: { key } })
-    const detail =
-      read === undefined
-        ? 'The licence key was taken away.'
-        : `Licensed to ${read.issued_to} until ${read.expires_at ?? 'further notice'}.`
-    await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, ip: raw.clientIp, detail })
+    await audit.record({
+      action: 'SETTINGS_CHANGE',
+      result: 'SUCCESS',
+      user: who.name,
+      ip: raw.clientIp,
+      facts:
+        read === undefined
+          ? { kind: 'licence.removed' }
+          : { kind: 'licence.changed', issued_to: read.issued_to, expires_at: read.expires_at ?? null },
+    })
     return licensing.card()
   },
 }

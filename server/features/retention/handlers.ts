@@ -24,7 +24,7 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         user: who.name,
         ip: raw.clientIp,
         distribution: codename,
-        detail: keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
+        facts: { kind: 'retention.changed', keep },
       })
     })
     return readRule(db, codename)
@@ -49,7 +49,7 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         package: name,
         version,
         distribution: codename,
-        detail: `Pinned. ${reason}`.trim(),
+        facts: { kind: 'package.pinned', reason },
       })
     })
     return readRule(db, codename)
@@ -69,7 +69,7 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         package: name,
         version,
         distribution: codename,
-        detail: 'The pin was taken away.',
+        facts: { kind: 'package.unpinned' },
       })
     })
     return readRule(db, codename)

@@ -21,11 +21,16 @@ export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> 
   'GET /security/policy': ({ settings }) => policyView(settings.now()),
   'PATCH /security/policy': async ({ settings, audit }, { body, who, raw }) => {
     const { changed } = await settings.patch({ cve_policy: body })
-    const detail =
-      changed.length === 0
-        ? 'Nothing changed.'
-        : `${changed.map(key => `${key} = ${String(body[key.slice('cve_policy.'.length) as keyof typeof body])}`).join(', ')}.`
-    await audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, detail, ip: raw.clientIp })
+    const values = Object.fromEntries(
+      changed.map(key => [key, String(body[key.slice('cve_policy.'.length) as keyof typeof body])]),
+    )
+    await audit.record({
+      action: 'SETTINGS_CHANGE',
+      result: 'SUCCESS',
+      user: who.name,
+      facts: { kind: 'policy.changed', values },
+      ip: raw.clientIp,
+    })
     return policyView(settings.now())
   },
   'POST /security/policy/preview': async ({ db, settings }, { body, query, raw }) => {
@@ -62,7 +67,7 @@ export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> 
       await audit.record({
         ...base,
         result: reload === 'failed' ? 'WARNING' : 'SUCCESS',
-        detail: `${status} from the ${source}, ${files.length} files; reload ${reload.replace('_', ' ')}.`,
+        facts: { kind: 'signatures.updated', status, source, files: files.length, reload },
       })
       const { signatures_version, signatures_at } = await antivirus.status()
       return {
@@ -75,7 +80,8 @@ export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> 
         signatures_at: signatures_at ?? files[0]?.built_at ?? null,
       }
     } catch (error) {
-      if (isRefusal(error)) await audit.record({ ...base, result: 'FAILURE', detail: error.message })
+      if (isRefusal(error))
+        await audit.record({ ...base, result: 'FAILURE', facts: { kind: 'signatures.refused', why: error.message } })
       throw error
     }
   },

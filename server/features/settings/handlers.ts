@@ -27,9 +27,13 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'PATCH /settings/': async (deps, { body, who, raw }) => {
     checkLicense(body, deps.isLicense)
     const { changed } = await deps.settings.patch(body)
-    // names only: a value may be a secret
-    const detail = changed.length === 0 ? 'Nothing changed.' : `${changed.join(', ')}.`
-    await deps.audit.record({ action: 'SETTINGS_CHANGE', result: 'SUCCESS', user: who.name, detail, ip: raw.clientIp })
+    await deps.audit.record({
+      action: 'SETTINGS_CHANGE',
+      result: 'SUCCESS',
+      user: who.name,
+      facts: { kind: 'settings.changed', keys: changed },
+      ip: raw.clientIp,
+    })
     return deps.settings.masked()
   },
   'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,
@@ -55,7 +59,7 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
       action: 'GPG_GENERATE',
       result: 'SUCCESS',
       user: who.name,
-      detail: `${card.algorithm}, ${card.fingerprint}.`,
+      facts: { kind: 'key.made', algorithm: card.algorithm, fingerprint: card.fingerprint },
       ip: raw.clientIp,
     })
     return card

@@ -48,14 +48,14 @@ async function adminExists(db: Queryable): Promise<boolean> {
 interface NewAdmin {
   readonly username: string
   readonly hash: string
-  readonly detail: string
+  readonly by: 'setup' | 'environment'
   readonly ip?: string
   readonly isClosed: (db: Queryable) => Promise<boolean>
 }
 
 /** Makes the first admin, from the environment or from the wizard, once. */
 export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }: FirstAdminDeps): FirstAdmin {
-  async function insert({ username, hash, detail, ip, isClosed }: NewAdmin): Promise<boolean> {
+  async function insert({ username, hash, by, ip, isClosed }: NewAdmin): Promise<boolean> {
     const made = await db.tx(async tx => {
       await tx.query('select pg_advisory_xact_lock($1)', [SETUP_LOCK])
       if (await isClosed(tx)) return false
@@ -69,7 +69,7 @@ export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }
         action: 'USER_CREATE',
         result: 'SUCCESS',
         user: username,
-        detail,
+        facts: { kind: 'account.created', username, role: 'admin', by },
         ...(ip === undefined ? {} : { ip }),
       })
       return true
@@ -86,14 +86,13 @@ export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }
       if (setupToken !== undefined && !timingSafeEqual(digest(token ?? ''), digest(setupToken)))
         fail('bad_setup_token', {})
       const hash = await hashPassword(password, 'admin_password')
-      if (!(await insert({ username, hash, detail: `${username}, the first admin.`, ip, isClosed: isInUse })))
-        fail('admin_exists', {})
+      if (!(await insert({ username, hash, by: 'setup', ip, isClosed: isInUse }))) fail('admin_exists', {})
     },
     provision: ({ username, passwordHash }) =>
       insert({
         username,
         hash: passwordHash,
-        detail: `${username}, the first admin, from the environment.`,
+        by: 'environment',
         isClosed: adminExists,
       }),
   }

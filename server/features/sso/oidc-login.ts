@@ -96,7 +96,7 @@ export function createOidcLogin<Reply>({
     word: string,
     { why, ip }: { readonly why: string; readonly ip: string },
   ): Promise<Redirect> {
-    await audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'oidc', detail: `Single sign-on: ${word}.`, ip })
+    await audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'oidc', facts: { kind: 'sso.refused', word }, ip })
     log.warn({ word, why }, 'single sign-on did not succeed')
     return toConsole(appUrl, { sso_error: word }, [cookieOf(appUrl, '', 0)])
   }

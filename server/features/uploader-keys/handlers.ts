@@ -2,6 +2,7 @@ import type { Handlers } from '../../core/contract.ts'
 import { getDistribution } from '../../core/distributions.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
+import type { FactsOf } from '../../record/audit-facts.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
 import type { uploaderKeys } from './contract.ts'
 
@@ -11,8 +12,11 @@ export interface UploaderKeyDeps {
   readonly keys: Pick<UploaderKeys, 'list' | 'add' | 'remove'>
 }
 
-const printKey = ({ name, fingerprint, distributions }: UploaderKey): string =>
-  `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}`
+const factsOf = ({ name, fingerprint, distributions }: UploaderKey): FactsOf['uploader_key.added'] => ({
+  name,
+  fingerprint,
+  ...(distributions === null ? {} : { distributions }),
+})
 
 export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps> = {
   'GET /uploader-keys': async ({ keys }) => ({ keys: await keys.list() }),
@@ -30,7 +34,7 @@ export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps>
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        detail: `${printKey(key)}.`,
+        facts: { kind: 'uploader_key.added', ...factsOf(key) },
       })
       return key
     })
@@ -43,7 +47,7 @@ export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps>
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        detail: `${printKey(key)}.`,
+        facts: { kind: 'uploader_key.removed', ...factsOf(key) },
       })
     })
   },

@@ -145,11 +145,13 @@ export function createInbound({ db, audit, outbox, clock, secret, reactions }: I
       ].sort()
       const isNew = await db.tx(async tx => {
         if (!(await remember(tx, source, proofs, clock.now()))) return false
-        const detail =
-          source === 'kev'
-            ? 'Webhook: the catalogue of known exploited vulnerabilities is fetched again.'
-            : `Webhook ${event}: ${aboutGithub(said)}.`
-        await audit.owe(tx, { action: 'SYNC', result: 'SUCCESS', user: `webhook:${source}`, detail, ip })
+        await audit.owe(tx, {
+          action: 'SYNC',
+          result: 'SUCCESS',
+          user: `webhook:${source}`,
+          facts: { kind: 'webhook.taken', source, event, about: source === 'kev' ? '' : aboutGithub(said) },
+          ip,
+        })
         await outbox.owe(tx, `inbound:${source}`)
         return true
       })

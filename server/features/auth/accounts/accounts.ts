@@ -4,6 +4,7 @@ import { fail } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Audit, AuditAction } from '../../../record/audit.ts'
+import type { AuditFacts } from '../../../record/audit-facts.ts'
 import type { Outbox } from '../../../db/outbox.ts'
 import { removeFactor } from '../mfa/store.ts'
 import { deleteToken, listTokensOf, lowerToken, roleToday } from '../tokens/store.ts'
@@ -85,8 +86,8 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
     return result
   }
 
-  const note = (tx: Tx, action: AuditAction, detail: string, { who, ip }: By): Promise<void> =>
-    audit.owe(tx, { action, result: 'SUCCESS', user: who.name, detail, ip })
+  const note = (tx: Tx, action: AuditAction, facts: AuditFacts, { who, ip }: By): Promise<void> =>
+    audit.owe(tx, { action, result: 'SUCCESS', user: who.name, facts, ip })
 
   /** @throws last_admin when `username` is the only one who could still change anything */
   async function keepAnAdmin(tx: Tx, username: string): Promise<void> {
@@ -103,7 +104,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
         const account =
           (await insertAccount(tx, { username, passwordHash, role, fullName, email })) ??
           fail('user_exists', { username })
-        await note(tx, 'USER_CREATE', `${username}, ${role}.`, by)
+        await note(tx, 'USER_CREATE', { kind: 'account.created', username, role, by: 'admin' }, by)
         return account
       })
     },
@@ -123,12 +124,17 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
           field => before[field] !== after[field],
         )
         if (before.role !== after.role)
-          await note(tx, 'USER_ROLE_CHANGE', `${username}: ${before.role} → ${after.role}.`, by)
+          await note(
+            tx,
+            'USER_ROLE_CHANGE',
+            { kind: 'role.changed', username, from_role: before.role, to_role: after.role, by: 'admin' },
+            by,
+          )
         if (changed.some(field => field !== 'role') || changed.length === 0)
           await note(
             tx,
             'USER_UPDATE',
-            `${username}: ${changed.filter(field => field !== 'role').join(', ') || 'nothing changed'}.`,
+            { kind: 'account.changed', username, fields: changed.filter(field => field !== 'role') },
             by,
           )
         return after
@@ -144,7 +150,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
           else if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))
         }
         await deleteAccount(tx, username)
-        await note(tx, 'USER_DELETE', `${username}.`, by)
+        await note(tx, 'USER_DELETE', { kind: 'account.removed', username }, by)
       }),
     async resetPassword(username, password, by) {
       const hash = await hashPassword(password, 'new_password')
@@ -152,7 +158,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
         const account = (await findAccount(tx, username)) ?? fail('user_not_found', { username })
         if (account.origin !== 'local') fail('no_local_password', { username })
         await setPassword(tx, { username, hash })
-        await note(tx, 'PASSWORD_RESET', `${username}, by an admin.`, by)
+        await note(tx, 'PASSWORD_RESET', { kind: 'password.reset', username, by: 'admin' }, by)
       })
     },
     resetMfa: (username, by) =>
@@ -161,7 +167,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
         if (by.who.kind === 'user' && by.who.name === username) fail('own_mfa', {})
         if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
         if (!(await removeFactor(tx, username))) fail('mfa_not_active', {})
-        await note(tx, 'MFA_RESET', `${username}, by an admin.`, by)
+        await note(tx, 'MFA_RESET', { kind: 'mfa.reset', username }, by)
       }),
   }
 }

@@ -33,7 +33,7 @@ export function createPasswordChange({ db, audit, outbox, passwords }: PasswordC
         action: 'PASSWORD_CHANGE',
         result: 'FAILURE',
         user: who.name,
-        detail: 'The current password is wrong, or the account is locked.',
+        facts: { kind: 'refused', why: 'wrong_current_password_or_locked' },
         ip,
       })
       fail('wrong_current_password', {})
@@ -45,7 +45,7 @@ export function createPasswordChange({ db, audit, outbox, passwords }: PasswordC
         action: 'PASSWORD_CHANGE',
         result: 'SUCCESS',
         user: who.name,
-        detail: 'Other sessions ended.',
+        facts: { kind: 'password.changed' },
         ip,
       })
     })

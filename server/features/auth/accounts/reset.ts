@@ -94,7 +94,7 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
         action: 'PASSWORD_RESET',
         result: 'WARNING',
         user: username,
-        detail: 'A link was asked for and mailed.',
+        facts: { kind: 'password.link_sent' },
         ip,
       })
       await mail.owe(
@@ -146,7 +146,7 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
           action: 'PASSWORD_RESET',
           result: 'SUCCESS',
           user: username,
-          detail: 'With a link from a mail. Every session ended.',
+          facts: { kind: 'password.reset', by: 'link' },
           ip,
         })
       })

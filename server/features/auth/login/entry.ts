@@ -61,7 +61,7 @@ export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock
       action: 'LOGIN',
       result: 'SUCCESS',
       user: account.username,
-      detail: `With ${coming.how}.`,
+      facts: { kind: 'login', how: coming.how },
       ip: coming.ip,
     })
     return sessions.open(tx, account, coming)
@@ -70,11 +70,17 @@ export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock
   return {
     admit,
     async enter(account, coming) {
-      const half = (detail: string): Promise<void> =>
-        audit.record({ action: 'LOGIN', result: 'WARNING', user: account.username, detail, ip: coming.ip })
+      const half = (awaits: 'second_factor' | 'set_up'): Promise<void> =>
+        audit.record({
+          action: 'LOGIN',
+          result: 'WARNING',
+          user: account.username,
+          facts: { kind: 'login', how: coming.how, awaits },
+          ip: coming.ip,
+        })
       // the count of wrong guesses goes on: who knows the password must not begin it anew for the codes
       if (account.mfa_enabled) {
-        await half(`With ${coming.how}; the second factor is awaited.`)
+        await half('second_factor')
         return {
           kind: 'challenge',
           token: await shortLived(account, 'mfa_challenge', CHALLENGE_MINUTES),
@@ -82,7 +88,7 @@ export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock
         }
       }
       if ((await policy.atLogin(account)).kind === 'over') {
-        await half(`With ${coming.how}; the second factor has to be set up first.`)
+        await half('set_up')
         return {
           kind: 'setup',
           token: await shortLived(account, 'mfa_setup_required', SETUP_MINUTES),

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Outbox } from '../../../db/outbox.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Audit } from '../../../record/audit.ts'
+import type { AuditFacts, Refusal } from '../../../record/audit-facts.ts'
 import type { Directory, DirectoryProfile } from '../../../directory/directory.ts'
 import type { Entered, Entry } from './entry.ts'
 import type { PasswordCheck } from './password-check.ts'
@@ -47,15 +48,21 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
   async function refuse(
     username: string,
     ip: string,
-    why: string,
+    why: Refusal,
     code: 'bad_password' | 'account_inactive' | 'sso_refused' = 'bad_password',
   ): Promise<never> {
-    await audit.record({ action: 'LOGIN', result: 'FAILURE', user: username.slice(0, 100), detail: why, ip })
+    await audit.record({
+      action: 'LOGIN',
+      result: 'FAILURE',
+      user: username.slice(0, 100),
+      facts: { kind: 'refused', why },
+      ip,
+    })
     return fail(code, {})
   }
 
   async function comeIn(account: Account, coming: From & { readonly how: string }): Promise<Entered> {
-    return (await entry.enter(account, coming)) ?? refuse(account.username, coming.ip, 'The account is locked.')
+    return (await entry.enter(account, coming)) ?? refuse(account.username, coming.ip, 'locked')
   }
 
   /** Makes the account, or brings it up to date; a local account of that name is never touched. */
@@ -74,12 +81,18 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     }
     const account = await upsertFromDirectory(tx, profile)
     if (account === undefined) return undefined
-    const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', detail: string): Promise<void> =>
-      audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, detail, ip })
-    if (before === undefined)
-      await note('USER_CREATE', `${profile.username}, ${profile.role}, at the first login from ${profile.origin}.`)
+    const note = (action: 'USER_CREATE' | 'USER_ROLE_CHANGE', facts: AuditFacts): Promise<void> =>
+      audit.owe(tx, { action, result: 'SUCCESS', user: profile.username, facts, ip })
+    const { username, role, origin } = profile
+    if (before === undefined) await note('USER_CREATE', { kind: 'account.created', username, role, by: origin })
     else if (before.role !== account.role)
-      await note('USER_ROLE_CHANGE', `${profile.username}: ${before.role} → ${account.role}, from ${profile.origin}.`)
+      await note('USER_ROLE_CHANGE', {
+        kind: 'role.changed',
+        username,
+        from_role: before.role,
+        to_role: account.role,
+        by: origin,
+      })
     return account
   }
 
@@ -93,12 +106,12 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       return refuse(
         profile.username,
         coming.ip,
-        'There is no account for this person, or one of another kind.',
+        'no_account',
         profile.origin === 'oidc' ? 'sso_refused' : 'bad_password',
       )
-    if (!account.active) return refuse(account.username, coming.ip, 'The account is deactivated.', 'account_inactive')
+    if (!account.active) return refuse(account.username, coming.ip, 'inactive', 'account_inactive')
     if (account.locked_until !== null && account.locked_until > clock.now())
-      return refuse(account.username, coming.ip, 'The account is locked.')
+      return refuse(account.username, coming.ip, 'locked')
     return comeIn(account, coming)
   }
 
@@ -115,7 +128,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
         action: 'LOGIN',
         result: 'FAILURE',
         user: username.slice(0, 100),
-        detail: 'The directory does not answer.',
+        facts: { kind: 'refused', why: 'directory_silent' },
         ip: from.ip,
       })
       return fail('directory_unavailable', {}, new Error(answer.why))
@@ -125,7 +138,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       const guessed = answer.username ?? known?.username
       if (guessed !== undefined && (await findAccount(db, guessed))?.origin !== 'local')
         await passwords.countGuess(guessed)
-      return refuse(username, from.ip, 'The directory knows no such user, or not with this password.')
+      return refuse(username, from.ip, 'directory_refused')
     }
     return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'a directory password' })
   }
@@ -138,10 +151,9 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       if (account?.origin !== 'local' && directory?.isEnabled() === true && password !== '')
         return byDirectory(directory, given, account)
       const outcome = await passwords.check(account, password)
-      if (account === undefined) return refuse(username, from.ip, 'There is no such user.')
-      if (outcome !== 'right')
-        return refuse(username, from.ip, outcome === 'locked' ? 'The account is locked.' : 'The password is wrong.')
-      if (!account.active) return refuse(username, from.ip, 'The account is deactivated.', 'account_inactive')
+      if (account === undefined) return refuse(username, from.ip, 'no_such_user')
+      if (outcome !== 'right') return refuse(username, from.ip, outcome === 'locked' ? 'locked' : 'wrong_password')
+      if (!account.active) return refuse(username, from.ip, 'inactive', 'account_inactive')
       return comeIn(account, { ...from, how: 'a password' })
     },
   }

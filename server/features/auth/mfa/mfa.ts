@@ -73,7 +73,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       action,
       result: 'FAILURE',
       user: who.name,
-      detail: 'The password is wrong, or the account is locked.',
+      facts: { kind: 'refused', why: 'wrong_password_or_locked' },
       ip,
     })
     return fail('wrong_password', {})
@@ -100,7 +100,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
           action: 'MFA_ENABLE',
           result: 'SUCCESS',
           user: account.username,
-          detail: 'With a code of the new secret.',
+          facts: { kind: 'mfa.enabled' },
           ip: from.ip,
         })
         if (who.kind !== 'setup') return { codes }
@@ -120,7 +120,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
           action: 'MFA_DISABLE',
           result: 'SUCCESS',
           user: username,
-          detail: 'By its owner, with the password.',
+          facts: { kind: 'mfa.disabled' },
           ip: given.ip,
         })
       })
@@ -144,7 +144,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
           action: 'MFA_RECOVERY_CODES',
           result: 'SUCCESS',
           user: username,
-          detail: 'All older codes stopped working.',
+          facts: { kind: 'mfa.codes_renewed' },
           ip: given.ip,
         })
       })

@@ -98,7 +98,7 @@ export function createSecondStep({
       action: 'LOGIN',
       result: 'FAILURE',
       user: account.username,
-      detail: `The ${'code' in proof ? 'code' : 'recovery code'} is wrong or used, or the account is locked.`,
+      facts: { kind: 'refused', why: 'code' in proof ? 'wrong_code_or_locked' : 'wrong_recovery_code_or_locked' },
       ip: from.ip,
     })
     return fail('bad_code', {})

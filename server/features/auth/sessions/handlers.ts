@@ -57,7 +57,7 @@ export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
       action: 'SESSION_END',
       result: 'SUCCESS',
       user: username,
-      detail: `${ended} other sessions.`,
+      facts: { kind: 'sessions.ended', count: ended },
       ip: raw.clientIp,
     })
     return { message: ended === 0 ? 'There was no other session.' : `${ended} other sessions have ended.`, ended }
@@ -70,7 +70,7 @@ export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
       action: 'SESSION_END',
       result: 'SUCCESS',
       user: username,
-      detail: params.id === who.credential ? 'This one.' : 'Another one.',
+      facts: { kind: 'session.ended', own: params.id === who.credential },
       ip: raw.clientIp,
     })
     return { message: 'The session has ended.' }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { covers, type Role, type Scope } from '../../../core/access.ts'
 import { getDistribution } from '../../../core/distributions.ts'
 import { fail } from '../../../core/errors.ts'
+import type { AuditFacts } from '../../../record/audit-facts.ts'
 import type { AccountDeps, By } from '../accounts/accounts.ts'
 import { hashToken } from '../accounts/passwords.ts'
 import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } from './store.ts'
@@ -51,13 +52,14 @@ export function scopeOf({
     : { uploadOnly, ...(distributions === null ? {} : { distributions }) }
 }
 
-function wordsOf({ name, role, expiresDays, scope }: TokenWish): string {
-  const limits = [
-    ...(scope?.uploadOnly === true ? ['uploads only'] : []),
-    ...(scope?.distributions === undefined ? [] : [`for ${scope.distributions.join(' ')}`]),
-  ]
-  return `${[name, role, expiresDays === undefined ? 'no expiry' : `${expiresDays} days`, ...limits].join(', ')}.`
-}
+const factsOf = ({ name, role, expiresDays, scope }: TokenWish): AuditFacts => ({
+  kind: 'token.created',
+  name,
+  role,
+  upload_only: scope?.uploadOnly === true,
+  ...(expiresDays === undefined ? {} : { days: expiresDays }),
+  ...(scope?.distributions === undefined ? {} : { distributions: scope.distributions }),
+})
 
 /** Long-lived credentials for machines. */
 export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiTokens {
@@ -88,7 +90,7 @@ export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiT
           uploadOnly: scope?.uploadOnly ?? false,
           distributions: distributions === undefined ? undefined : [...new Set(distributions)],
         })
-        await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, detail: wordsOf(wish), ip })
+        await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, facts: factsOf(wish), ip })
         return made
       })
       outbox.nudge()
@@ -102,7 +104,7 @@ export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiT
           action: 'TOKEN_REVOKE',
           result: 'SUCCESS',
           user: who.name,
-          detail: `${gone.name}, ${gone.role}.`,
+          facts: { kind: 'token.revoked', name: gone.name, role: gone.role },
           ip,
         })
         return gone

@@ -1,0 +1,157 @@
+import type { State } from '../core/manifest.ts'
+
+/** Why nobody came in, or why a step that asks for proof was refused. */
+export type Refusal =
+  | 'no_such_user'
+  | 'no_account'
+  | 'wrong_password'
+  | 'locked'
+  | 'inactive'
+  | 'directory_silent'
+  | 'directory_refused'
+  | 'wrong_code_or_locked'
+  | 'wrong_recovery_code_or_locked'
+  | 'wrong_password_or_locked'
+  | 'wrong_current_password_or_locked'
+
+/** Where an act moved a package. Both are the same where it stayed. */
+interface Moved {
+  readonly from_state: State
+  readonly to_state: State
+}
+interface Account {
+  readonly username: string
+}
+type Names = readonly string[]
+interface UploaderKey {
+  readonly name: string
+  readonly fingerprint: string
+  /** Absent: for every distribution. */
+  readonly distributions?: Names
+}
+
+/** What a reviewer said about a package, or about one vulnerability of it. */
+export interface DecidedFact {
+  readonly decision: string
+  readonly cve?: string
+  readonly until?: string
+  readonly reason: string
+}
+
+/** An acceptance that ended. */
+export interface EndedFact {
+  readonly cve?: string
+  readonly by: string
+  readonly ended_at: string
+}
+
+/**
+ * What an audit line says beside who, when and about which package, by the kind of act. Written to disk and read by
+ * programs: a kind keeps its fields, a new one is added. No field at any depth is called `package`, `user`, `action` or
+ * `result`: `audit-search.ts` looks for those names in the bytes of a line. Never a secret.
+ */
+export interface FactsOf {
+  // packages
+  'package.admitted': {
+    readonly file: string
+    /** Of the bytes as they were sent. */
+    readonly sha256: string
+    readonly state: State
+    /** The file was signed here, which made other bytes of it. */
+    readonly signed?: { readonly key: string; readonly sha256: string }
+  }
+  'package.copied': { readonly arch: string; readonly from_distribution: string; readonly sha256: string }
+  'package.deleted': { readonly arch: string; readonly from_state: State; readonly reason: string }
+  'package.decided': Moved & { readonly decisions: readonly DecidedFact[] }
+  'package.assigned': { readonly to?: string }
+  'package.quarantined': Moved & { readonly reason: string }
+  'package.lapsed': Moved & { readonly ended: readonly EndedFact[] }
+  /** `message` is what the scan said as a whole; absent where only data were compared. */
+  'package.rescanned': Moved & { readonly message?: string; readonly found: Names; readonly lost: Names }
+  'package.held': Moved & { readonly reason: string }
+  'package.pinned': { readonly reason: string }
+  'package.unpinned': Record<never, never>
+  // distributions
+  'distributions.set_up': { readonly distributions: Names; readonly made_key?: string }
+  'distribution.rolled_back': {
+    readonly generation: number
+    /** The generation it repeats; absent where the tree follows the packages again. */
+    readonly like?: number
+    readonly reason: string
+  }
+  'retention.changed': { readonly keep: number | null }
+  'access.changed': {
+    readonly private: boolean
+    readonly roles: Names
+    readonly usernames: Names
+    readonly groups: Names
+  }
+  'group.changed': { readonly group: string; readonly members: Names }
+  'group.removed': { readonly group: string }
+  'index.rebuilt': {
+    readonly manifests: number
+    readonly added: number
+    readonly changed: number
+    readonly removed: number
+    readonly unreadable: number
+  }
+  // people
+  'login': { readonly how: string; readonly awaits?: 'second_factor' | 'set_up' }
+  'refused': { readonly why: Refusal }
+  'sso.refused': { readonly word: string }
+  'account.created': Account & {
+    readonly role: string
+    readonly by: 'admin' | 'setup' | 'environment' | 'ldap' | 'oidc'
+  }
+  'account.changed': Account & { readonly fields: Names }
+  'account.removed': Account
+  'role.changed': Account & { readonly from_role: string; readonly to_role: string; readonly by: string }
+  'password.changed': Record<never, never>
+  'password.reset': Partial<Account> & { readonly by: 'admin' | 'link' }
+  'password.link_sent': Record<never, never>
+  'mfa.enabled': Record<never, never>
+  'mfa.disabled': Record<never, never>
+  'mfa.reset': Account
+  'mfa.codes_renewed': Record<never, never>
+  'sessions.ended': { readonly count: number }
+  'session.ended': { readonly own: boolean }
+  'token.created': {
+    readonly name: string
+    readonly role: string
+    readonly days?: number
+    readonly upload_only: boolean
+    readonly distributions?: Names
+  }
+  'token.revoked': { readonly name: string; readonly role: string }
+  // keys that open the door
+  'uploader_key.added': UploaderKey
+  'uploader_key.removed': UploaderKey
+  // the server
+  /** Names only: a value may be a secret. */
+  'settings.changed': { readonly keys: Names }
+  'policy.changed': { readonly values: Readonly<Record<string, string>> }
+  'licence.changed': { readonly issued_to: string; readonly expires_at: string | null }
+  'licence.removed': Record<never, never>
+  'key.made': { readonly algorithm: string; readonly fingerprint: string }
+  'webhook.taken': { readonly source: string; readonly event: string; readonly about: string }
+  'data.imported': {
+    readonly file: string
+    readonly sha256: string
+    readonly status: string
+    readonly generation: number
+    readonly forced: boolean
+    readonly sources: Names
+  }
+  'data.refused': { readonly file: string; readonly sha256: string; readonly why: string }
+  'feeds.asked': { readonly asked: number; readonly fetched: number; readonly failed: number }
+  'signatures.updated': {
+    readonly status: string
+    readonly source: string
+    readonly files: number
+    readonly reload: string
+  }
+  'signatures.refused': { readonly why: string }
+}
+
+export type FactKind = keyof FactsOf
+export type AuditFacts = { [Kind in FactKind]: { readonly kind: Kind } & FactsOf[Kind] }[FactKind]

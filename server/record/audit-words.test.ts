@@ -1,0 +1,263 @@
+import { expect, test } from 'vitest'
+import type { AuditFacts, FactKind } from './audit-facts.ts'
+import { printFacts } from './audit-words.ts'
+
+const SHA = '4a'.repeat(32)
+/** One example of every kind, and of every way its sentence goes; the compiler asks for a new kind. */
+const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<AuditFacts, { kind: Kind }>, string])[] } = {
+  'package.admitted': [
+    [
+      { kind: 'package.admitted', file: 'hello_1.0_amd64.deb', sha256: SHA, state: 'published' },
+      `hello_1.0_amd64.deb, SHA-256 ${SHA}: published.`,
+    ],
+    [
+      {
+        kind: 'package.admitted',
+        file: 'hello.rpm',
+        sha256: SHA,
+        state: 'pending_review',
+        signed: { key: '92DC44', sha256: SHA },
+      },
+      `hello.rpm, SHA-256 ${SHA}, signed with 92DC44, now SHA-256 ${SHA}: pending_review.`,
+    ],
+  ],
+  'package.copied': [
+    [
+      { kind: 'package.copied', arch: 'amd64', from_distribution: 'jammy', sha256: SHA },
+      `amd64, from jammy: the same bytes, SHA-256 ${SHA}.`,
+    ],
+  ],
+  'package.deleted': [
+    [
+      { kind: 'package.deleted', arch: 'amd64', from_state: 'published', reason: 'By hand.' },
+      'amd64, was published. By hand.',
+    ],
+    [{ kind: 'package.deleted', arch: 'amd64', from_state: 'rejected', reason: '' }, 'amd64, was rejected.'],
+  ],
+  'package.decided': [
+    [
+      {
+        kind: 'package.decided',
+        from_state: 'pending_review',
+        to_state: 'published',
+        decisions: [{ decision: 'accept_risk', cve: 'CVE-2026-1', until: '2027-01-01', reason: 'Not reachable' }],
+      },
+      'accept_risk CVE-2026-1 until 2027-01-01: Not reachable. pending_review → published.',
+    ],
+    [
+      {
+        kind: 'package.decided',
+        from_state: 'published',
+        to_state: 'published',
+        decisions: [{ decision: 'approve', reason: 'Looked at!' }],
+      },
+      'approve: Looked at!',
+    ],
+  ],
+  'package.assigned': [
+    [{ kind: 'package.assigned', to: 'ada' }, 'Assigned to ada.'],
+    [{ kind: 'package.assigned' }, 'Assigned to nobody.'],
+  ],
+  'package.quarantined': [
+    [
+      { kind: 'package.quarantined', from_state: 'published', to_state: 'quarantined', reason: '' },
+      'No reason given. published → quarantined.',
+    ],
+  ],
+  'package.lapsed': [
+    [
+      {
+        kind: 'package.lapsed',
+        from_state: 'published',
+        to_state: 'pending_review',
+        ended: [{ cve: 'CVE-2026-1', by: 'ada', ended_at: '2027-01-01' }],
+      },
+      'The acceptance of CVE-2026-1 by ada ended at 2027-01-01. published → pending_review.',
+    ],
+  ],
+  'package.rescanned': [
+    [
+      {
+        kind: 'package.rescanned',
+        from_state: 'published',
+        to_state: 'published',
+        message: 'Clean.',
+        found: ['CVE-2026-1'],
+        lost: ['CVE-2026-2'],
+      },
+      'Clean. New: CVE-2026-1. No longer found: CVE-2026-2.',
+    ],
+    [
+      {
+        kind: 'package.rescanned',
+        from_state: 'published',
+        to_state: 'published',
+        found: Array.from({ length: 22 }, (_, n) => `CVE-${n}`),
+        lost: [],
+      },
+      `New: ${Array.from({ length: 20 }, (_, n) => `CVE-${n}`).join(', ')} and 2 more.`,
+    ],
+  ],
+  'package.held': [
+    [
+      { kind: 'package.held', from_state: 'published', to_state: 'pending_review', reason: 'Exploited: CVE-2026-1.' },
+      'Exploited: CVE-2026-1. published → pending_review.',
+    ],
+  ],
+  'package.pinned': [[{ kind: 'package.pinned', reason: 'Line 4' }, 'Pinned. Line 4']],
+  'package.unpinned': [[{ kind: 'package.unpinned' }, 'The pin was taken away.']],
+  'distributions.set_up': [
+    [
+      { kind: 'distributions.set_up', distributions: ['jammy', 'noble'], made_key: 'AB12' },
+      'jammy, noble. Made the signing key AB12.',
+    ],
+  ],
+  'distribution.rolled_back': [
+    [
+      { kind: 'distribution.rolled_back', generation: 9, like: 4, reason: 'Broken.' },
+      'Generation 9 is what generation 4 was, and stays so. Broken.',
+    ],
+    [{ kind: 'distribution.rolled_back', generation: 10, reason: '' }, 'Generation 10 follows the packages again.'],
+  ],
+  'retention.changed': [
+    [{ kind: 'retention.changed', keep: 3 }, 'The newest 3 versions are kept.'],
+    [{ kind: 'retention.changed', keep: null }, 'All versions are kept.'],
+  ],
+  'access.changed': [
+    [
+      { kind: 'access.changed', private: true, roles: ['admin'], usernames: ['ada', 'max'], groups: [] },
+      'Only for roles admin; users ada, max; its tree asks for a token.',
+    ],
+    [{ kind: 'access.changed', private: false, roles: [], usernames: [], groups: [] }, 'Open to everybody.'],
+  ],
+  'group.changed': [[{ kind: 'group.changed', group: 'line 4', members: [] }, 'The group line 4 has nobody.']],
+  'group.removed': [[{ kind: 'group.removed', group: 'line 4' }, 'The group line 4 was removed.']],
+  'index.rebuilt': [
+    [
+      { kind: 'index.rebuilt', manifests: 9, added: 1, changed: 2, removed: 3, unreadable: 0 },
+      '9 manifests: 1 added, 2 changed, 3 removed, 0 unreadable.',
+    ],
+  ],
+  'login': [
+    [{ kind: 'login', how: 'a password' }, 'With a password.'],
+    [
+      { kind: 'login', how: 'a password', awaits: 'set_up' },
+      'With a password; the second factor has to be set up first.',
+    ],
+  ],
+  'refused': [[{ kind: 'refused', why: 'locked' }, 'The account is locked.']],
+  'sso.refused': [[{ kind: 'sso.refused', word: 'state' }, 'Single sign-on: state.']],
+  'account.created': [
+    [
+      { kind: 'account.created', username: 'ada', role: 'admin', by: 'environment' },
+      'ada, the first admin, from the environment.',
+    ],
+    [
+      { kind: 'account.created', username: 'ada', role: 'auditor', by: 'ldap' },
+      'ada, auditor, at the first login from ldap.',
+    ],
+  ],
+  'account.changed': [[{ kind: 'account.changed', username: 'ada', fields: [] }, 'ada: nothing changed.']],
+  'account.removed': [[{ kind: 'account.removed', username: 'ada' }, 'ada.']],
+  'role.changed': [
+    [
+      { kind: 'role.changed', username: 'ada', from_role: 'auditor', to_role: 'admin', by: 'admin' },
+      'ada: auditor → admin.',
+    ],
+    [
+      { kind: 'role.changed', username: 'ada', from_role: 'auditor', to_role: 'admin', by: 'oidc' },
+      'ada: auditor → admin, from oidc.',
+    ],
+  ],
+  'password.changed': [[{ kind: 'password.changed' }, 'Other sessions ended.']],
+  'password.reset': [
+    [{ kind: 'password.reset', username: 'ada', by: 'admin' }, 'ada, by an admin.'],
+    [{ kind: 'password.reset', by: 'link' }, 'With a link from a mail. Every session ended.'],
+  ],
+  'password.link_sent': [[{ kind: 'password.link_sent' }, 'A link was asked for and mailed.']],
+  'mfa.enabled': [[{ kind: 'mfa.enabled' }, 'With a code of the new secret.']],
+  'mfa.disabled': [[{ kind: 'mfa.disabled' }, 'By its owner, with the password.']],
+  'mfa.reset': [[{ kind: 'mfa.reset', username: 'ada' }, 'ada, by an admin.']],
+  'mfa.codes_renewed': [[{ kind: 'mfa.codes_renewed' }, 'All older codes stopped working.']],
+  'sessions.ended': [[{ kind: 'sessions.ended', count: 3 }, '3 other sessions.']],
+  'session.ended': [[{ kind: 'session.ended', own: true }, 'This one.']],
+  'token.created': [
+    [
+      { kind: 'token.created', name: 'ci', role: 'uploader', days: 30, upload_only: true, distributions: ['jammy'] },
+      'ci, uploader, 30 days, uploads only, for jammy.',
+    ],
+    [{ kind: 'token.created', name: 'ci', role: 'admin', upload_only: false }, 'ci, admin, no expiry.'],
+  ],
+  'token.revoked': [[{ kind: 'token.revoked', name: 'ci', role: 'uploader' }, 'ci, uploader.']],
+  'uploader_key.added': [
+    [
+      { kind: 'uploader_key.added', name: 'ada', fingerprint: 'AB12', distributions: ['jammy'] },
+      'ada, AB12, for jammy.',
+    ],
+  ],
+  'uploader_key.removed': [
+    [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
+  ],
+  'settings.changed': [
+    [{ kind: 'settings.changed', keys: ['email.host', 'email.port'] }, 'email.host, email.port.'],
+    [{ kind: 'settings.changed', keys: [] }, 'Nothing changed.'],
+  ],
+  'policy.changed': [[{ kind: 'policy.changed', values: { 'cve_policy.high': 'block' } }, 'cve_policy.high = block.']],
+  'licence.changed': [
+    [{ kind: 'licence.changed', issued_to: 'Acme', expires_at: null }, 'Licensed to Acme until further notice.'],
+  ],
+  'licence.removed': [[{ kind: 'licence.removed' }, 'The licence key was taken away.']],
+  'key.made': [[{ kind: 'key.made', algorithm: 'rsa4096', fingerprint: 'AB12' }, 'rsa4096, AB12.']],
+  'webhook.taken': [
+    [{ kind: 'webhook.taken', source: 'github', event: 'push', about: 'a/b, main' }, 'Webhook push: a/b, main.'],
+    [
+      { kind: 'webhook.taken', source: 'kev', event: 'kev', about: '' },
+      'Webhook: the catalogue of known exploited vulnerabilities is fetched again.',
+    ],
+  ],
+  'data.imported': [
+    [
+      {
+        kind: 'data.imported',
+        file: 'all.zip',
+        sha256: SHA,
+        status: 'imported',
+        generation: 7,
+        forced: true,
+        sources: ['debian', 'kev'],
+      },
+      `all.zip, SHA-256 ${SHA}: imported, generation 7, forced (debian, kev).`,
+    ],
+  ],
+  'data.refused': [
+    [{ kind: 'data.refused', file: 'x.zip', sha256: SHA, why: 'No data.' }, `x.zip, SHA-256 ${SHA}: No data.`],
+  ],
+  'feeds.asked': [[{ kind: 'feeds.asked', asked: 3, fetched: 2, failed: 1 }, '3 feeds asked, 2 new, 1 failed.']],
+  'signatures.updated': [
+    [
+      { kind: 'signatures.updated', status: 'updated', source: 'mirror', files: 3, reload: 'not_needed' },
+      'updated from the mirror, 3 files; reload not needed.',
+    ],
+  ],
+  'signatures.refused': [[{ kind: 'signatures.refused', why: 'It is not there.' }, 'It is not there.']],
+}
+
+const all = Object.values(EXAMPLES).flat() as readonly (readonly [AuditFacts, string])[]
+
+test.each(all.map(([facts, said]) => [facts.kind, said, facts] as const))('%s: %s', (_, said, facts) => {
+  expect(printFacts(facts)).toBe(said)
+})
+
+/** Every field name at any depth. */
+function names(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    Array.isArray(value) ? names(inner) : [name, ...names(inner)],
+  )
+}
+
+test('no fact has the name of a field that the log is searched by', () => {
+  expect(
+    all.flatMap(([facts]) => names(facts)).filter(name => ['package', 'user', 'action', 'result'].includes(name)),
+  ).toEqual([])
+})

@@ -1,0 +1,151 @@
+import type { AuditFacts, DecidedFact, FactKind, FactsOf, Refusal } from './audit-facts.ts'
+
+const REFUSALS: Readonly<Record<Refusal, string>> = {
+  no_such_user: 'There is no such user.',
+  no_account: 'There is no account for this person, or one of another kind.',
+  wrong_password: 'The password is wrong.',
+  locked: 'The account is locked.',
+  inactive: 'The account is deactivated.',
+  directory_silent: 'The directory does not answer.',
+  directory_refused: 'The directory knows no such user, or not with this password.',
+  wrong_code_or_locked: 'The code is wrong or used, or the account is locked.',
+  wrong_recovery_code_or_locked: 'The recovery code is wrong or used, or the account is locked.',
+  wrong_password_or_locked: 'The password is wrong, or the account is locked.',
+  wrong_current_password_or_locked: 'The current password is wrong, or the account is locked.',
+}
+
+const AWAITED = { second_factor: 'the second factor is awaited', set_up: 'the second factor has to be set up first' }
+
+const MOST_NAMES = 20
+/** The first names, and how many more there are. */
+function list(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES
+  return more > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more` : names.join(', ')
+}
+/** What a person wrote, as a sentence. */
+const whole = (said: string): string => (said === '' || /[.!?…]$/.test(said) ? said : `${said}.`)
+const join = (...sentences: readonly string[]): string => sentences.filter(one => one !== '').join(' ')
+
+type Moved = FactsOf['package.held']
+const moved = ({ from_state, to_state }: Pick<Moved, 'from_state' | 'to_state'>): string =>
+  from_state === to_state ? '' : `${from_state} → ${to_state}.`
+
+const decided = ({ decision, cve, until, reason }: DecidedFact): string =>
+  `${decision}${cve === undefined ? '' : ` ${cve}`}${until === undefined ? '' : ` until ${until}`}: ${reason}`
+
+const CREATED: Readonly<Record<FactsOf['account.created']['by'], (role: string) => string>> = {
+  admin: role => role,
+  setup: () => 'the first admin',
+  environment: () => 'the first admin, from the environment',
+  ldap: role => `${role}, at the first login from ldap`,
+  oidc: role => `${role}, at the first login from oidc`,
+}
+
+function tokenWords({ name, role, days, upload_only, distributions }: FactsOf['token.created']): string {
+  const limits = [
+    ...(upload_only ? ['uploads only'] : []),
+    ...(distributions === undefined ? [] : [`for ${distributions.join(' ')}`]),
+  ]
+  return `${[name, role, days === undefined ? 'no expiry' : `${days} days`, ...limits].join(', ')}.`
+}
+
+function ruleWords({ private: isPrivate, roles, usernames, groups }: FactsOf['access.changed']): string {
+  const named = Object.entries({ roles, users: usernames, groups }).filter(([, names]) => names.length > 0)
+  const said = named.map(([what, names]) => `${what} ${names.join(', ')}`)
+  return `${said.length === 0 ? 'Open to everybody' : `Only for ${said.join('; ')}`}${isPrivate ? '; its tree asks for a token' : ''}.`
+}
+
+const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key.added']): string =>
+  `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}.`
+
+/** One row for each kind: the sentence of the line. */
+const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } = {
+  'package.admitted': ({ file, sha256, signed, state }) =>
+    `${file}, SHA-256 ${sha256}${signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${signed.sha256}`}: ${state}.`,
+  'package.copied': ({ arch, from_distribution, sha256 }) =>
+    `${arch}, from ${from_distribution}: the same bytes, SHA-256 ${sha256}.`,
+  'package.deleted': ({ arch, from_state, reason }) => join(`${arch}, was ${from_state}.`, reason),
+  'package.decided': facts => join(whole(facts.decisions.map(decided).join(' ')), moved(facts)),
+  'package.assigned': ({ to }) => (to === undefined ? 'Assigned to nobody.' : `Assigned to ${to}.`),
+  'package.quarantined': facts => join(whole(facts.reason === '' ? 'No reason given' : facts.reason), moved(facts)),
+  'package.lapsed': facts =>
+    join(
+      ...facts.ended.map(
+        ({ cve, by, ended_at }) =>
+          `The acceptance${cve === undefined ? '' : ` of ${cve}`} by ${by} ended at ${ended_at}.`,
+      ),
+      moved(facts),
+    ),
+  'package.rescanned': facts =>
+    join(
+      facts.message ?? '',
+      facts.found.length === 0 ? '' : `New: ${list(facts.found)}.`,
+      facts.lost.length === 0 ? '' : `No longer found: ${list(facts.lost)}.`,
+      moved(facts),
+    ),
+  'package.held': facts => join(facts.reason, moved(facts)),
+  'package.pinned': ({ reason }) => join('Pinned.', reason),
+  'package.unpinned': () => 'The pin was taken away.',
+  'distributions.set_up': ({ distributions, made_key }) =>
+    join(`${distributions.join(', ')}.`, made_key === undefined ? '' : `Made the signing key ${made_key}.`),
+  'distribution.rolled_back': ({ generation, like, reason }) =>
+    join(
+      like === undefined
+        ? `Generation ${generation} follows the packages again.`
+        : `Generation ${generation} is what generation ${like} was, and stays so.`,
+      reason,
+    ),
+  'retention.changed': ({ keep }) =>
+    keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
+  'access.changed': ruleWords,
+  'group.changed': ({ group, members }) => `The group ${group} has ${members.join(', ') || 'nobody'}.`,
+  'group.removed': ({ group }) => `The group ${group} was removed.`,
+  'index.rebuilt': ({ manifests, added, changed, removed, unreadable }) =>
+    `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${unreadable} unreadable.`,
+  'login': ({ how, awaits }) => `With ${how}${awaits === undefined ? '' : `; ${AWAITED[awaits]}`}.`,
+  'refused': ({ why }) => REFUSALS[why],
+  'sso.refused': ({ word }) => `Single sign-on: ${word}.`,
+  'account.created': ({ username, role, by }) => `${username}, ${CREATED[by](role)}.`,
+  'account.changed': ({ username, fields }) => `${username}: ${fields.join(', ') || 'nothing changed'}.`,
+  'account.removed': ({ username }) => `${username}.`,
+  'role.changed': ({ username, from_role, to_role, by }) =>
+    `${username}: ${from_role} → ${to_role}${by === 'admin' ? '' : `, from ${by}`}.`,
+  'password.changed': () => 'Other sessions ended.',
+  'password.reset': ({ username, by }) =>
+    by === 'admin' ? `${username ?? ''}, by an admin.` : 'With a link from a mail. Every session ended.',
+  'password.link_sent': () => 'A link was asked for and mailed.',
+  'mfa.enabled': () => 'With a code of the new secret.',
+  'mfa.disabled': () => 'By its owner, with the password.',
+  'mfa.reset': ({ username }) => `${username}, by an admin.`,
+  'mfa.codes_renewed': () => 'All older codes stopped working.',
+  'sessions.ended': ({ count }) => `${count} other sessions.`,
+  'session.ended': ({ own }) => (own ? 'This one.' : 'Another one.'),
+  'token.created': tokenWords,
+  'token.revoked': ({ name, role }) => `${name}, ${role}.`,
+  'uploader_key.added': uploaderKey,
+  'uploader_key.removed': uploaderKey,
+  'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),
+  'policy.changed': ({ values }) => {
+    const said = Object.entries(values).map(([key, value]) => `${key} = ${value}`)
+    return said.length === 0 ? 'Nothing changed.' : `${said.join(', ')}.`
+  },
+  'licence.changed': ({ issued_to, expires_at }) => `Licensed to ${issued_to} until ${expires_at ?? 'further notice'}.`,
+  'licence.removed': () => 'The licence key was taken away.',
+  'key.made': ({ algorithm, fingerprint }) => `${algorithm}, ${fingerprint}.`,
+  'webhook.taken': ({ source, event, about }) =>
+    source === 'kev'
+      ? 'Webhook: the catalogue of known exploited vulnerabilities is fetched again.'
+      : `Webhook ${event}: ${about}.`,
+  'data.imported': ({ file, sha256, status, generation, forced, sources }) =>
+    `${file}, SHA-256 ${sha256}: ${status}, generation ${generation}${forced ? ', forced' : ''}${sources.length === 0 ? '' : ` (${sources.slice(0, 10).join(', ')})`}.`,
+  'data.refused': ({ file, sha256, why }) => `${file}, SHA-256 ${sha256}: ${why}`,
+  'feeds.asked': ({ asked, fetched, failed }) => `${asked} feeds asked, ${fetched} new, ${failed} failed.`,
+  'signatures.updated': ({ status, source, files, reload }) =>
+    `${status} from the ${source}, ${files} files; reload ${reload.replace('_', ' ')}.`,
+  'signatures.refused': ({ why }) => why,
+}
+
+/** The sentence of an audit line, from its facts: what the log shows and the field `detail` of the API. */
+export function printFacts(facts: AuditFacts): string {
+  return (WORDS[facts.kind] as (facts: AuditFacts) => string)(facts) // the row of this very kind
+}

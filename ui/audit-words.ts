@@ -1,0 +1,58 @@
+import { decisionWords } from './screens/review/decide.ts'
+import { day, plural } from './show.ts'
+import type { AuditFacts, State } from './wire.ts'
+import { STATES } from './words.ts'
+
+const stateWord = (state: State): string => STATES[state].word.toLowerCase()
+const whole = (said: string): string => (said === '' || /[.!?…]$/.test(said) ? said : `${said}.`)
+const join = (...sentences: readonly string[]): string => sentences.filter(one => one !== '').join(' ')
+
+type Of<Kind extends AuditFacts['kind']> = Extract<AuditFacts, { readonly kind: Kind }>
+
+/** Where it went, when it went anywhere. */
+const moved = ({ from_state, to_state }: Of<'package.held'>): string =>
+  from_state === to_state ? '' : `Now ${stateWord(to_state)}.`
+
+function decided({ decision, cve, until, reason }: Of<'package.decided'>['decisions'][number]): string {
+  const word = decisionWords(decision)?.done ?? decision
+  return `${word}${cve ? ` for ${cve}` : ''}${until ? ` until ${day(until)}` : ''}: ${whole(reason)}`
+}
+
+function rescanned(facts: Of<'package.rescanned'>): string {
+  const { found, lost, message } = facts
+  return join(
+    message ?? '',
+    found.length === 0 ? '' : `${plural(found.length, 'new finding')}: ${found.join(', ')}.`,
+    lost.length === 0 ? '' : `No longer found: ${lost.join(', ')}.`,
+    moved({ ...facts, kind: 'package.held', reason: '' }),
+  )
+}
+
+/**
+ * An audit line for people who only want to know what happened: without digests and without the names that programs
+ * use. Lines of older releases, and kinds that say nothing more, have their sentence from the server.
+ */
+export function inShort({ facts, detail }: { readonly facts?: AuditFacts; readonly detail: string }): string {
+  switch (facts?.kind) {
+    case 'package.admitted':
+      return `${STATES[facts.state].word}.`
+    case 'package.copied':
+      return `Copied from ${facts.from_distribution}.`
+    case 'package.deleted':
+      return join(`Was ${stateWord(facts.from_state)}.`, whole(facts.reason))
+    case 'package.decided':
+      return facts.decisions.map(decided).join(' ')
+    case 'package.quarantined':
+      return whole(facts.reason || 'No reason given')
+    case 'package.rescanned':
+      return rescanned(facts)
+    case 'package.held':
+      return join(whole(facts.reason), moved(facts))
+    case 'package.lapsed':
+      return facts.ended
+        .map(({ cve, by, ended_at }) => `The acceptance${cve ? ` of ${cve}` : ''} by ${by} ended on ${day(ended_at)}.`)
+        .join(' ')
+    default:
+      return detail
+  }
+}

@@ -65,7 +65,7 @@ export interface ComposeOptions {
 
 /** What is done with packages, whoever asks: from what goes out to what reviewers decide. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
-  const { db, outbox } = base
+  const { db, outbox, repositories } = base
   const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
   const outbound = await composeOutbound({ ...base, version, webhookSecret })
   const { fetch, notices } = outbound
@@ -80,7 +80,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const { catalog } = packages
   const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
   const keys = createKeyFollower(base)
-  const advisories = createAdvisoryFollower({ db, outbox, database: vulndb.database })
+  const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
   const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog })
   const sbom = composeSbom({ ...base, version })

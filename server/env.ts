@@ -1,4 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path'
+import { formatWords } from './formats/index.ts'
 import { createTrust } from './http/client-ip.ts'
 
 /** How one variable is read. `secret` values appear in no message. */
@@ -248,9 +249,9 @@ function findProblems(values: ReadonlyMap<string, string>, production: boolean):
 function warningsOf(values: ReadonlyMap<string, string>, production: boolean): string[] {
   const format = values.get('REPO_FORMAT')
   return [
-    ...(format === undefined || FORMATS.includes(format)
+    ...(format === undefined || WORDS.includes(format)
       ? []
-      : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${FORMATS.join(', ')}.`]),
+      : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${WORDS.join(', ')}.`]),
     ...(!production || values.has('SETTINGS_ENCRYPTION_KEY')
       ? []
       : [
@@ -259,7 +260,7 @@ function warningsOf(values: ReadonlyMap<string, string>, production: boolean): s
   ]
 }
 
-const FORMATS = ['apt', 'rpm', 'apk', 'both', 'all']
+const WORDS = formatWords()
 const listOf = (text: string | undefined): string[] =>
   (text ?? '')
     .split(',')
@@ -292,7 +293,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     host: text('HOST'),
     port: Number(text('PORT')),
     reposRoot: isAbsolute(root) ? root : resolve(cwd, root),
-    repoFormat: FORMATS.includes(format) ? format : 'apt',
+    repoFormat: WORDS.includes(format) ? format : 'apt',
     databaseUrl: given.get('DATABASE_URL'),
     redisUrl: given.get('REDIS_URL'),
     jwtSecret: given.get('JWT_SECRET_KEY'),

@@ -9,7 +9,7 @@ import { isRefusal } from '../core/errors.ts'
 import { sha256, type Codename, type PackageRef } from '../core/identity.ts'
 import type { Manifest, State } from '../core/manifest.ts'
 import { createOutbox, handleDebts, type Outbox } from '../db/outbox.ts'
-import { createLayout, type Layout } from '../files/layout.ts'
+import type { Layout } from '../files/layout.ts'
 import { createManifests, type Manifests } from '../files/manifests.ts'
 import { createPool, type Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
@@ -20,6 +20,7 @@ import { publishDebts } from '../publish/compose.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 let testDb: TestDb
 let root: string
@@ -38,7 +39,7 @@ beforeEach(async () => {
   const { db } = testDb
   await db.query('truncate package, artifact, outbox, publish_dirty, audit_pending, package_offer cascade')
   root = await mkdtemp(join(tmpdir(), 'gh-catalog-'))
-  layout = createLayout(root)
+  layout = layoutOf(root)
   await mkdir(layout.incoming, { recursive: true })
   published.length = 0
   outbox = createOutbox({

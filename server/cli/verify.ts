@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
+import { createRepositories } from '../core/repository.ts'
 import { createDb, type DatabaseAddress } from '../db/db.ts'
 import { DATABASE, startEmbedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -7,7 +9,8 @@ import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createManifests } from '../files/manifests.ts'
 import { keepSecret } from '../files/secrets.ts'
-import { getFormat } from '../formats/index.ts'
+import { FORMATS, getFormat } from '../formats/index.ts'
+import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createVerifier, type Verified } from '../publish/audit-trees.ts'
@@ -30,7 +33,8 @@ async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
 
 async function verify(): Promise<Verified> {
   const env = readEnv(process.env, process.cwd())
-  const layout = createLayout(env.reposRoot)
+  const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
+  const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
   // a mistyped folder must not be made, found empty and called good
   if (![layout.pool, layout.manifests, layout.incoming].some(folder => existsSync(folder))) {
     throw new Error(
@@ -43,7 +47,14 @@ async function verify(): Promise<Verified> {
     await migrate(db)
     const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
     const keyring = createKeyring({ layout, box, clock: systemClock })
-    return await createVerifier({ db, layout, manifests: createManifests(layout), keyring, formats: getFormat })()
+    return await createVerifier({
+      db,
+      layout,
+      manifests: createManifests(layout),
+      keyring,
+      formats: getFormat,
+      repositories,
+    })()
   } finally {
     await db.close()
     await close()

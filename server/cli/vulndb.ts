@@ -4,11 +4,13 @@ import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as openpgp from 'openpgp'
-import { DISTRIBUTIONS, findDistribution } from '../core/distributions.ts'
+import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
+import { createRepositories } from '../core/repository.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { keepSecret } from '../files/secrets.ts'
-import { getFormat } from '../formats/index.ts'
+import { FORMATS, getFormat } from '../formats/index.ts'
+import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
@@ -17,7 +19,7 @@ import { createDatabase } from '../vulndb/store/database.ts'
 import { readFeedStates } from '../vulndb/feeds/feed-state.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf, resultOf } from '../vulndb/store/importer.ts'
-import { ecosystemOf } from '../vulndb/match/ecosystems.ts'
+import { ecosystemOf, ecosystemsOf } from '../vulndb/match/ecosystems.ts'
 import type { PackageQuery } from '../vulndb/match/match.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
 import type { ImportFile } from '../vulndb/read/readers.ts'
@@ -40,6 +42,7 @@ match   answers lines such as {"distribution": "bookworm", "name": "libssl3", "v
         "version": "3.0.13-1"}}, or with "ecosystem": "pypi" in place of the distribution, with the findings of each.
 `
 
+const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
 const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
 
 interface Opened {
@@ -50,7 +53,7 @@ interface Opened {
 
 async function open(): Promise<Opened> {
   const env = readEnv(process.env, process.cwd())
-  const layout = createLayout(env.reposRoot)
+  const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
   await mkdir(layout.security, { recursive: true })
   const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
   return {
@@ -89,7 +92,17 @@ async function importInto(
   const key = settings.now().security.bundle_key
   const result = resultOf(
     await answerOf(
-      importData({ security: layout.security, files, force, key, now: systemClock.now().toISOString() }, orders),
+      importData(
+        {
+          security: layout.security,
+          files,
+          force,
+          key,
+          now: systemClock.now().toISOString(),
+          ecosystems: ecosystemsOf(repositories),
+        },
+        orders,
+      ),
     ),
   )
   for (const { name, records, rows, as_of: asOf, skipped } of result.sources) {
@@ -113,7 +126,7 @@ async function printStatus({ layout, settings }: Opened, asJson: boolean): Promi
   const snapshot = await createDatabase({ security: layout.security }).open()
   const { vuln_data_max_age_days: maxAgeDays } = settings.now().validation
   const checked = await readFeedStates(layout.security)
-  const distributions = DISTRIBUTIONS.map(distribution => ({
+  const distributions = repositories.all().map(distribution => ({
     distribution: distribution.codename,
     ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }),
   }))
@@ -202,7 +215,7 @@ async function match({ layout, settings }: Opened): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue
     const { distribution, ...query } = JSON.parse(line) as QueryLine
-    const found = distribution === undefined ? undefined : findDistribution(distribution)
+    const found = distribution === undefined ? undefined : repositories.find(distribution)
     const ecosystem = found === undefined ? query.ecosystem : ecosystemOf(found).ecosystem
     if (ecosystem === undefined || query.name === undefined || query.version === undefined)
       throw new Error(`A query needs name, version, and distribution or ecosystem: ${line.slice(0, 200)}`)

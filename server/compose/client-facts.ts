@@ -15,6 +15,6 @@ export function createClientFacts({
   return async raw => ({
     url: repoUrl(raw, settings.now().app_url),
     signedPackages: settings.now().signing.rpm_packages,
-    apkKeys: (await keyring.rsaKeys()).map(key => key.key_name),
+    rsaKeys: (await keyring.rsaKeys()).map(key => key.key_name),
   })
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
+import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
+import { createRepositories } from '../core/repository.ts'
 import { createDb, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -14,6 +16,8 @@ import { openRoot } from '../files/root.ts'
 import { lockRoot } from '../files/root-lock.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { createSpool } from '../files/spool.ts'
+import { FORMATS } from '../formats/index.ts'
+import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import type { Log } from '../lib/log.ts'
@@ -58,7 +62,8 @@ async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: stri
 /** The floors below the domain: files, database, records, settings and keys. */
 export async function layFoundation(env: Env, log: Log) {
   const clock = systemClock
-  const layout = createLayout(env.reposRoot)
+  const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
+  const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
   await openRoot(layout.root)
   const unlock = await lockRoot(layout.root)
   await mkdir(layout.incoming, { recursive: true })
@@ -93,6 +98,8 @@ export async function layFoundation(env: Env, log: Log) {
     log,
     clock,
     layout,
+    repositories,
+    formats: FORMATS,
     db,
     outbox,
     box,

@@ -1,4 +1,4 @@
-import type { Distribution } from './distributions.ts'
+import type { Distribution } from './repository.ts'
 import type { Severity } from './findings.ts'
 
 /** A published package as it is looked for in advisories; versions as its format writes them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DISTRIBUTIONS, findDistribution, getDistribution } from './distributions.ts'
+import { DISTRIBUTIONS, getDistribution, repositories } from '../../test/support/repositories.ts'
 import { ERRORS, fail, isRefusal } from './errors.ts'
 import { mergeFindings, worst } from './findings.ts'
 import { relPath, sha256 } from './identity.ts'
@@ -25,7 +25,7 @@ test('the codenames are those of the specification', () => {
   expect(of('deb')).toEqual(['jammy', 'noble', 'focal', 'bookworm'])
   expect(of('rpm')).toHaveLength(9)
   expect(of('apk')).toEqual(['alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21'])
-  expect(findDistribution('sid')).toBeUndefined()
+  expect(repositories.find('sid')).toBeUndefined()
   expect(() => getDistribution('sid')).toThrow('There are: jammy')
 })
 

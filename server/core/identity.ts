@@ -1,11 +1,11 @@
 import { fail } from './errors.ts'
 
-/** The package formats Gatehouse knows. A format is a folder under `formats/`; this union only names them. */
-export type FormatId = 'deb' | 'rpm' | 'apk'
+/** Names a package format: a folder under `formats/` and its entry in `formats/index.ts`. */
+export type FormatId = string
 
 /** Lower-case hex, 64 characters. */
 export type Sha256 = string & { readonly brand: 'Sha256' }
-/** One of the fixed names of `core/distributions.ts`. */
+/** Names a distribution: one of `core/default-distributions.ts`, or an admin's own. */
 export type Codename = string & { readonly brand: 'Codename' }
 /** A relative path with no `.`/`..` segment, no empty segment, no control character, not absolute. */
 export type RelPath = string & { readonly brand: 'RelPath' }

@@ -9,8 +9,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import { readBody } from './form.ts'
-import { createLayout, type Layout } from './layout.ts'
+import type { Layout } from './layout.ts'
 import { createSpool } from './spool.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 const LIMIT = 1024 * 1024
 
@@ -21,7 +22,7 @@ const threads = createDigestThreads({ threads: 1 })
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'form-'))
-  layout = createLayout(root)
+  layout = layoutOf(root)
   const spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()
   server = createServer((req, res) => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { getDistribution } from '../core/distributions.ts'
 import type { Codename, FormatId, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
 
@@ -75,13 +74,15 @@ function fileSegment(text: string): string {
   return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain
 }
 
-/** The paths below one root. */
-export function createLayout(root: string): Layout {
+/** Where the trees and packages of a distribution lie below the root: `apt`, and `jammy/main` in its pool. */
+export type TreeFolder = (codename: Codename) => { readonly folder: string; readonly pool: string }
+
+/** The paths below one root. @param folderOf  what the formats of the distributions say */
+export function createLayout(root: string, folderOf: TreeFolder): Layout {
   const at = (...parts: string[]): string => join(root, ...parts)
   function publishedFolder(codename: Codename): string {
-    const { family, component } = getDistribution(codename)
-    // only APT's pool names the component: it is part of the address that its index carries
-    return family === 'apt' ? at(family, 'pool', codename, component) : at(family, 'pool', codename)
+    const { folder, pool } = folderOf(codename)
+    return at(folder, 'pool', pool)
   }
   return {
     root,
@@ -114,7 +115,7 @@ export function createLayout(root: string): Layout {
       ),
     manifestFolder: (format, codename) => at('manifests', format, codename),
     generation: (codename, n) => at('trees', codename, String(n)),
-    live: codename => at(getDistribution(codename).family, 'dists', codename),
+    live: codename => at(folderOf(codename).folder, 'dists', codename),
     byHash: codename => at('trees', codename, 'by-hash'),
     publishedFolder,
     published: (codename, path) => join(publishedFolder(codename), relPath(path)),

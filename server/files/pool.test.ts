@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sha256, type Sha256 } from '../core/identity.ts'
-import { createLayout } from './layout.ts'
 import { createPool } from './pool.ts'
 import type { SpooledFile } from './spool.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 let root: string
 beforeEach(async () => {
@@ -17,7 +17,7 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 const digestOf = (text: string): Sha256 => sha256(createHash('sha256').update(text).digest('hex'))
 
 async function makePool(now = new Date()) {
-  const layout = createLayout(root)
+  const layout = layoutOf(root)
   await mkdir(layout.incoming, { recursive: true })
   let n = 0
   async function spooled(text: string): Promise<SpooledFile> {

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fail } from '../core/errors.ts'
 import { createDigestThreads } from '../lib/digest.ts'
-import { createLayout } from './layout.ts'
 import { createSpool, type ReceiveOptions } from './spool.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 const threads = createDigestThreads({ threads: 1 })
 afterAll(() => threads.close())
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 async function makeSpool() {
-  const layout = createLayout(root)
+  const layout = layoutOf(root)
   const spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()
   const options: ReceiveOptions = { filename: 'a.deb', limitBytes: 64 << 20, signal: new AbortController().signal }
@@ -144,8 +144,8 @@ describe('a body that is refused leaves nothing', () => {
 
 test('a start empties incoming/', async () => {
   const { spool, left } = await makeSpool()
-  await writeFile(join(createLayout(root).incoming, 'a.part'), 'x')
-  await writeFile(join(createLayout(root).incoming, 'b'), 'x')
+  await writeFile(join(layoutOf(root).incoming, 'a.part'), 'x')
+  await writeFile(join(layoutOf(root).incoming, 'b'), 'x')
   expect(await spool.sweep()).toEqual({ removed: 2 })
   expect(await left()).toEqual([])
 })

@@ -1,9 +1,10 @@
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
 import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Signer } from '../signing/signer.ts'
+import type { ClientSide, Site } from './site.ts'
 import type { TreeWriter } from './tree.ts'
 import type { UpstreamReader } from './upstream.ts'
 
@@ -54,6 +55,8 @@ export interface InnerStream {
 export interface Format<Facts = unknown> {
   readonly id: FormatId
   readonly label: string
+  /** The word of REPO_FORMAT that switches it on alone. */
+  readonly word: string
   /** Lower case, with the dot. */
   readonly endings: readonly string[]
   /** From the first 512 bytes; no I/O. */
@@ -106,6 +109,10 @@ export interface Format<Facts = unknown> {
   readonly tree?: TreeWriter
   /** How a repository of this kind is read that others publish; absent while this build cannot. */
   readonly upstream?: UpstreamReader
+  /** Where clients fetch from. */
+  readonly site: Site
+  /** How clients are set up. */
+  readonly client: ClientSide
   /**
    * A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined.
    */

@@ -5,38 +5,53 @@ import { apk } from './apk/index.ts'
 import { deb } from './deb/index.ts'
 import { rpm } from './rpm/index.ts'
 
-/** Every format there is. A new one is one line here. */
+/** Every format there is. A new one is its folder and one line here. */
 export const FORMATS: readonly Format[] = [deb, rpm, apk]
 
-/** What the deployment setting REPO_FORMAT switches on. */
-const SWITCHED_ON: ReadonlyMap<string, readonly FormatId[]> = new Map([
-  ['apt', ['deb']],
-  ['rpm', ['rpm']],
-  ['apk', ['apk']],
-  ['both', ['deb', 'rpm']],
-  ['all', ['deb', 'rpm', 'apk']],
+/** Words of REPO_FORMAT beside those that switch on one format each. Source: the specification, 1. */
+const SEVERAL: ReadonlyMap<string, (format: Format) => boolean> = new Map([
+  ['both', ({ word }: Format) => word === 'apt' || word === 'rpm'],
+  ['all', () => true],
 ])
 
+const isSwitchedOn = (format: Format, word: string): boolean => SEVERAL.get(word)?.(format) ?? format.word === word
+
+/** Every word of REPO_FORMAT. */
+export const formatWords = (formats: readonly Format[] = FORMATS): readonly string[] => [
+  ...formats.map(format => format.word),
+  ...SEVERAL.keys(),
+]
+
 /** The formats that take uploads here: unset means all, an unknown word means apt (the specification, 1). */
-export function activeFormats(repoFormat: string | undefined): readonly Format[] {
-  const ids = SWITCHED_ON.get(repoFormat ?? 'all') ?? ['deb']
-  return FORMATS.filter(format => ids.includes(format.id))
+export function activeFormats(repoFormat: string | undefined, formats: readonly Format[] = FORMATS): readonly Format[] {
+  const word = repoFormat ?? 'all'
+  const known = formatWords(formats).includes(word) ? word : 'apt'
+  return formats.filter(format => isSwitchedOn(format, known))
 }
 
 /** The words for REPO_FORMAT that switch a format on: `rpm, both or all`. */
-export function switchesFor(id: FormatId): string {
-  const words = [...SWITCHED_ON].flatMap(([word, ids]) => (ids.includes(id) ? [word] : []))
+export function switchesFor(id: FormatId, formats: readonly Format[] = FORMATS): string {
+  const format = formats.find(one => one.id === id)
+  const words = format === undefined ? [] : formatWords(formats).filter(word => isSwitchedOn(format, word))
   return words.join(', ').replace(/, ([^,]*)$/, ' or $1')
 }
 
 /**
  * The format of a manifest or a distribution. @throws Error when this build does not have it: a fault, not a refusal
  */
-export function getFormat(id: FormatId): Format {
-  const format = FORMATS.find(one => one.id === id)
-  if (format === undefined) throw new Error(`there is no package format ${id} in this build`)
-  return format
-}
+export type GetFormat = (id: FormatId) => Format
+
+/** Finds formats in a list. */
+export const formatsIn =
+  (formats: readonly Format[]): GetFormat =>
+  id => {
+    const format = formats.find(one => one.id === id)
+    if (format === undefined) throw new Error(`there is no package format ${id} in this build`)
+    return format
+  }
+
+/** Finds formats among all that this build has. */
+export const getFormat: GetFormat = formatsIn(FORMATS)
 
 /**
  * The format of a file, by its first 512 bytes; its name proves nothing and is for the message.

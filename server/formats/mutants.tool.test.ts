@@ -11,7 +11,6 @@ import { buildDeb, controlText, debParts, packDeb, spoolBytes, tar } from '../..
 import { createRandom, type Random } from '../../test/support/random.ts'
 import { findProgram, lacking, run } from '../../test/support/tools.ts'
 import { isRefusal } from '../core/errors.ts'
-import type { FormatId } from '../core/identity.ts'
 import { getFormat } from './index.ts'
 
 /** More by MUTANTS=20000, from another place by SEED. */
@@ -152,7 +151,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What the package's own tool says when it installs it into an empty system; '' when it does. */
-const INSTALL: Readonly<Record<FormatId, (path: string, root: string) => Promise<string>>> = {
+const INSTALL: Readonly<Record<'deb' | 'rpm' | 'apk', (path: string, root: string) => Promise<string>>> = {
   async deb(path, root) {
     for (const name of ['info', 'updates', 'triggers']) mkdirSync(join(root, 'var/lib/dpkg', name), { recursive: true })
     writeFileSync(join(root, 'var/lib/dpkg/status'), '')
@@ -197,7 +196,7 @@ const INSTALL: Readonly<Record<FormatId, (path: string, root: string) => Promise
     return code === 0 ? '' : `${out}${err}`
   },
 }
-const HAS: Readonly<Record<FormatId, boolean>> = {
+const HAS: Readonly<Record<keyof typeof INSTALL, boolean>> = {
   deb: findProgram('dpkg') !== undefined && process.getuid?.() === 0,
   rpm: lacking('rpm').length === 0 && process.getuid?.() === 0,
   apk: findProgram('apk') !== undefined,

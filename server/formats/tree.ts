@@ -1,5 +1,5 @@
 import type { FixAdvisory } from '../core/advisories.ts'
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
 import type { Signer } from '../signing/signer.ts'
 

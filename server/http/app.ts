@@ -26,6 +26,8 @@ export interface AppDeps {
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly layout: TreeDeps['layout']
+  readonly repositories: TreeDeps['repositories']
+  readonly formats: TreeDeps['formats']
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string
   readonly metrics: Pick<Metrics, 'request'>

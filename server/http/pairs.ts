@@ -2,12 +2,10 @@ import { readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
+import type { HalfOfPair } from '../formats/site.ts'
 
-/** One of the two files that only together say anything: an index and the signature over it. */
-export interface Half {
-  readonly codename: Codename
-  readonly arch: string
-  readonly name: 'repomd.xml' | 'repomd.xml.asc'
+/** One of the two files that only together say anything, and who asks for it. */
+export interface Half extends Pick<HalfOfPair, 'codename' | 'pair' | 'part'> {
   /** The client's address. */
   readonly client: string
   /** As the client names its program. */
@@ -52,9 +50,9 @@ export function createPairs({
   }
 
   return {
-    async generation({ codename, arch, name, client, agent }) {
-      const key = `${codename}/${arch} ${client} ${agent.slice(0, 100)}`
-      const isFirst = beginsWithSignature(agent) === (name === 'repomd.xml.asc')
+    async generation({ codename, pair, part, client, agent }) {
+      const key = `${codename}/${pair} ${client} ${agent.slice(0, 100)}`
+      const isFirst = beginsWithSignature(agent) === (part === 'signature')
       if (!isFirst) {
         const first = begun.get(key)
         begun.delete(key)

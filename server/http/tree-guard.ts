@@ -1,9 +1,12 @@
 import type { Context } from 'koa'
 import type { Principal } from '../core/access.ts'
-import { DISTRIBUTIONS, findDistribution } from '../core/distributions.ts'
 import { isRefusal } from '../core/errors.ts'
+import type { Repositories } from '../core/repository.ts'
+import type { Format } from '../formats/format.ts'
 
 export interface TreeGuardDeps {
+  readonly repositories: Pick<Repositories, 'all' | 'find'>
+  readonly formats: readonly Pick<Format, 'id' | 'site'>[]
   /** Distributions whose tree asks for a credential. */
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   /** @throws an AppError of 401 */
@@ -14,17 +17,21 @@ export interface TreeGuardDeps {
 /** `open`: nobody is asked. `ask`: a credential is needed. `absent`: whoever asks may not see it. */
 export type Admission = 'open' | 'allowed' | 'ask' | 'absent'
 
-/**
- * The distributions a path may belong to: the one it names, or every APT one for the pool that reprepro keeps for all
- * of them.
- */
-function codenamesOf(segments: readonly string[]): readonly string[] {
+/** The distributions a path may belong to: the one it names, or every one of a format for what they have in common. */
+function codenamesOf(
+  segments: readonly string[],
+  { repositories, formats }: Pick<TreeGuardDeps, 'repositories' | 'formats'>,
+): readonly string[] {
   const named = segments
     .slice(0, 2)
     .map(segment => segment.replace(/@\d+$/, ''))
-    .filter(segment => findDistribution(segment) !== undefined)
+    .filter(segment => repositories.find(segment) !== undefined)
   if (named.length > 0) return named
-  return segments[0] === 'pool' ? DISTRIBUTIONS.filter(one => one.family === 'apt').map(one => one.codename) : []
+  const common = new Set(formats.filter(({ site }) => site.isCommon?.(segments) === true).map(({ id }) => id))
+  return repositories
+    .all()
+    .filter(one => common.has(one.format))
+    .map(one => one.codename)
 }
 
 /**
@@ -41,13 +48,15 @@ function bearerOf(authorization: string): string | undefined {
 
 /** Keeps private trees to those who may see them. */
 export function createTreeGuard({
+  repositories,
+  formats,
   privateTrees,
   authenticate,
   hiddenFrom,
 }: TreeGuardDeps): (ctx: Context, segments: readonly string[]) => Promise<Admission> {
   return async (ctx, segments) => {
     const closed = await privateTrees()
-    const asked = codenamesOf(segments).filter(codename => closed.has(codename))
+    const asked = codenamesOf(segments, { repositories, formats }).filter(codename => closed.has(codename))
     if (asked.length === 0) return 'open'
     const credential = bearerOf(ctx.get('authorization'))
     if (credential === undefined) return 'ask'

@@ -1,5 +1,5 @@
 import { listFileOffers } from '../catalog/file-offers.ts'
-import { nativeOf, type Distribution } from '../core/distributions.ts'
+import { nativeOf, type Distribution } from '../core/repository.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
 import type { Queryable } from '../db/db.ts'

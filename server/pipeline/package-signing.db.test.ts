@@ -8,9 +8,9 @@ import { buildDeb } from '../../test/support/packages.ts'
 import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
 import { createCatalog, type Catalog, type Changed } from '../catalog/catalog.ts'
-import { getDistribution } from '../core/distributions.ts'
+import { getDistribution, layoutOf } from '../../test/support/repositories.ts'
 import { createOutbox, type Outbox } from '../db/outbox.ts'
-import { createLayout, type Layout } from '../files/layout.ts'
+import type { Layout } from '../files/layout.ts'
 import { createPool } from '../files/pool.ts'
 import { createSpool, type Spool } from '../files/spool.ts'
 import { recognise } from '../formats/index.ts'
@@ -46,7 +46,7 @@ let isOn: boolean
 beforeEach(async () => {
   const { db } = testDb
   await db.query('truncate package, artifact, outbox, publish_dirty, audit_pending, package_offer cascade')
-  layout = createLayout(await mkdtemp(join(tmpdir(), 'gh-seal-')))
+  layout = layoutOf(await mkdtemp(join(tmpdir(), 'gh-seal-')))
   outbox = createOutbox({ db, onError: () => undefined, tickMs: 20 })
   catalog = createCatalog({
     db,

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { binTag, encodeHeader, packRpm, rpmParts, signatureHeader } from '../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../test/support/packages.ts'
-import { createLayout } from '../files/layout.ts'
 import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { signatureStep } from './signature.ts'
 import type { Subject } from './subject.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const key = { type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 30 } as const
 async function openKeyring(name: string): Promise<Keyring> {
-  const layout = createLayout(join(folder, name))
+  const layout = layoutOf(join(folder, name))
   await mkdir(layout.root)
   return createKeyring({ layout, box: createSecretBox('k'), clock: { now: () => new Date() } })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { getDistribution } from '../core/distributions.ts'
+import { getDistribution } from '../../test/support/repositories.ts'
 import type { Finding } from '../core/findings.ts'
 import { decide } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'

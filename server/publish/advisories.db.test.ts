@@ -14,6 +14,7 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createVerifier } from './audit-trees.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
+import { repositories } from '../../test/support/repositories.ts'
 
 const ALMA = 'almalinux9' as Codename
 const noLine = async (): Promise<void> => undefined
@@ -38,6 +39,7 @@ beforeEach(async () => {
     keyring,
     clock: stock.clock,
     formats: getFormat,
+    repositories,
     fixes: async (_, packages) => {
       asked = []
       for await (const one of packages) asked.push(one)
@@ -114,6 +116,7 @@ async function differences(): Promise<readonly unknown[]> {
       manifests: stock.manifests,
       keyring,
       formats: getFormat,
+      repositories,
     })()
   ).differences
 }
@@ -183,6 +186,7 @@ describe('advisories of an RPM tree', () => {
       keyring,
       clock: stock.clock,
       formats: getFormat,
+      repositories,
       fixes: () => Promise.reject(new Error('the data cannot be read')),
     })
     await expect(broken.publishContents(ALMA)).rejects.toThrow('the data cannot be read')

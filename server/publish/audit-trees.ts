@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { DISTRIBUTIONS, type Distribution } from '../core/distributions.ts'
+import type { Distribution, Repositories } from '../core/repository.ts'
 import { printRef, relPath, sha256, type FormatId, type PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import type { Db } from '../db/db.ts'
@@ -34,6 +34,7 @@ export interface VerifierDeps {
   readonly manifests: Manifests
   readonly keyring: Pick<Keyring, 'signer' | 'keys'>
   readonly formats: (id: FormatId) => Format
+  readonly repositories: Pick<Repositories, 'all'>
 }
 
 type Row = PackageRef & {
@@ -226,7 +227,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)
     await checkManifests(run, rows)
-    const publishable = DISTRIBUTIONS.filter(distribution => {
+    const publishable = deps.repositories.all().filter(distribution => {
       try {
         return deps.formats(distribution.format).tree !== undefined
       } catch {

@@ -8,7 +8,7 @@ import type { Events } from '../record/events.ts'
 import { chooseForeign } from './foreign.ts'
 import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
 
-export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'keyring' | 'clock'> {
+export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
   readonly events: Pick<Events, 'emit'>
   readonly log: Log
   /** Which advisories the packages answer. */
@@ -74,17 +74,17 @@ function tellPublished({ clock, events, log }: PublishNeeds): (publication: Publ
 
 /** The publisher of every distribution, with its debts and the removal of what nobody can ask for any more. */
 export function composePublish(needs: PublishNeeds): PublishPart {
-  const { db, layout, keyring, clock, fixes, aptPublisher } = needs
-  const foreign = chooseForeign(aptPublisher, layout)
+  const { db, layout, repositories, keyring, clock, fixes, aptPublisher } = needs
   const publisher = createPublisher({
     db,
     layout,
     keyring,
     clock,
     formats: getFormat,
+    repositories,
     onPublished: tellPublished(needs),
     fixes,
-    ...(foreign === undefined ? {} : { foreign }),
+    ...chooseForeign(aptPublisher, { layout, repositories }),
   })
   return {
     publisher,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/stock.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
+import { repositories } from '../../test/support/repositories.ts'
 import { createAdvisoryFollower } from './follow-advisories.ts'
 
 let stock: Stock
@@ -16,7 +17,7 @@ test('other data owe published trees whose clients are told of fixes, each gener
   const database: Database = {
     open: async () => (generation === undefined ? undefined : ({ meta: { generation } } as Snapshot)),
   }
-  const advisories = createAdvisoryFollower({ db: stock.db, outbox, database })
+  const advisories = createAdvisoryFollower({ db: stock.db, outbox, repositories, database })
   for (const codename of ['jammy', 'almalinux9', 'fedora'])
     await stock.db.query(
       'insert into generation (codename, n, made_at, packages, bytes) values ($1, 1, now(), 0, 0), ($1, 2, now(), 0, 0)',

@@ -1,6 +1,6 @@
-import { DISTRIBUTIONS } from '../core/distributions.ts'
 import type { Part } from '../core/feature.ts'
 import type { Codename } from '../core/identity.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import { getFormat } from '../formats/index.ts'
@@ -15,10 +15,6 @@ export interface AdvisoryFollower extends Part {
   follow(): Promise<void>
 }
 
-const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.advisories !== undefined).map(
-  ({ codename }) => codename,
-)
-
 /**
  * Has the trees tell again of fixes when other data are loaded, also by another program; which are told of is for the
  * publication to find.
@@ -26,9 +22,11 @@ const TELLING = DISTRIBUTIONS.filter(({ format }) => getFormat(format).tree?.adv
 export function createAdvisoryFollower({
   db,
   outbox,
+  repositories,
   database,
 }: {
   readonly db: Db
+  readonly repositories: Pick<Repositories, 'all'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly database: Database
 }): AdvisoryFollower {
@@ -37,9 +35,13 @@ export function createAdvisoryFollower({
   async function follow(): Promise<void> {
     const generation = (await database.open())?.meta.generation
     if (generation === followed) return
+    const telling = repositories
+      .all()
+      .filter(({ format }) => getFormat(format).tree?.advisories !== undefined)
+      .map(({ codename }) => codename)
     const published = await db.query<{ codename: Codename }>(
       'select distinct codename from generation where codename = any($1)',
-      [TELLING],
+      [telling],
     )
     await db.tx(async tx => {
       for (const { codename } of published) await outbox.owe(tx, `contents:${codename}`)

@@ -1,4 +1,4 @@
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -24,6 +24,7 @@ export interface MakerDeps {
   readonly keyring: Pick<Keyring, 'signer'>
   readonly clock: Clock
   readonly formats: (id: FormatId) => Format
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
   readonly keep?: () => Keep
   /** Who writes the indexes of a distribution, where it is not we. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined

@@ -10,6 +10,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { createVerifier } from './audit-trees.ts'
 import { liveGeneration } from './prune.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
+import { repositories } from '../../test/support/repositories.ts'
 
 const JAMMY = 'jammy' as Codename
 const INDEX = 'main/binary-amd64/Packages'
@@ -25,7 +26,7 @@ beforeEach(async () => {
   publisher = startPublisher()
 })
 const startPublisher = (): Publisher =>
-  createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat })
+  createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, repositories })
 
 /** A start on a copy without what can be built again. */
 async function restartWithoutTrees(): Promise<void> {
@@ -80,6 +81,7 @@ async function differences(): Promise<readonly unknown[]> {
       manifests: stock.manifests,
       keyring,
       formats: getFormat,
+      repositories,
     })()
   ).differences
 }
@@ -175,6 +177,7 @@ describe('a publication', () => {
       layout: stock.layout,
       clock: stock.clock,
       formats: getFormat,
+      repositories,
       keyring: {
         signer: async () => {
           throw new Error('no key')
@@ -252,6 +255,7 @@ describe('what clients may still hold', () => {
       keyring: { signer: () => Promise.reject(new Error('no room left')) },
       clock: stock.clock,
       formats: getFormat,
+      repositories,
     })
     await expect(full.publish(JAMMY)).rejects.toThrow('no room left')
     await full.close()
@@ -415,6 +419,7 @@ describe('a start after a crash', () => {
       keyring,
       clock: stock.clock,
       formats: getFormat,
+      repositories,
     })
     await expect(cut.publish(JAMMY)).rejects.toThrow('the power went')
     await Promise.all([cut.close(), publisher.close()])

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
-import { DISTRIBUTIONS, getDistribution, type Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Codename } from '../core/identity.ts'
 import type { ListedFile } from '../formats/tree.ts'
 import { failpoint } from '../lib/failpoint.ts'
@@ -77,7 +77,7 @@ function areSame(lists: readonly ListedFile[], before: readonly ListedFile[] | u
 
 /** The publisher of every distribution. */
 export function createPublisher(deps: PublisherDeps): Publisher {
-  const { db, layout, keyring, clock, formats, fixes, onPublished } = deps
+  const { db, layout, keyring, clock, formats, repositories, fixes, onPublished } = deps
   const lock = createKeyedLock()
   const maker = createMaker(deps)
 
@@ -151,6 +151,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     db,
     layout,
     maker,
+    repositories,
     goForward: async (distribution, base, record) =>
       follow(
         distribution,
@@ -177,7 +178,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     lists: readonly ListedFile[] | undefined,
     isLast: boolean,
   ): Promise<Publication | undefined> {
-    const distribution = getDistribution(codename)
+    const distribution = repositories.get(codename)
     const dirty = await readDirty(db, codename)
     const frozen = await readFrozen(db, codename)
     const before = await maker.current(codename)
@@ -238,7 +239,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     // made before anything is locked: publications go on meanwhile
     publishContents: async codename =>
       (await readFrozen(db, codename)) === undefined
-        ? publishing(codename, await makeLists(getDistribution(codename)))
+        ? publishing(codename, await makeLists(repositories.get(codename)))
         : publishing(codename),
     generations: codename => rollback.list(codename),
     rollback: (codename, n, within) =>
@@ -249,7 +250,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }),
     async repair() {
       const broken: Codename[] = []
-      for (const distribution of DISTRIBUTIONS) {
+      for (const distribution of repositories.all()) {
         const { codename } = distribution
         const wasTouched =
           existsSync(join(layout.trees, codename)) ||
@@ -260,10 +261,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       return broken
     },
     async tidy() {
-      for (const { codename } of DISTRIBUTIONS) await lock.run(codename, () => maker.tidy(codename))
+      for (const { codename } of repositories.all()) await lock.run(codename, () => maker.tidy(codename))
       await pruneShards(
         layout,
-        DISTRIBUTIONS.map(distribution => distribution.codename),
+        repositories.all().map(distribution => distribution.codename),
         clock.now(),
       )
     },

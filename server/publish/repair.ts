@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Maker } from './maker.ts'

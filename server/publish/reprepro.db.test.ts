@@ -11,6 +11,7 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { chooseForeign } from './foreign.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
+import { repositories } from '../../test/support/repositories.ts'
 
 const JAMMY = 'jammy' as Codename
 const isHere = existsSync('/usr/bin/reprepro')
@@ -23,13 +24,14 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     stock.clock.set(new Date().toISOString())
     const keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
     await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
-    const foreign = chooseForeign('reprepro', stock.layout)
+    const { foreign } = chooseForeign('reprepro', { layout: stock.layout, repositories })
     publisher = createPublisher({
       db: stock.db,
       layout: stock.layout,
       keyring,
       clock: stock.clock,
       formats: getFormat,
+      repositories,
       ...(foreign === undefined ? {} : { foreign }),
     })
   })

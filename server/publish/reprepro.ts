@@ -1,6 +1,6 @@
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { DISTRIBUTIONS, type Distribution } from '../core/distributions.ts'
+import type { Distribution, Repositories } from '../core/repository.ts'
 import { relPath } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
@@ -20,6 +20,7 @@ export interface RepreproDeps {
   readonly exec: Exec
   readonly compareVersions: Format['compareVersions']
   readonly writer: Pick<TreeWriter, 'indexes'>
+  readonly repositories: Pick<Repositories, 'all'>
 }
 
 // where Debian's packages put tools; the service's own PATH may be anything
@@ -33,8 +34,8 @@ const KINDS = ['', '.gz', '.xz'] as const
 const configOf = (distributions: readonly Distribution[]): string =>
   distributions
     .map(
-      ({ codename, archs, component }) =>
-        `Codename: ${codename}\nSuite: ${codename}\nOrigin: Gatehouse\nLabel: Gatehouse\nArchitectures: ${archs.join(' ')}\nComponents: ${component}\nDebIndices: Packages Release . .gz .xz\n`,
+      ({ codename, archs, components, release: { suite, origin, label } }) =>
+        `Codename: ${codename}\nSuite: ${suite}\nOrigin: ${origin}\nLabel: ${label}\nArchitectures: ${archs.join(' ')}\nComponents: ${components.join(' ')}\nDebIndices: Packages Release . .gz .xz\n`,
     )
     .join('\n')
 
@@ -44,7 +45,13 @@ const configOf = (distributions: readonly Distribution[]): string =>
  * Limits, which the README names: the newest version of a package alone, a second copy of each file, cost by what is
  * there, and what left the index is gone at once.
  */
-export function createRepreproIndexes({ layout, exec, compareVersions, writer }: RepreproDeps): ForeignIndexes {
+export function createRepreproIndexes({
+  layout,
+  exec,
+  compareVersions,
+  writer,
+  repositories,
+}: RepreproDeps): ForeignIndexes {
   const lock = createKeyedLock()
   const base = layout.reprepro
   const outdir = dirname(layout.aptPool)
@@ -109,7 +116,7 @@ export function createRepreproIndexes({ layout, exec, compareVersions, writer }:
       await mkdir(join(base, 'conf'), { recursive: true })
       await writeFile(
         join(base, 'conf', 'distributions'),
-        configOf(DISTRIBUTIONS.filter(one => one.family === distribution.family)),
+        configOf(repositories.all().filter(one => one.format === distribution.format)),
       )
       await follow(distribution, packages)
       const made = join(root, '.reprepro')

@@ -1,4 +1,4 @@
-import { getDistribution, type Distribution } from '../core/distributions.ts'
+import type { Distribution, Repositories } from '../core/repository.ts'
 import { fail } from '../core/errors.ts'
 import type { Codename } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
@@ -44,6 +44,7 @@ export interface RollbackDeps {
   readonly db: Db
   readonly layout: Layout
   readonly maker: Maker
+  readonly repositories: Pick<Repositories, 'get'>
   /** The ordinary publication, from the pieces of `base`; without them everything is rendered anew. */
   readonly goForward: (
     distribution: Distribution,
@@ -71,7 +72,7 @@ export interface Rollback {
 const LOST = 'none. A rollback without a generation publishes its packages as they are now'
 
 /** Rolls distributions back with the means of the publisher. */
-export function createRollback({ db, layout, maker, goForward }: RollbackDeps): Rollback {
+export function createRollback({ db, layout, maker, repositories, goForward }: RollbackDeps): Rollback {
   /**
    * Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back.
    */
@@ -129,7 +130,7 @@ export function createRollback({ db, layout, maker, goForward }: RollbackDeps): 
   }
 
   async function rollback(codename: Codename, n: number, within: Within): Promise<RolledBack> {
-    const distribution = getDistribution(codename)
+    const distribution = repositories.get(codename)
     const live = await maker.current(codename)
     const frozen = await readFrozen(db, codename)
     const base = await readState(layout, codename, n)

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Job, Part } from '../core/feature.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { StepName } from '../core/report.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
@@ -24,6 +25,7 @@ import { createRescans, type RescanDeps, type Rescans } from './rescan.ts'
 export interface ReviewNeeds {
   readonly db: Db
   readonly pool: Pool
+  readonly repositories: Pick<Repositories, 'get'>
   readonly settings: Settings
   readonly outbox: Outbox
   readonly clock: Clock
@@ -118,9 +120,19 @@ function reviewJobs(
 
 /** Rescans, decisions and deadlines over the catalogue and the gate's steps. */
 export function composeReview(needs: ReviewNeeds): ReviewPart {
-  const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, carried } = needs
+  const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, carried, repositories } = needs
   const steps = { vulnerabilities: stepOf(needs.steps, 'vulnerabilities'), antivirus: stepOf(needs.steps, 'antivirus') }
-  const rescans = createRescans({ catalog, pool, formats: getFormat, steps, settings, metrics, clock, carried })
+  const rescans = createRescans({
+    catalog,
+    pool,
+    formats: getFormat,
+    repositories,
+    steps,
+    settings,
+    metrics,
+    clock,
+    carried,
+  })
   const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   return {

@@ -1,11 +1,11 @@
 import type { Actor, Catalog, Changed, Judgement } from '../catalog/catalog.ts'
-import { getDistribution } from '../core/distributions.ts'
 import { mergeFindings, worst, type Finding } from '../core/findings.ts'
 import type { FormatId, Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'
 import type { Report } from '../core/report.ts'
 import { acceptanceOf, asksForReview, newFindings, openFindings, reconsider } from '../core/review.ts'
 import { fail } from '../core/errors.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Pool } from '../files/pool.ts'
 import type { Format } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -50,6 +50,7 @@ export interface RescanDeps {
   readonly catalog: Pick<Catalog, 'change' | 'find'>
   readonly pool: Pick<Pool, 'locate'>
   readonly formats: (id: FormatId) => Format
+  readonly repositories: Pick<Repositories, 'get'>
   /** The two steps that look for what may have become known since. */
   readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step }
   readonly settings: Pick<Settings, 'now'>
@@ -131,6 +132,7 @@ export function createRescans({
   catalog,
   pool,
   formats,
+  repositories,
   steps,
   settings,
   metrics,
@@ -152,7 +154,7 @@ export function createRescans({
         discard: () => Promise.resolve(),
       },
       format: formats(ref.format),
-      distribution: getDistribution(codename),
+      distribution: repositories.get(codename),
       settings: { validation, cve_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
       ...(carried === undefined ? {} : { embedded: () => carried(known) }),

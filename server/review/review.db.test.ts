@@ -25,6 +25,7 @@ import { createSlaWatch } from './deadlines.ts'
 import { listVulnerabilities } from './vulnerabilities.ts'
 import { findOne } from './find-version.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { repositories } from '../../test/support/repositories.ts'
 
 let stock: Stock
 let now: SettingsValue
@@ -254,6 +255,7 @@ describe('looking everything up again', () => {
       catalog: stock.catalog,
       pool: createPool({ layout: stock.layout, clock: stock.clock }),
       formats: getFormat,
+      repositories,
       settings,
       clock: stock.clock,
       steps: { vulnerabilities: scan, antivirus: scan },

@@ -1,6 +1,6 @@
-import { getDistribution } from '../core/distributions.ts'
 import type { FormatId } from '../core/identity.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import { uuidOf, type Bill, type Entry, type Print } from './bill.ts'
@@ -27,6 +27,7 @@ export interface BillsDeps {
   readonly clock: Clock
   readonly components: Components
   readonly formats: (id: FormatId) => Pick<Format, 'purl'>
+  readonly repositories: Pick<Repositories, 'get'>
   /** The version of this program, for the document. */
   readonly tool: string
 }
@@ -36,12 +37,12 @@ const CHUNK = 200
 const NEVER = '1970-01-01T00:00:00.000Z'
 
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
-export function createBills({ db, clock, components, formats, tool }: BillsDeps): Bills {
+export function createBills({ db, clock, components, formats, repositories, tool }: BillsDeps): Bills {
   async function entryOf({ manifest, carries }: Stored): Promise<Entry> {
     const { ref } = manifest
     return {
       manifest,
-      purl: formats(ref.format).purl(ref, getDistribution(ref.codename), manifest.about),
+      purl: formats(ref.format).purl(ref, repositories.get(ref.codename), manifest.about),
       contents: await components.of(manifest, carries),
     }
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Manifest } from '../core/manifest.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import { createSeenDb } from '../db/seen.ts'
 import type { Layout } from '../files/layout.ts'
@@ -16,6 +17,7 @@ export interface SbomNeeds {
   readonly layout: Layout
   readonly pool: Pool
   readonly clock: Clock
+  readonly repositories: Pick<Repositories, 'get'>
   /** The version of this program, for the documents. */
   readonly version: string
 }
@@ -30,11 +32,11 @@ export interface SbomPart {
 }
 
 /** What packages carry, and the bills of materials over it. */
-export function composeSbom({ layout, pool, db, clock, version }: SbomNeeds): SbomPart {
+export function composeSbom({ layout, pool, db, clock, repositories, version }: SbomNeeds): SbomPart {
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
   return {
     carried: async known =>
       embeddedOf((await components.of(known, known.paths ?? (await mayCarry(db, known.ref)))).components),
-    bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, tool: version }),
+    bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, repositories, tool: version }),
   }
 }

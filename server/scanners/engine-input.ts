@@ -30,9 +30,9 @@ const FAMILIES: Readonly<Record<string, (release: string) => EngineDistribution>
   'opensuse.tumbleweed': version => ({ trivy: { family: 'opensuse-tumbleweed', version, partial: ERRATA } }),
 }
 
-/** What grype and trivy know about a distribution, by its name in `core/distributions.ts`: `debian:12`. */
-export function engineDistribution(scanner: string): EngineDistribution {
-  const [family = '', release = ''] = scanner.split(':')
+/** What grype and trivy know about a distribution, by its name in `core/default-distributions.ts`: `debian:12`. */
+export function engineDistribution(scanner: string | undefined): EngineDistribution {
+  const [family = '', release = ''] = scanner?.split(':') ?? []
   return FAMILIES[family]?.(release) ?? {}
 }
 

@@ -63,7 +63,11 @@ export function sortMatches(
   return { ours, isProven: ours.length < matches.length }
 }
 
-async function coverage({ installed, isStale }: Engine, scanner: string, label: string): Promise<DistributionCoverage> {
+async function coverage(
+  { installed, isStale }: Engine,
+  scanner: string | undefined,
+  label: string,
+): Promise<DistributionCoverage> {
   const { grype } = engineDistribution(scanner)
   if (grype === undefined) return { coverage: 'not_covered', said: `grype has no data for ${label}.` }
   const now = await installed()

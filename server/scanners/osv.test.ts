@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { osvRecord, osvZip } from '../../test/support/zip.ts'
-import { getDistribution } from '../core/distributions.ts'
+import { getDistribution, repositories } from '../../test/support/repositories.ts'
 import type { FormatId } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import { EngineUnavailable, type ScanSubject } from './scanner.ts'
@@ -12,6 +12,7 @@ import { importData } from '../vulndb/store/import.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
 import { createPlace } from '../vulndb/store/place.ts'
 import { createOsvScanner, type OsvScanner } from './osv.ts'
+import { ecosystemsOf } from '../vulndb/match/ecosystems.ts'
 
 const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
 let security: string
@@ -37,7 +38,14 @@ async function load(...records: object[]): Promise<void> {
   const path = join(security, `input-${files++}`)
   await writeFile(path, osvZip(records))
   await importData(
-    { security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() },
+    {
+      security,
+      files: [{ path, label: 'all.zip' }],
+      force: false,
+      key: '',
+      now: new Date().toISOString(),
+      ecosystems: ecosystemsOf(repositories),
+    },
     orders,
   )
 }

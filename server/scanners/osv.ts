@@ -1,4 +1,4 @@
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'

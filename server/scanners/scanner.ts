@@ -1,4 +1,4 @@
-import type { Distribution } from '../core/distributions.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'

@@ -63,7 +63,11 @@ export function sortResults(
   return { ours, isProven: isListed && ours.length < vulnerabilities.length }
 }
 
-async function coverage({ installed, isStale }: Engine, scanner: string, label: string): Promise<DistributionCoverage> {
+async function coverage(
+  { installed, isStale }: Engine,
+  scanner: string | undefined,
+  label: string,
+): Promise<DistributionCoverage> {
   const { trivy } = engineDistribution(scanner)
   if (trivy === undefined) return { coverage: 'not_covered', said: `trivy has no data for ${label}.` }
   const now = await installed()

@@ -5,7 +5,7 @@ import { hasClamd, startClamd, type TestClamd } from '../../test/support/clamd.t
 import { ar, buildDeb, EICAR, tar } from '../../test/support/packages.ts'
 import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { buildZip } from '../../test/support/zip.ts'
-import { getDistribution } from '../core/distributions.ts'
+import { getDistribution } from '../../test/support/repositories.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createClamd } from './clamd.ts'
 import type { AntivirusAnswer } from './scanner.ts'

@@ -3,9 +3,10 @@ import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createLayout, type Layout } from '../files/layout.ts'
+import type { Layout } from '../files/layout.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from './keyring.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 const BYTES = Buffer.from('what is signed')
 const make = { type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 30 } as const
@@ -15,7 +16,7 @@ let layout: Layout
 let now: Date
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'gh-rsa-'))
-  layout = createLayout(root)
+  layout = layoutOf(root)
   now = new Date()
 })
 afterEach(() => rm(root, { recursive: true, force: true }))

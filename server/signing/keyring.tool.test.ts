@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
-import { createLayout, type Layout } from '../files/layout.ts'
+import type { Layout } from '../files/layout.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from './keyring.ts'
+import { layoutOf } from '../../test/support/repositories.ts'
 
 const TEXT = 'Origin: Gatehouse\n- a dash\nspaces at the end  \nDate: today\n'
 const have = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0
@@ -16,7 +17,7 @@ let layout: Layout
 let now: Date
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'gh-keys-'))
-  layout = createLayout(root)
+  layout = layoutOf(root)
   now = new Date()
 })
 afterEach(() => rm(root, { recursive: true, force: true }))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
 import type { Part } from '../core/feature.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -19,6 +20,7 @@ export interface VulnDbNeeds {
   readonly layout: Layout
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
+  readonly repositories: Pick<Repositories, 'all' | 'find'>
   readonly events: Pick<Events, 'emit'>
   readonly fetch: GuardedFetch
   readonly log: Log
@@ -49,7 +51,7 @@ const WORKER = import.meta.filename.endsWith('.ts')
 
 /** The embedded vulnerability data: what reads, imports and fetches them. */
 export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
-  const { layout, settings, clock, events, fetch, log } = needs
+  const { layout, settings, clock, events, repositories, fetch, log } = needs
   const { security } = layout
   const listeners: ((result: ImportResult) => void)[] = []
   const orders = createOrders({ compare: needs.compareVersions })
@@ -58,6 +60,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
     security,
     worker: WORKER,
     clock,
+    repositories,
     key: () => settings.now().security.bundle_key,
     onChanged: result => {
       log.info(
@@ -77,6 +80,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
     importer,
     fetch,
     clock,
+    repositories,
     addresses: () => settings.now().security.feeds,
     limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
     warn: (facts, message) => log.warn(facts, message),

@@ -19,6 +19,7 @@ import { startApp } from '../support/app.ts'
 import { buildDeb } from '../support/packages.ts'
 import { codeOf, createCaller } from '../support/routes.ts'
 import { createStock, someone, type Item, type Stock } from '../support/stock.ts'
+import { repositories } from '../support/repositories.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- documents are looked at as they are
 type Json = Record<string, any>
@@ -32,7 +33,11 @@ const deps = () => {
     formats: getFormat,
     folder: join(layout.security, 'components'),
   })
-  return { db, bills: createBills({ db, clock, components, formats: getFormat, tool: '1.2.3' }) }
+  return {
+    db,
+    bills: createBills({ db, clock, components, formats: getFormat, repositories, tool: '1.2.3' }),
+    repositories,
+  }
 }
 beforeAll(async () => {
   stock = await createStock()
@@ -356,6 +361,7 @@ describe('a document of a distribution', () => {
       clock: stock.clock,
       components,
       formats: getFormat,
+      repositories,
       tool: '1',
     }).ofServed({})
     const read: string[] = []

@@ -13,6 +13,7 @@ import { pieceFile } from '../../server/vulndb/store/place.ts'
 import { createOsvScanner } from '../../server/scanners/osv.ts'
 import { openShard } from '../../server/vulndb/store/shards.ts'
 import { buildDeb, spoolBytes } from '../support/packages.ts'
+import { repositories } from '../support/repositories.ts'
 
 const DATA = join(import.meta.dirname, '..', '..', '..', 'shared', 'data', 'vuln')
 const IMPORT_MS = 10_000
@@ -58,6 +59,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       security,
       worker: join(import.meta.dirname, '..', '..', 'server', 'cli', 'vulndb-worker.ts'),
       clock: systemClock,
+      repositories,
       key: () => '',
       onChanged: () => undefined,
     })

@@ -2,11 +2,11 @@ import { link, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { insertManifest, markDirty } from '../../server/catalog/store.ts'
-import type { Distribution } from '../../server/core/distributions.ts'
+import type { Distribution } from '../../server/core/repository.ts'
 import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
 import { migrate } from '../../server/db/migrate.ts'
-import { createLayout, type Layout } from '../../server/files/layout.ts'
+import type { Layout } from '../../server/files/layout.ts'
 import { getFormat } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
@@ -14,6 +14,7 @@ import { createPublisher, type Publisher } from '../../server/publish/publisher.
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { spoolBytes } from '../support/packages.ts'
 import { median, show, timed, timedTool, type Figure } from './tools.ts'
+import { layoutOf, repositories } from '../support/repositories.ts'
 
 /** How many are added one by one; the median of them counts. */
 export const ADDED = 5
@@ -97,7 +98,7 @@ async function measure(subject: Subject, root: string, size: number): Promise<Fi
     distribution: { codename },
     tool,
   } = subject
-  const layout = createLayout(join(root, 'repos'))
+  const layout = layoutOf(join(root, 'repos'))
   const packages = join(root, 'packages')
   await mkdir(packages)
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
@@ -106,7 +107,8 @@ async function measure(subject: Subject, root: string, size: number): Promise<Fi
   const keyring = createKeyring({ layout, box: createSecretBox('bench'), clock: systemClock })
   await keyring.generate({ type: 'rsa4096', name: 'Bench', email: 'bench@example.test', overlapDays: 0 })
   await (await keyring.signer()).rsaKeys()
-  const open = (): Publisher => createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat })
+  const open = (): Publisher =>
+    createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat, repositories })
   const at = { db, layout, folder: root, packages }
   await stock(subject, at, 0, size)
   await db.query('analyze')

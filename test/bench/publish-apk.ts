@@ -1,4 +1,4 @@
-import { getDistribution } from '../../server/core/distributions.ts'
+import { getDistribution } from '../support/repositories.ts'
 import { buildApk } from '../support/packages-apk.ts'
 import { nameOf, oneMore } from './one-more.ts'
 import { isInstalled } from './tools.ts'

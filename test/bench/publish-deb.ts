@@ -7,7 +7,7 @@ import { sha256, type Blob, type Codename } from '../../server/core/identity.ts'
 import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
 import { migrate } from '../../server/db/migrate.ts'
-import { createLayout, type Layout } from '../../server/files/layout.ts'
+import type { Layout } from '../../server/files/layout.ts'
 import { getFormat } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
@@ -16,6 +16,7 @@ import { createKeyring } from '../../server/signing/keyring.ts'
 import { buildDeb, controlText, type DebSpec } from '../support/packages.ts'
 import { ADDED, nameOf } from './one-more.ts'
 import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
+import { layoutOf, repositories } from '../support/repositories.ts'
 
 const JAMMY = 'jammy' as Codename
 
@@ -102,7 +103,7 @@ async function ours(
   root: string,
   size: number,
 ): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure }> {
-  const layout = createLayout(join(root, 'repos'))
+  const layout = layoutOf(join(root, 'repos'))
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
   const db = createDb(embedded)
   await migrate(db)
@@ -110,7 +111,8 @@ async function ours(
   for (let part = 0; part <= size >> 13; part++) await writeFile(`${one}-${part}`, 'package')
   const keyring = createKeyring({ layout, box: createSecretBox('bench'), clock: systemClock })
   await keyring.generate({ type: 'rsa4096', name: 'Bench', email: 'bench@example.test', overlapDays: 0 })
-  const open = (): Publisher => createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat })
+  const open = (): Publisher =>
+    createPublisher({ db, layout, keyring, clock: systemClock, formats: getFormat, repositories })
   await stock({ db, layout, one }, 0, size)
   await db.query('analyze')
   let publisher = open()

@@ -18,6 +18,7 @@ import { createSettings, type Settings } from '../../server/settings/store.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from './app.ts'
 import { createStock, type Stock } from './stock.ts'
 import { ALL_SEEING } from '../../server/core/viewer.ts'
+import { repositories } from './repositories.ts'
 
 export const SECRET = randomBytes(32).toString('hex')
 export const PASSWORD = 'Correct-Horse-1'
@@ -83,6 +84,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     db,
     audit,
     outbox,
+    repositories,
     clock,
     box,
     settings,

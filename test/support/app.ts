@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BoundRoute, Row } from '../../server/core/contract.ts'
-import { createLayout, type Layout } from '../../server/files/layout.ts'
+import type { Layout } from '../../server/files/layout.ts'
+import { FORMATS } from '../../server/formats/index.ts'
 import { createApp, type AppDeps } from '../../server/http/app.ts'
 import { createRateLimits } from '../../server/http/rate-limit.ts'
 import type { Log } from '../../server/lib/log.ts'
+import { layoutOf, repositories } from './repositories.ts'
 
 export interface Answer {
   readonly status: number
@@ -96,7 +98,7 @@ export function route(
 
 export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
   const root = await mkdtemp(join(tmpdir(), 'gh-app-'))
-  const layout = createLayout(root)
+  const layout = layoutOf(root)
   const logged: Record<string, unknown>[] = []
   const counted: string[] = []
   const app = createApp({
@@ -111,6 +113,8 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],
     corsOrigins: [],
     layout,
+    repositories,
+    formats: FORMATS,
     binaryKey: async () => undefined,
     uiFolder: join(root, 'ui-dist'),
     metrics: {

@@ -14,7 +14,7 @@ import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Report } from '../../server/core/report.ts'
 import type { Db } from '../../server/db/db.ts'
 import { createOutbox, handleDebts, type Outbox } from '../../server/db/outbox.ts'
-import { createLayout, type Layout } from '../../server/files/layout.ts'
+import type { Layout } from '../../server/files/layout.ts'
 import { createManifests, type Manifests } from '../../server/files/manifests.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { publishDebts } from '../../server/publish/compose.ts'
@@ -22,6 +22,7 @@ import type { Publisher } from '../../server/publish/publisher.ts'
 import { createAudit, type Audit } from '../../server/record/audit.ts'
 import { createEvents, type Events } from '../../server/record/events.ts'
 import { createTestDb } from './postgres.ts'
+import { layoutOf } from './repositories.ts'
 
 /** What a package on the shelf is; what is not said is `hello 1.0 amd64`, published in jammy. */
 export interface Item {
@@ -101,7 +102,7 @@ export async function createStock(): Promise<Stock> {
   const testDb = await createTestDb()
   const { db } = testDb
   const root = await mkdtemp(join(tmpdir(), 'gh-stock-'))
-  const layout = createLayout(root)
+  const layout = layoutOf(root)
   await mkdir(layout.incoming, { recursive: true })
   let now = new Date('2026-03-01T10:00:00Z')
   const clock = {

@@ -15,7 +15,7 @@ import type { Db } from '../../server/db/db.ts'
 import { createOutbox, type Outbox } from '../../server/db/outbox.ts'
 import { uploadHandlers, type UploadDeps } from '../../server/features/uploads/handlers.ts'
 import type { UploadReply } from '../../server/features/uploads/result.ts'
-import { createLayout, type Layout } from '../../server/files/layout.ts'
+import type { Layout } from '../../server/files/layout.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createSpool } from '../../server/files/spool.ts'
 import { deb } from '../../server/formats/deb/index.ts'
@@ -33,6 +33,7 @@ import type { SettingsValue } from '../../server/settings/schema.ts'
 import type { Signer } from '../../server/signing/signer.ts'
 import { hasClamd, startClamd, type TestClamd } from './clamd.ts'
 import { buildDeb } from './packages.ts'
+import { layoutOf, repositories } from './repositories.ts'
 import { createTestDb, type TestDb } from './postgres.ts'
 import { ALL_SEEING } from '../../server/core/viewer.ts'
 
@@ -250,6 +251,7 @@ export function openUploads(): Uploads {
       spool,
       gate,
       formats: [deb],
+      repositories,
       switchesFor,
       get activeFormats() {
         return given.active
@@ -280,7 +282,7 @@ export function openUploads(): Uploads {
   beforeEach(async () => {
     await testDb.db.query('truncate package, artifact, outbox, publish_dirty, audit_pending, package_offer cascade')
     root = await mkdtemp(join(tmpdir(), 'uploads-'))
-    it.layout = createLayout(root)
+    it.layout = layoutOf(root)
     const antivirus = clamd === undefined ? cleanScanner : createClamd({ address: clamd.address, clock: systemClock })
     it.given = {
       settings: settingsWith(),

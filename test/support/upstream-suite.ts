@@ -6,7 +6,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
 import { relPath, type RelPath } from '../../server/core/identity.ts'
-import { createLayout } from '../../server/files/layout.ts'
+import { layoutOf } from './repositories.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { XZ_FLAGS, xzBlock, xzHeader, xzTail } from '../../server/lib/xz-stream.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
@@ -143,7 +143,7 @@ export function testUpstreamContract(samples: UpstreamSamples): void {
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'upstream-'))
       const clock = { now: () => new Date(Date.now() - 60_000) }
-      const keyring = createKeyring({ layout: createLayout(folder), box: createSecretBox('k'), clock })
+      const keyring = createKeyring({ layout: layoutOf(folder), box: createSecretBox('k'), clock })
       await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
       const signer = await keyring.signer()
       entries = await enter(samples, folder)

@@ -10,7 +10,10 @@ export function composeAccess({
   db,
   audit,
   clock,
-}: Pick<AccessDeps, 'db' | 'audit'> & { readonly clock: Clock }): Feature & { readonly rules: AccessRules } {
+  repositories,
+}: Pick<AccessDeps, 'db' | 'audit' | 'repositories'> & { readonly clock: Clock }): Feature & {
+  readonly rules: AccessRules
+} {
   const rules = createAccessRules({ db, clock })
-  return { rules, routes: bind(access, accessHandlers, { db, audit, rules }) }
+  return { rules, routes: bind(access, accessHandlers, { db, audit, rules, repositories }) }
 }

@@ -1,6 +1,6 @@
 import type { Handlers } from '../../core/contract.ts'
-import { findDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { access } from './contract.ts'
@@ -8,15 +8,15 @@ import { listGroups, listRules, type AccessRules, type Rule } from './rules.ts'
 
 export interface AccessDeps {
   readonly db: Db
+  readonly repositories: Pick<Repositories, 'need'>
   readonly audit: Pick<Audit, 'owe'>
   readonly rules: Pick<AccessRules, 'changed'>
 }
 
 export const accessHandlers: Handlers<typeof access, AccessDeps> = {
   'GET /access/distributions': async ({ db }) => ({ distributions: await listRules(db) }),
-  'PUT /access/distributions/{codename}': async ({ db, audit, rules }, { params, body, who, raw }) => {
-    const { codename } =
-      findDistribution(params.codename) ?? fail('distribution_not_found', { codename: params.codename })
+  'PUT /access/distributions/{codename}': async ({ db, audit, rules, repositories }, { params, body, who, raw }) => {
+    const { codename } = repositories.need(params.codename)
     const known = new Set((await listGroups(db)).map(group => group.name))
     const missing = body.groups?.find(name => !known.has(name))
     if (missing !== undefined) fail('group_not_found', { name: missing })

@@ -7,6 +7,7 @@ import { getFormat } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
 import { artifactHandlers, type ArtifactDeps } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 let stock: Stock
 let deps: ArtifactDeps
@@ -18,6 +19,7 @@ beforeAll(async () => {
     catalog,
     audit,
     formats: getFormat,
+    repositories,
     rebuild: createRebuild({ db, outbox, manifests }),
     clientFacts: async () => ({ url: 'http://repo.example:8000' }),
   }

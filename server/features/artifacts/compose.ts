@@ -2,11 +2,16 @@ import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Db } from '../../db/db.ts'
 import { createSeenDb } from '../../db/seen.ts'
-import { getFormat } from '../../formats/index.ts'
+import type { Format } from '../../formats/format.ts'
+import { formatsIn } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
 import { artifactHandlers, type ArtifactDeps } from './handlers.ts'
 
 /** Packages: search, detail, download, delete. */
-export function composeArtifacts({ db, ...deps }: Omit<ArtifactDeps, 'db' | 'formats'> & { readonly db: Db }): Feature {
-  return { routes: bind(artifacts, artifactHandlers, { ...deps, db: createSeenDb(db), formats: getFormat }) }
+export function composeArtifacts({
+  db,
+  formats,
+  ...deps
+}: Omit<ArtifactDeps, 'db' | 'formats'> & { readonly db: Db; readonly formats: readonly Format[] }): Feature {
+  return { routes: bind(artifacts, artifactHandlers, { ...deps, db: createSeenDb(db), formats: formatsIn(formats) }) }
 }

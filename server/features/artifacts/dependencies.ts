@@ -1,6 +1,6 @@
 import { listFileOffers } from '../../catalog/file-offers.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/search.ts'
-import { getDistribution, nativeOf } from '../../core/distributions.ts'
+import { nativeOf, type Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
 import { printAlternatives, type Alternatives } from '../../core/relation.ts'
@@ -50,14 +50,22 @@ function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Forma
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(
-  { db, formats }: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'> },
+  {
+    db,
+    formats,
+    repositories,
+  }: {
+    readonly db: Queryable
+    readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'>
+    readonly repositories: Pick<Repositories, 'get'>
+  },
   filter: NameFilter,
 ): Promise<Dependencies> {
   const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? (await refuseMissing(db, filter))
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
-  const distribution = getDistribution(ref.codename)
+  const distribution = repositories.get(ref.codename)
   const [native = ''] = distribution.archs
   const files = await listFileOffers(db, { format: ref.format, fileOf: format.fileOf, codename: ref.codename, names })
   const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))

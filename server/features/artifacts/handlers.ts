@@ -6,6 +6,7 @@ import { needDistributions, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { isRefusal } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
@@ -21,7 +22,8 @@ export interface ArtifactDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
   readonly audit: Pick<Audit, 'record'>
-  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand'>
+  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand' | 'client'>
+  readonly repositories: Pick<Repositories, 'get'>
   /** Makes the index say what the manifests on disk say. */
   readonly rebuild: () => Promise<Rebuilt>
   /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
@@ -93,8 +95,8 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
   'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
   'GET /artifacts/{name}/dependencies': (deps, { params, query }) =>
     resolveDependencies(deps, { ...query, name: params.name }),
-  'GET /artifacts/{name}/install': async ({ db, formats, clientFacts }, { params, query, raw }) =>
-    installCommands({ db, formats }, { ...query, name: params.name }, await clientFacts(raw)),
+  'GET /artifacts/{name}/install': async (deps, { params, query, raw }) =>
+    installCommands(deps, { ...query, name: params.name }, await deps.clientFacts(raw)),
   'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
     const filter = { ...query, ...params }
     const [manifest, ...others] = await manifestsOf(db, filter, 100)

@@ -1,6 +1,6 @@
 import { manifestsOf, type NameFilter } from '../../catalog/search.ts'
-import { clientSetups, type ClientFacts } from '../../core/client-setup.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import type { ClientFacts } from '../../core/client-setup.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -25,13 +25,18 @@ export interface Install {
 
 /** @throws package_not_found, version_not_found */
 export async function installCommands(
-  deps: { readonly db: Queryable; readonly formats: (id: FormatId) => Pick<Format, 'installCommand'> },
+  deps: {
+    readonly db: Queryable
+    readonly formats: (id: FormatId) => Pick<Format, 'installCommand' | 'client'>
+    readonly repositories: Pick<Repositories, 'get'>
+  },
   filter: NameFilter,
   facts: ClientFacts,
 ): Promise<Install> {
   const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? (await refuseMissing(deps.db, filter))
-  const setups = clientSetups(getDistribution(ref.codename), facts)
-  const ask = (manager: string): string => deps.formats(ref.format).installCommand(ref, manager)
+  const { client, installCommand } = deps.formats(ref.format)
+  const setups = client.setups(deps.repositories.get(ref.codename), facts)
+  const ask = (manager: string): string => installCommand(ref, manager)
   return {
     name: ref.name,
     version: ref.version,

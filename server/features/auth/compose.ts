@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -40,6 +41,7 @@ export interface AuthNeeds {
   readonly db: Db
   readonly audit: Audit
   readonly outbox: Outbox
+  readonly repositories: Pick<Repositories, 'get'>
   readonly settings: Pick<Settings, 'now'>
   readonly box: SecretBox
   readonly clock: Clock
@@ -77,7 +79,7 @@ export function composeAuth(needs: AuthNeeds): Auth {
   const entry = createEntry({ db, audit, outbox, tokens, sessions, policy, clock })
   const login = createLogin({ db, audit, outbox, passwords, entry, clock, directory })
   const accounts = createAccounts({ db, audit, outbox })
-  const apiTokens = createApiTokens({ db, audit, outbox, clock })
+  const apiTokens = createApiTokens({ db, audit, outbox, clock, repositories: needs.repositories })
   const reset = createReset(parts)
   const routes = [
     ...bind(loginRows, loginHandlers, { db, clock, login, policy }),

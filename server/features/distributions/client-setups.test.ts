@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import type { KeyCard } from '../../signing/signer.ts'
+import { repositories } from '../../../test/support/repositories.ts'
+import { getFormat } from '../../formats/index.ts'
 import { setupsOf } from './client-setups.ts'
 
 const card: KeyCard = {
@@ -16,7 +18,8 @@ test('clients that use another kind of key are never given the one that there is
     rsaKeys: async () => [],
     publicKey: async () => Buffer.from('-----BEGIN PGP'),
   }
-  const setup = (codename: string) => setupsOf(keyring, codename, { url: 'http://repo.example' })
+  const setup = (codename: string) =>
+    setupsOf({ keyring, repositories, formats: getFormat }, codename, { url: 'http://repo.example' })
   expect(await setup('alpine3.20')).toMatchObject({ key_url: null, public_key: null, fingerprints: [] })
   expect(await setup('almalinux9')).toMatchObject({
     key_url: 'http://repo.example/repos/gpg.key',

@@ -1,6 +1,7 @@
-import { clientSetups, indexKeyOf, type ClientFacts, type ClientSetup } from '../../core/client-setup.ts'
-import { findDistribution } from '../../core/distributions.ts'
-import { fail } from '../../core/errors.ts'
+import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
+import type { FormatId } from '../../core/identity.ts'
+import type { Repositories } from '../../core/repository.ts'
+import type { Format } from '../../formats/format.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** Everything a client needs, to copy. */
@@ -21,7 +22,7 @@ type Key = Pick<ClientSetups, 'key_url' | 'public_key' | 'fingerprints'>
 
 async function keyOf(
   keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
-  kind: ReturnType<typeof indexKeyOf>,
+  kind: Format['client']['indexKey'],
   url: string,
 ): Promise<Key> {
   if (kind === 'rsa') {
@@ -39,17 +40,26 @@ async function keyOf(
 
 /** @throws distribution_not_found */
 export async function setupsOf(
-  keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
+  {
+    keyring,
+    repositories,
+    formats,
+  }: {
+    readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
+    readonly repositories: Pick<Repositories, 'need'>
+    readonly formats: (id: FormatId) => Pick<Format, 'client'>
+  },
   codename: string,
   facts: ClientFacts,
 ): Promise<ClientSetups> {
-  const distribution = findDistribution(codename) ?? fail('distribution_not_found', { codename })
+  const distribution = repositories.need(codename)
   const { format, label } = distribution
+  const { client } = formats(format)
   return {
     codename: distribution.codename,
     format,
     label,
-    ...(await keyOf(keyring, indexKeyOf(distribution), facts.url)),
-    clients: clientSetups(distribution, facts),
+    ...(await keyOf(keyring, client.indexKey, facts.url)),
+    clients: client.setups(distribution, facts),
   }
 }

@@ -1,11 +1,12 @@
 import { bind } from '../../core/contract.ts'
-import type { Distribution } from '../../core/distributions.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { FormatId } from '../../core/identity.ts'
+import type { Distribution } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { createSeenDb } from '../../db/seen.ts'
-import { FORMATS, switchesFor } from '../../formats/index.ts'
+import type { Format } from '../../formats/format.ts'
+import { formatsIn, switchesFor } from '../../formats/index.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Keyring } from '../../signing/signer.ts'
@@ -13,23 +14,29 @@ import { distributions } from './contract.ts'
 import { distributionHandlers, type DistributionRouteDeps } from './handlers.ts'
 import { createInit } from './init.ts'
 
-export interface DistributionNeeds extends Pick<DistributionRouteDeps, 'catalog' | 'publisher' | 'clientFacts'> {
+export interface DistributionNeeds extends Pick<
+  DistributionRouteDeps,
+  'catalog' | 'publisher' | 'clientFacts' | 'repositories'
+> {
   readonly db: Db
   readonly outbox: Outbox
   readonly audit: Audit
   readonly keyring: Keyring
   readonly settings: Pick<Settings, 'now'>
+  readonly formats: readonly Format[]
   /** Those that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
 }
 
 /** Distributions: setting up, publishing, promoting, going back. */
 export function composeDistributions(needs: DistributionNeeds): Feature {
-  const { db, outbox, audit, keyring, settings, activeFormats, catalog, publisher, clientFacts } = needs
+  const { db, outbox, audit, keyring, settings, activeFormats, catalog, publisher, clientFacts, repositories } = needs
+  const { formats: list } = needs
+  const formats = formatsIn(list)
   const isActive = ({ format }: Distribution): boolean =>
-    activeFormats.has(format) || !FORMATS.some(({ id }) => id === format)
+    activeFormats.has(format) || !list.some(({ id }) => id === format)
   const isPublishable = ({ format }: Distribution): boolean =>
-    FORMATS.some(({ id, tree }) => id === format && tree !== undefined)
+    list.some(({ id, tree }) => id === format && tree !== undefined)
   const newKey = (): Parameters<Keyring['generate']>[0] => {
     const { key_type: type, key_name: name, key_email: email, overlap_days: overlapDays } = settings.now().signing
     return { type, name, email, overlapDays }
@@ -40,9 +47,11 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     audit,
     keyring,
     newKey,
+    repositories,
+    formats,
     isActive,
     isPublishable,
-    formatSetting: ({ format }) => switchesFor(format),
+    formatSetting: ({ format }) => switchesFor(format, list),
   })
   return {
     routes: bind(distributions, distributionHandlers, {
@@ -50,6 +59,8 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
       catalog,
       audit,
       keyring,
+      repositories,
+      formats,
       isActive,
       isPublishable,
       init,

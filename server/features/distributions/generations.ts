@@ -1,6 +1,7 @@
-import { findDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
-import type { Codename } from '../../core/identity.ts'
+import type { Codename, FormatId } from '../../core/identity.ts'
+import type { Repositories } from '../../core/repository.ts'
+import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
 
 /** What `publish/` tells of a generation; written here again, since a feature knows the verb and not the module. */
@@ -52,44 +53,48 @@ export interface RolledBack {
 }
 
 /** @throws distribution_not_found */
-function codenameOf(codename: string): Codename {
-  return (findDistribution(codename) ?? fail('distribution_not_found', { codename })).codename
-}
-
-/** Where a kept generation can be read as it was, below the address of this server. */
-function addressOf(codename: Codename, n: number): string {
-  const { family, component, archs } = findDistribution(codename) ?? fail('distribution_not_found', { codename })
-  const paths = {
-    apt: `/repos/dists/${codename}@${n}/`,
-    rpm: `/repos/${codename}@${n}/${archs[0] ?? ''}/`,
-    apk: `/apk/${codename}@${n}/${component}`,
-  }
-  return paths[family]
-}
-
-/** @throws distribution_not_found */
 export async function listGenerations(
-  publisher: Pick<Generations, 'generations'>,
+  {
+    publisher,
+    repositories,
+    formats,
+  }: {
+    readonly publisher: Pick<Generations, 'generations'>
+    readonly repositories: Pick<Repositories, 'need'>
+    readonly formats: (id: FormatId) => Pick<Format, 'site'>
+  },
   name: string,
 ): Promise<GenerationList> {
-  const codename = codenameOf(name)
+  const distribution = repositories.need(name)
+  const { codename, format } = distribution
+  const { site } = formats(format)
   const { generations, frozen } = await publisher.generations(codename)
   return {
     codename,
     live: generations.find(one => one.live)?.n ?? null,
     rolled_back_to: frozen?.to ?? null,
     newest: frozen?.head ?? null,
-    generations: generations.toReversed().map(one => ({ ...one, address: addressOf(codename, one.n) })),
+    generations: generations
+      .toReversed()
+      .map(one => ({ ...one, address: site.generationAddress(distribution, one.n) })),
   }
 }
 
 /** @throws distribution_not_found, generation_not_kept */
 export async function rollBack(
-  { publisher, audit }: { readonly publisher: Generations; readonly audit: Pick<Audit, 'owe'> },
+  {
+    publisher,
+    audit,
+    repositories,
+  }: {
+    readonly publisher: Generations
+    readonly audit: Pick<Audit, 'owe'>
+    readonly repositories: Pick<Repositories, 'need'>
+  },
   name: string,
   wish: { readonly n: number | undefined; readonly by: string; readonly ip: string; readonly why: string },
 ): Promise<RolledBack> {
-  const codename = codenameOf(name)
+  const { codename } = repositories.need(name)
   const { generations, frozen } = await publisher.generations(codename)
   const live = generations.findIndex(one => one.live)
   const before = generations.slice(0, Math.max(live, 0)).findLast(one => one.from === undefined)

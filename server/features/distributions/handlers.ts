@@ -3,7 +3,6 @@ import { searchPackages } from '../../catalog/search.ts'
 import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
-import { findDistribution, getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -16,7 +15,7 @@ import { listDistributions, type createInit, type DistributionDeps } from './ini
 import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
 
 export interface DistributionRouteDeps
-  extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>, PromoteDeps {
+  extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable' | 'repositories' | 'formats'>, PromoteDeps {
   readonly init: ReturnType<typeof createInit>
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
@@ -70,8 +69,8 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
   'GET /distributions/': async (deps, { viewer, raw }) => ({
     distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),
-  'GET /distributions/{codename}/packages': async ({ db }, { params: { codename }, query }) => {
-    if (findDistribution(codename) === undefined) fail('distribution_not_found', { codename })
+  'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query }) => {
+    repositories.need(codename)
     const state = query.state ?? query.status ?? 'published'
     const page = await searchPackages(
       db,
@@ -91,15 +90,15 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       facts: await clientFacts(raw),
     })
   },
-  'GET /distributions/{codename}/setup': async ({ keyring, clientFacts }, { params, raw }) =>
-    setupsOf(keyring, params.codename, await clientFacts(raw)),
+  'GET /distributions/{codename}/setup': async (deps, { params, raw }) =>
+    setupsOf(deps, params.codename, await deps.clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
     const { version, arch } = input.body
     return promote(deps, { name: either(input.body, 'package', 'name'), version, arch }, routeOf(input))
   },
   'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
-  'GET /distributions/{codename}/compare': async ({ db }, { params: { codename }, query, viewer }) => {
-    const [from, to] = [getDistribution(codename), getDistribution(query.with)]
+  'GET /distributions/{codename}/compare': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
+    const [from, to] = [repositories.get(codename), repositories.get(query.with)]
     needSeen(viewer, to.codename)
     if (from.codename === to.codename) fail('same_distribution', { codename })
     if (from.format !== to.format)
@@ -107,8 +106,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     const packages = await compareDistributions(db, viewer, { from: from.codename, to: to.codename })
     return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
   },
-  'GET /distributions/{codename}/generations': ({ publisher }, { params }) =>
-    listGenerations(publisher, params.codename),
+  'GET /distributions/{codename}/generations': (deps, { params }) => listGenerations(deps, params.codename),
   'POST /distributions/{codename}/rollback': (deps, { params, body, who, raw }) =>
     rollBack(deps, params.codename, {
       n: body.generation,

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
 import type { KeyCard } from '../../signing/signer.ts'
+import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'
 import { createInit, type DistributionDeps } from './init.ts'
 import { distributionHandlers } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 let stock: Stock
 let keys: KeyCard[]
@@ -21,6 +23,8 @@ beforeEach(async () => {
     db: stock.db,
     outbox: stock.outbox,
     audit: stock.audit,
+    repositories,
+    formats: getFormat,
     keyring: {
       keys: async () => keys,
       rsaKeys: async () => [],
@@ -39,7 +43,7 @@ beforeEach(async () => {
     },
     newKey: () => ({ type: 'rsa4096', name: 'Gatehouse', email: 'repo@example.com', overlapDays: 30 }),
     isActive: ({ codename }) => codename !== 'alpine3.20',
-    isPublishable: ({ component, archs }) => component === 'main' && archs.includes('amd64'),
+    isPublishable: ({ archs }) => archs.includes('amd64'),
     formatSetting: () => 'all',
   }
 })

@@ -1,10 +1,12 @@
 import { listDistributionRows } from '../../catalog/queries/distributions.ts'
-import { clientSetup, type ClientFacts, type ClientSetup } from '../../core/client-setup.ts'
-import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
+import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import { fail } from '../../core/errors.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
+import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { markWhollyDirty, saveDistribution } from './store.ts'
@@ -52,6 +54,8 @@ export interface DistributionDeps {
   readonly keyring: Pick<Keyring, 'keys' | 'generate' | 'rsaKeys'>
   /** The key that a first init makes, from the settings. */
   readonly newKey: () => Parameters<Keyring['generate']>[0]
+  readonly repositories: Pick<Repositories, 'all' | 'get' | 'need'>
+  readonly formats: (id: FormatId) => Pick<Format, 'client' | 'site'>
   readonly isActive: (distribution: Distribution) => boolean
   /** True where a tree can be written. */
   readonly isPublishable: (distribution: Distribution) => boolean
@@ -62,20 +66,27 @@ export interface DistributionDeps {
 const SETTLE_MS = 30_000
 
 export async function listDistributions(
-  { db, isActive, isPublishable }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable'>,
+  {
+    db,
+    isActive,
+    isPublishable,
+    repositories,
+    formats,
+  }: Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable' | 'repositories' | 'formats'>,
   viewer: Viewer,
   facts: ClientFacts,
 ): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
-  return DISTRIBUTIONS.filter(one => maySee(viewer, one.codename)).map(distribution => {
-    const { codename, format, label, component, archs } = distribution
+  const shown = repositories.all().filter(one => maySee(viewer, one.codename))
+  return shown.map(distribution => {
+    const { codename, format, label, archs } = distribution
     const row = rows.get(codename)
-    const { line, setup } = clientSetup(distribution, facts)
+    const [{ line, setup }] = formats(format).client.setups(distribution, facts)
     return {
       codename,
       format,
       label,
-      component,
+      component: mainOf(distribution),
       architectures: archs,
       description: row?.description ?? '',
       initialized: row !== undefined && (row.initialized || row.generation !== null),
@@ -95,12 +106,16 @@ export async function listDistributions(
 /** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
 function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undefined): readonly Distribution[] {
   if (codename === undefined)
-    return DISTRIBUTIONS.filter(one => deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename))
-  const distribution = getDistribution(codename)
+    return deps.repositories
+      .all()
+      .filter(one => deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename))
+  const distribution = deps.repositories.get(codename)
   if (!deps.isActive(distribution))
     fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
   if (!deps.isPublishable(distribution)) {
-    const publishable = DISTRIBUTIONS.filter(deps.isPublishable)
+    const publishable = deps.repositories
+      .all()
+      .filter(deps.isPublishable)
       .map(other => other.codename)
       .join(', ')
     fail('not_publishable', { codename, publishable })
@@ -170,7 +185,7 @@ export function createInit(
     // the key of APK indexes may have been made by this very publication
     const cards = await listDistributions(deps, viewer, {
       ...facts,
-      apkKeys: (await keyring.rsaKeys()).map(one => one.key_name),
+      rsaKeys: (await keyring.rsaKeys()).map(one => one.key_name),
     })
     const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
     if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import { DISTRIBUTIONS, repositories } from '../../../test/support/repositories.ts'
+import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'
 import { distributionHandlers } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
@@ -26,6 +27,8 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   db: stock.db,
   catalog: stock.catalog,
   audit: stock.audit,
+  repositories,
+  formats: getFormat,
   isActive: () => true,
   isPublishable: () => true,
   init: unused,
@@ -211,13 +214,11 @@ describe('migration', () => {
 })
 
 test('every distribution has its lines for clients, with the key in the right place', async () => {
-  for (const { codename, family } of DISTRIBUTIONS) {
+  for (const { codename, format } of DISTRIBUTIONS) {
     const { clients, key_url } = await call('GET /distributions/{codename}/setup', { params: { codename } })
-    expect(key_url).toBe(
-      `http://repo.example${{ apt: '/repos/gpg.key', rpm: '/repos/gpg.key', apk: `/apk/${RSA.key_name}` }[family]}`,
-    )
+    expect(key_url).toBe(`http://repo.example${format === 'apk' ? `/apk/${RSA.key_name}` : '/repos/gpg.key'}`)
     expect(clients.map(one => one.manager).sort()).toEqual(
-      { apt: ['apt'], rpm: ['dnf', 'zypper'], apk: ['apk'] }[family],
+      format === 'rpm' ? ['dnf', 'zypper'] : [format === 'deb' ? 'apt' : 'apk'],
     )
     for (const { files, line } of clients) expect(JSON.stringify([files, line])).toContain(codename)
   }

@@ -1,8 +1,8 @@
 import type { Catalog, Changed } from '../../catalog/catalog.ts'
 import { listHeld, type Held } from '../../catalog/queries/distributions.ts'
-import { getDistribution, type Distribution } from '../../core/distributions.ts'
 import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
@@ -10,6 +10,7 @@ import { compareDistributions, summarise, type Difference, type Summary } from '
 export interface PromoteDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
+  readonly repositories: Pick<Repositories, 'all' | 'get' | 'need'>
 }
 
 /** Who asks, and from which distribution to which. */
@@ -68,8 +69,8 @@ interface Road {
 }
 
 /** @throws unknown_distribution, same_distribution, other_format */
-function roadOf({ from, to }: Pick<Route, 'from' | 'to'>): Road {
-  const [source, target] = [getDistribution(from), getDistribution(to)]
+function roadOf({ repositories }: Pick<PromoteDeps, 'repositories'>, { from, to }: Pick<Route, 'from' | 'to'>): Road {
+  const [source, target] = [repositories.get(from), repositories.get(to)]
   if (source.codename === target.codename) fail('same_distribution', { codename: from })
   if (source.format !== target.format) fail('other_format', { from, to, has: source.format, takes: target.format })
   return { source, target }
@@ -110,7 +111,7 @@ interface Copied {
 
 /** Copies a few at a time; a refusal concerns its package alone. */
 async function copyAll(
-  { catalog }: PromoteDeps,
+  { catalog }: Pick<PromoteDeps, 'catalog'>,
   held: readonly Held[],
   { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>,
 ): Promise<Copied[]> {
@@ -145,7 +146,7 @@ export async function promote(
   choice: Choice,
   { from, to, by, ip, viewer, dryRun }: Route,
 ): Promise<Promoted> {
-  const road = roadOf({ from, to })
+  const road = roadOf(deps, { from, to })
   const held = await choose(deps.db, viewer, { codename: road.source.codename, ...choice })
   const packages = await compareDistributions(deps.db, viewer, { from, to, source: held })
   const version = held[0]?.version ?? ''
@@ -182,7 +183,7 @@ export async function migrate(
   names: readonly string[] | undefined,
   { from, to, by, ip, viewer, dryRun }: Route,
 ): Promise<Migrated> {
-  const road = roadOf({ from, to })
+  const road = roadOf(deps, { from, to })
   const held = await listHeld(deps.db, viewer, {
     codename: road.source.codename,
     states: ['published'],

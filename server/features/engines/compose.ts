@@ -10,11 +10,21 @@ export interface EngineNeeds extends Omit<EngineDeps, 'security' | 'database' | 
 }
 
 /** The engines and their data. */
-export function composeEngines({ layout, vulndb, scanners, spool, settings, audit, clock }: EngineNeeds): Feature {
+export function composeEngines({
+  layout,
+  vulndb,
+  scanners,
+  repositories,
+  spool,
+  settings,
+  audit,
+  clock,
+}: EngineNeeds): Feature {
   const { database, importer, feeds } = vulndb
   return {
     routes: bind(engines, engineHandlers, {
       scanners,
+      repositories,
       database,
       importer,
       feeds,

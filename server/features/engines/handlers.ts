@@ -1,5 +1,5 @@
 import type { Handlers } from '../../core/contract.ts'
-import { DISTRIBUTIONS, getDistribution } from '../../core/distributions.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
 import { readBody } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -20,6 +20,7 @@ export interface EngineDeps {
     readonly antivirus: readonly AntivirusScanner[]
     readonly vulnerability: readonly VulnerabilityScanner[]
   }
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
   readonly database: Database
   readonly importer: Importer
   readonly feeds: Feeds
@@ -33,11 +34,11 @@ export interface EngineDeps {
 const DAY_MS = 86_400_000
 
 /** How far one engine covers each distribution; one that cannot say so for all says so for none. */
-async function coverageOf(scanner: VulnerabilityScanner) {
+async function coverageOf(scanner: VulnerabilityScanner, distributions: readonly Distribution[]) {
   const { covers } = scanner
   if (covers === undefined) return []
   return Promise.all(
-    DISTRIBUTIONS.map(async distribution => {
+    distributions.map(async distribution => {
       const { codename, label } = distribution
       try {
         const { coverage, said, data_at: at } = await covers(distribution)
@@ -56,7 +57,11 @@ async function coverageOf(scanner: VulnerabilityScanner) {
   )
 }
 
-async function engineOf(scanner: AntivirusScanner | VulnerabilityScanner, now: Date) {
+async function engineOf(
+  scanner: AntivirusScanner | VulnerabilityScanner,
+  { clock, repositories }: Pick<EngineDeps, 'clock' | 'repositories'>,
+) {
+  const now = clock.now()
   const { id, ok, version, error, ...status } = await scanner.status()
   const at = status.data_at ?? status.signatures_at
   return {
@@ -68,7 +73,7 @@ async function engineOf(scanner: AntivirusScanner | VulnerabilityScanner, now: D
     data_at: at ?? null,
     age_days: at === undefined ? null : Math.max(0, Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)),
     ...(error === undefined ? {} : { error }),
-    distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner) : [],
+    distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner, repositories.all()) : [],
   }
 }
 
@@ -101,13 +106,13 @@ function printResult({ status, generation, took_ms: took, signature, sources, no
 const isYes = (text: string | undefined): boolean => text === 'true' || text === '1' || text === 'on'
 
 export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
-  'GET /security/engines': async ({ scanners, database, importer, settings, security, clock }) => {
-    const now = clock.now()
+  'GET /security/engines': async deps => {
+    const { scanners, database, importer, settings, security } = deps
     const meta = (await database.open().catch(() => undefined))?.meta
     const { running, since, last } = importer.state()
     return {
       engines: await Promise.all(
-        [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, now)),
+        [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, deps)),
       ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
       database: {
@@ -131,7 +136,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       import: { running, since: since ?? null, last: last ?? null },
     }
   },
-  'POST /security/database': async ({ spool, importer, settings, audit }, { query, raw, who }) => {
+  'POST /security/database': async ({ spool, importer, settings, audit, repositories }, { query, raw, who }) => {
     const { file, fields } = await readBody(raw, {
       spool,
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
@@ -139,7 +144,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
-      if (codename !== undefined) getDistribution(codename)
+      if (codename !== undefined) repositories.get(codename)
       const force = query.force === true || isYes(fields.get('force'))
       const result = await importer.import(
         [{ path: file.path, label: file.filename, ...(codename === undefined ? {} : { distribution: codename }) }],

@@ -5,9 +5,11 @@ import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import type { Layout } from '../../files/layout.ts'
+import type { Format } from '../../formats/format.ts'
 import type { Scheduler } from '../../jobs/scheduler.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -37,6 +39,7 @@ export interface HealthNeeds {
   readonly clock: Clock
   readonly db: Db
   readonly layout: Layout
+  readonly repositories: Pick<Repositories, 'all'>
   readonly keyring: HealthDeps['keyring']
   readonly outbox: HealthDeps['outbox']
   readonly settings: Pick<Settings, 'now'>
@@ -45,6 +48,7 @@ export interface HealthNeeds {
   readonly shared: Pick<Shared, 'backend' | 'trouble'>
   readonly log: Log
   readonly version: string
+  readonly formats: readonly Pick<Format, 'id'>[]
   readonly aptPublisher: 'native' | 'reprepro'
   /** METRICS_TOKEN. */
   readonly metricsToken: string | undefined
@@ -79,6 +83,7 @@ function reportOf(needs: HealthNeeds): Health {
     db,
     layout,
     version: needs.version,
+    formats: needs.formats.map(({ id }) => id),
     keyring,
     outbox,
     onUnavailable: () => settings.now().validation.on_scanner_unavailable,

@@ -1,4 +1,5 @@
 import type { Viewer } from '../../core/viewer.ts'
+import type { FormatId } from '../../core/identity.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -20,6 +21,8 @@ export interface HealthDeps {
   /** Folders whose size is shown. */
   readonly dirs: Readonly<Record<'pool' | 'manifests' | 'audit' | 'grype_db' | 'clamav_db', string>>
   readonly version: string
+  /** Formats whose packages are counted. */
+  readonly formats: readonly FormatId[]
   /** What becomes of an upload that an engine cannot look at. */
   readonly onUnavailable: () => 'hold' | 'warn'
   /** Why no engine can look for vulnerabilities now, in one sentence; undefined when one can, or none is wanted. */

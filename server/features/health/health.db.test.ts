@@ -41,6 +41,7 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
     layout,
     outbox,
     version: 'dev',
+    formats: ['deb', 'rpm', 'apk'],
     onUnavailable: () => 'warn',
     vulnerabilityTrouble: async () => undefined,
     schemaVersion: () => schemaVersion(db),

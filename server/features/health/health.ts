@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises'
 import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import { cachedByViewer } from '../../lib/cached.ts'
 import { isoNow } from '../../lib/clock.ts'
@@ -62,7 +61,6 @@ export interface Health {
 const CRITICAL_MS = 1_000
 /** Folders that grow with the packages. */
 const OF_PACKAGES: ReadonlySet<string> = new Set(['pool', 'manifests', 'audit'])
-const FORMATS = [...new Set(DISTRIBUTIONS.map(distribution => distribution.format))]
 const packagesIn = (counts: Counts): number => Object.values(counts.formats).reduce((sum, n) => sum + n, 0)
 const mb = (bytes: number): number => Math.round(bytes / 104_857.6) / 10
 
@@ -151,7 +149,7 @@ export function createHealth(deps: HealthDeps): Health {
         total_manifests: counts === undefined ? null : packagesIn(counts),
         pool_files: pool.blobs,
         pool_size_mb: mb(pool.bytes),
-        by_format: Object.fromEntries(FORMATS.map(format => [format, counts?.formats[format] ?? 0])),
+        by_format: Object.fromEntries(deps.formats.map(format => [format, counts?.formats[format] ?? 0])),
       },
       storage: {
         ok: 'free_gb' in disk,

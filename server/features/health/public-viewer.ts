@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access.ts'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { within } from './probes.ts'
 
@@ -8,10 +8,10 @@ export interface PublicViewerDeps {
   readonly authenticate: (authorization: string | undefined) => Promise<Principal>
   /** Codenames that are hidden from somebody, or from whoever is not signed in. */
   readonly hiddenFrom: (who: Principal | undefined) => Promise<readonly string[]>
+  readonly repositories: Pick<Repositories, 'all'>
 }
 
 const PATIENCE_MS = 1_000
-const BLIND: Viewer = { hidden: DISTRIBUTIONS.map(one => one.codename) }
 
 /**
  * What somebody may see of a report that is public: who sends a credential sees what is theirs, everybody else what is
@@ -20,6 +20,7 @@ const BLIND: Viewer = { hidden: DISTRIBUTIONS.map(one => one.codename) }
 export function createPublicViewer({
   authenticate,
   hiddenFrom,
+  repositories,
 }: PublicViewerDeps): (authorization: string | undefined) => Promise<Viewer> {
   const identify = async (header: string): Promise<Principal | undefined> =>
     // a credential that is none, or is for something else, opens nothing, and closes nothing that is public
@@ -29,6 +30,6 @@ export function createPublicViewer({
       const who = authorization === undefined ? undefined : await identify(authorization)
       return { ok: true, viewer: { hidden: await hiddenFrom(who) } }
     })
-    return 'viewer' in seen ? seen.viewer : BLIND
+    return 'viewer' in seen ? seen.viewer : { hidden: repositories.all().map(one => one.codename) }
   }
 }

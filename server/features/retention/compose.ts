@@ -6,15 +6,15 @@ import { retentionHandlers, type RetentionRouteDeps } from './handlers.ts'
 import { cleanAll } from './retention.ts'
 
 /** How many versions stay: the rules, and their nightly run. */
-export function composeRetention({ db, catalog, audit, clock }: RetentionRouteDeps): Feature {
+export function composeRetention({ db, catalog, audit, clock, repositories }: RetentionRouteDeps): Feature {
   return {
-    routes: bind(retention, retentionHandlers, { db: createSeenDb(db), catalog, audit, clock }),
+    routes: bind(retention, retentionHandlers, { db: createSeenDb(db), catalog, audit, clock, repositories }),
     jobs: [
       {
         id: 'version-retention',
         name: 'Remove versions that the retention rules leave behind',
         when: () => '0 2 * * *',
-        run: () => cleanAll({ db, catalog }),
+        run: () => cleanAll({ db, catalog, repositories }),
       },
     ],
   }

@@ -4,7 +4,7 @@ import { fail } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { retention } from './contract.ts'
-import { clean, distributionOf, readRule, type RetentionDeps } from './retention.ts'
+import { clean, readRule, type RetentionDeps } from './retention.ts'
 import { deletePin, saveKeep, savePin } from './store.ts'
 
 export interface RetentionRouteDeps extends RetentionDeps {
@@ -13,9 +13,12 @@ export interface RetentionRouteDeps extends RetentionDeps {
 }
 
 export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
-  'GET /distributions/{codename}/retention': ({ db }, { params }) => readRule(db, params.codename),
-  'PATCH /distributions/{codename}/retention': async ({ db, audit }, { params, body: { keep }, who, raw }) => {
-    const { codename } = distributionOf(params.codename)
+  'GET /distributions/{codename}/retention': (deps, { params }) => readRule(deps, params.codename),
+  'PATCH /distributions/{codename}/retention': async (
+    { db, audit, repositories },
+    { params, body: { keep }, who, raw },
+  ) => {
+    const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       await saveKeep(tx, codename, keep)
       await audit.owe(tx, {
@@ -27,17 +30,17 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         facts: { kind: 'retention.changed', keep },
       })
     })
-    return readRule(db, codename)
+    return readRule({ db, repositories }, codename)
   },
   'POST /distributions/{codename}/retention/preview': (deps, { params, body, who, viewer }) =>
     clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name, viewer }),
   'POST /distributions/{codename}/retention/run': (deps, { params, who, viewer, raw }) =>
     clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp, viewer }),
   'POST /distributions/{codename}/pins': async (
-    { db, audit, clock },
+    { db, audit, clock, repositories },
     { params, body: { name, version, reason = '' }, who, viewer, raw },
   ) => {
-    const { codename } = distributionOf(params.codename)
+    const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       if (!(await lockVersion(tx, viewer, { codename, name, version }))) fail('version_not_found', { name, version })
       await savePin(tx, codename, { name, version, reason, by: who.name, at: clock.now() })
@@ -52,13 +55,13 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         facts: { kind: 'package.pinned', reason },
       })
     })
-    return readRule(db, codename)
+    return readRule({ db, repositories }, codename)
   },
   'DELETE /distributions/{codename}/pins/{name}/{version}': async (
-    { db, audit },
+    { db, audit, repositories },
     { params: { name, version, ...params }, who, raw },
   ) => {
-    const { codename } = distributionOf(params.codename)
+    const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       if (!(await deletePin(tx, codename, { name, version }))) fail('pin_not_found', { name, version, codename })
       await audit.owe(tx, {
@@ -72,6 +75,6 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
         facts: { kind: 'package.unpinned' },
       })
     })
-    return readRule(db, codename)
+    return readRule({ db, repositories }, codename)
   },
 }

@@ -6,6 +6,7 @@ import type { Codename } from '../../core/identity.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers } from './handlers.ts'
 import { clean, cleanAll } from './retention.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 let stock: Stock
 beforeAll(async () => {
@@ -19,6 +20,7 @@ beforeEach(async () => {
 const { call } = createCaller(retention, retentionHandlers, () => ({
   db: stock.db,
   catalog: stock.catalog,
+  repositories,
   audit: stock.audit,
   clock: stock.clock,
 }))
@@ -69,7 +71,7 @@ test('a run removes them, but never what is pinned, held, the only one, or elsew
       params: { ...params, name: 'hello', version: '1.2' },
     }),
   ).toMatchObject({ keep: 1, pins: [] })
-  await cleanAll({ db: stock.db, catalog: stock.catalog })
+  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories })
   expect(await versions()).toEqual(['0.9', '1:0.1'])
 })
 
@@ -89,7 +91,7 @@ test('what is pinned while a run is under way stays, and so does what a deletion
     }
     return stock.catalog.change(wanted, actor)
   }
-  const { removed } = await clean({ db: stock.db, catalog: { change } }, 'jammy', {
+  const { removed } = await clean({ db: stock.db, catalog: { change }, repositories }, 'jammy', {
     keep: 1,
     dryRun: false,
     by: 'admin',
@@ -105,7 +107,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
     params,
     body: { keep: 1 },
   })
-  const { removed } = await clean({ db: stock.db, catalog: stock.catalog }, 'jammy', {
+  const { removed } = await clean({ db: stock.db, catalog: stock.catalog, repositories }, 'jammy', {
     keep: 1,
     dryRun: false,
     by: 'admin',
@@ -117,7 +119,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
 
 test('without a rule nothing goes, and asking for it says what to do', async () => {
   await shelf()
-  await cleanAll({ db: stock.db, catalog: stock.catalog })
+  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories })
   expect(await versions()).toHaveLength(6)
   expect(await codeOf(call('POST /distributions/{codename}/retention/run', { params }))).toBe('no_retention_rule')
   expect(await codeOf(call('GET /distributions/{codename}/retention', { params: { codename: 'nowhere' } }))).toBe(

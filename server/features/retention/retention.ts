@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { isKept, listSurplus, type Surplus } from '../../catalog/queries/retention.ts'
-import { findDistribution, type Distribution } from '../../core/distributions.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
+import type { Repositories } from '../../core/repository.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { listPins, listRules, readKeep } from './store.ts'
@@ -9,6 +9,7 @@ import { listPins, listRules, readKeep } from './store.ts'
 export interface RetentionDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
+  readonly repositories: Pick<Repositories, 'need'>
 }
 
 export interface Rule {
@@ -36,12 +37,11 @@ export interface Cleaned {
 }
 
 /** @throws distribution_not_found */
-export function distributionOf(codename: string): Distribution {
-  return findDistribution(codename) ?? fail('distribution_not_found', { codename })
-}
-
-export async function readRule(db: Db, name: string): Promise<Rule> {
-  const { codename } = distributionOf(name)
+export async function readRule(
+  { db, repositories }: Pick<RetentionDeps, 'db' | 'repositories'>,
+  name: string,
+): Promise<Rule> {
+  const { codename } = repositories.need(name)
   const [keep, pins] = await Promise.all([readKeep(db, codename), listPins(db, codename)])
   return { codename, keep: keep ?? null, pins: pins.map(pin => ({ ...pin, at: pin.at.toISOString() })) }
 }
@@ -52,7 +52,7 @@ export async function readRule(db: Db, name: string): Promise<Rule> {
  * @throws distribution_not_found, no_retention_rule
  */
 export async function clean(
-  { db, catalog }: RetentionDeps,
+  { db, catalog, repositories }: RetentionDeps,
   name: string,
   wish: {
     readonly keep?: number | undefined
@@ -62,7 +62,7 @@ export async function clean(
     readonly viewer: Viewer
   },
 ): Promise<Cleaned> {
-  const { codename, format } = distributionOf(name)
+  const { codename, format } = repositories.need(name)
   const keep = wish.keep ?? (await readKeep(db, codename)) ?? fail('no_retention_rule', { codename })
   const surplus = (await listSurplus(db, wish.viewer, { codename, keep })).map(({ pinned, ...one }) => ({
     pinned,

@@ -6,6 +6,10 @@ import { sbom } from './contract.ts'
 import { sbomHandlers, type SbomDeps } from './handlers.ts'
 
 /** Bills of materials. */
-export function composeSbomRoutes({ db, bills }: Pick<SbomDeps, 'bills'> & { readonly db: Db }): Feature {
-  return { routes: bind(sbom, sbomHandlers, { db: createSeenDb(db), bills }) }
+export function composeSbomRoutes({
+  db,
+  bills,
+  repositories,
+}: Pick<SbomDeps, 'bills' | 'repositories'> & { readonly db: Db }): Feature {
+  return { routes: bind(sbom, sbomHandlers, { db: createSeenDb(db), bills, repositories }) }
 }

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { needSeen } from '../../core/access.ts'
 import type { FileReply, Handlers } from '../../core/contract.ts'
-import { getDistribution } from '../../core/distributions.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Bill } from '../../sbom/bill.ts'
@@ -14,6 +14,7 @@ import type { sbom } from './contract.ts'
 export interface SbomDeps {
   readonly db: Queryable
   readonly bills: Bills
+  readonly repositories: Pick<Repositories, 'get'>
 }
 
 const PREVIEWED = 20
@@ -33,18 +34,22 @@ function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = tr
 }
 
 /** @throws unknown_distribution, distribution_not_found for one that is hidden from the caller */
-function seenCodename(viewer: Viewer, asked: string | undefined): Codename | undefined {
+function seenCodename({ repositories }: SbomDeps, viewer: Viewer, asked: string | undefined): Codename | undefined {
   if (asked === undefined) return undefined
   needSeen(viewer, asked)
-  return getDistribution(asked).codename
+  return repositories.get(asked).codename
 }
 
 export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
-  'GET /sbom/export': async ({ bills }, { query: { format, distribution }, viewer }) => {
-    return documentOf(await bills.ofServed({ codename: seenCodename(viewer, distribution) }), format)
+  'GET /sbom/export': async (deps, { query: { format, distribution }, viewer }) => {
+    return documentOf(await deps.bills.ofServed({ codename: seenCodename(deps, viewer, distribution) }), format)
   },
-  'GET /sbom/preview': async ({ bills }, { query: { format, distribution, limit = PREVIEWED }, viewer }) => {
-    return documentOf(await bills.ofServed({ codename: seenCodename(viewer, distribution), limit }), format, false)
+  'GET /sbom/preview': async (deps, { query: { format, distribution, limit = PREVIEWED }, viewer }) => {
+    return documentOf(
+      await deps.bills.ofServed({ codename: seenCodename(deps, viewer, distribution), limit }),
+      format,
+      false,
+    )
   },
   'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
     const bill = await bills.ofPackage({ ...params, arch, distribution })

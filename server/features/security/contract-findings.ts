@@ -50,6 +50,7 @@ export const findingRows = contract({
       ),
       ...pagingQuery(200),
     }),
+    fails: ['unknown_distribution', 'no_such_format'],
     reply: Type.Unsafe<VulnerabilityPage>(
       Type.Object({ vulnerabilities: Type.Array(Type.Object(VULNERABILITY)), ...PAGE }),
     ),
@@ -71,6 +72,7 @@ export const findingRows = contract({
     summary: 'Packages with findings, the worst first.',
     access: 'maintainer+',
     query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
+    fails: ['unknown_distribution', 'no_such_format'],
     reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
   },
   'GET /security/packages/{name}/{version}/cve': {
@@ -79,7 +81,7 @@ export const findingRows = contract({
     access: 'any',
     params: NameVersion,
     query: WhereQuery,
-    fails: ['package_not_found', 'version_not_found'],
+    fails: ['package_not_found', 'version_not_found', 'unknown_distribution'],
     reply: Type.Unsafe<VersionCves>(
       Type.Object({
         ...NAMED,

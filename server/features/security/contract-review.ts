@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
 import { REVIEW_ORDERS, type ReviewPage } from '../../review/queue.ts'
@@ -32,7 +31,8 @@ export const NameVersion = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 300 }),
   version: Type.String({ minLength: 1, maxLength: 300 }),
 })
-const CodenameQuery = Type.Optional(Type.Unsafe<string>(words(DISTRIBUTIONS.map(({ codename }) => codename))))
+/** One that does not exist is refused, with `unknown_distribution`. */
+const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
 /** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
 export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
 export const WhereQuery = Type.Object(Where)
@@ -40,7 +40,7 @@ export const WhereQuery = Type.Object(Where)
 const SeverityQuery = Type.Optional(
   Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])),
 )
-const FormatQuery = Type.Optional(Type.Unsafe<string>(words([...new Set(DISTRIBUTIONS.map(({ format }) => format))])))
+const FormatQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 40 }))
 /** What review lists can be narrowed to. */
 export const REVIEW_QUERY = {
   q: Type.Optional(Term),
@@ -54,6 +54,7 @@ export const REVIEW_QUERY = {
 }
 
 const WRITE_FAILS = [
+  'unknown_distribution',
   'package_not_found',
   'version_not_found',
   'ambiguous_version',
@@ -92,6 +93,7 @@ export const reviewRows = contract({
     summary: 'Packages that wait for a decision, the most urgent deadline first.',
     access: 'any', // the endpoint table's reading; some forms say auditor+
     query: Type.Object({ ...REVIEW_QUERY, assigned_to: Word, overdue: Flag }),
+    fails: ['unknown_distribution', 'no_such_format'],
     reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
   },
   'GET /security/packages/{name}/{version}/decision': {
@@ -99,7 +101,7 @@ export const reviewRows = contract({
     access: 'any',
     params: NameVersion,
     query: WhereQuery,
-    fails: ['package_not_found', 'version_not_found'],
+    fails: ['package_not_found', 'version_not_found', 'unknown_distribution'],
     reply: Type.Unsafe<VersionDecision>(
       Type.Object({
         ...NAMED,

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -22,6 +23,7 @@ export interface Signatures {
 export interface SecurityDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'find'>
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
   readonly settings: Pick<Settings, 'now' | 'patch'>
   readonly audit: Pick<Audit, 'record'>
   readonly clock: Clock

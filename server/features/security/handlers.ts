@@ -35,8 +35,24 @@ const whichOf = (params: { readonly name: string; readonly version: string }, ..
 })
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
-/** The package that a change is about, if the caller may change it there. */
-async function target({ db }: SecurityDeps, which: Which, caller: Caller): Promise<Found> {
+/**
+ * What a list is narrowed to, refused where it is no distribution or format.
+ * @throws unknown_distribution, no_such_format
+ */
+function known<Filter extends Place & { readonly format?: string }>(
+  { repositories }: Pick<SecurityDeps, 'repositories'>,
+  filter: Filter,
+): Filter {
+  if (filter.distribution !== undefined) repositories.get(filter.distribution)
+  const formats = [...new Set(repositories.all().map(one => one.format))]
+  if (filter.format !== undefined && !formats.includes(filter.format))
+    fail('no_such_format', { format: filter.format, known: formats.join(', ') })
+  return filter
+}
+
+/** The package that a change is about, if the caller may change it there. @throws unknown_distribution */
+async function target({ db, repositories }: SecurityDeps, which: Which, caller: Caller): Promise<Found> {
+  if (which.distribution !== undefined) repositories.get(which.distribution)
   const found = await findOne(db, which)
   needDistribution(caller, found.ref.codename)
   return found
@@ -53,7 +69,8 @@ async function movedView(changed: Changed, before: string) {
   }
 }
 
-async function getKnown({ db, catalog }: SecurityDeps, which: Which) {
+async function getKnown({ db, catalog, repositories }: SecurityDeps, which: Which) {
+  if (which.distribution !== undefined) repositories.get(which.distribution)
   const { found, others } = await findAny(db, which)
   const manifest =
     (await catalog.find(found.ref)) ?? fail('version_not_found', { name: which.name, version: which.version })
@@ -62,16 +79,16 @@ async function getKnown({ db, catalog }: SecurityDeps, which: Which) {
 
 export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
   ...ruleHandlers,
-  'GET /security/review-queue': ({ db, settings, clock }, { query }) => {
-    const { assigned_to: assignedTo, sort = 'sla', ...filter } = query
+  'GET /security/review-queue': ({ db, settings, clock, repositories }, { query }) => {
+    const { assigned_to: assignedTo, sort = 'sla', ...filter } = known({ repositories }, query)
     return listReviews(
       db,
       { ...filter, assignedTo, states: ['pending_review'] },
       { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
     )
   },
-  'GET /security/packages': ({ db, settings, clock }, { query }) => {
-    const { status, sort = 'severity', ...filter } = query
+  'GET /security/packages': ({ db, settings, clock, repositories }, { query }) => {
+    const { status, sort = 'severity', ...filter } = known({ repositories }, query)
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
@@ -134,8 +151,8 @@ export const securityHandlers: Handlers<typeof security, SecurityDeps> = {
     const { decided_by: decidedBy, ...filter } = query
     return listDecisions(db, { ...filter, decidedBy }, pagingOf(query), clock.now())
   },
-  'GET /security/vulnerabilities': ({ db }, { query }) => {
-    const { min_epss: minEpss, sort = 'severity', ...filter } = query
+  'GET /security/vulnerabilities': ({ db, repositories }, { query }) => {
+    const { min_epss: minEpss, sort = 'severity', ...filter } = known({ repositories }, query)
     return listVulnerabilities(db, { ...filter, minEpss }, { paging: pagingOf(query), sort })
   },
   'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) =>

@@ -10,6 +10,14 @@ export function composeUploaderKeys({
   db,
   audit,
   clock,
+  repositories,
 }: Omit<UploaderKeyDeps, 'keys'> & { readonly clock: Clock }): Feature {
-  return { routes: bind(uploaderKeys, uploaderKeyHandlers, { db, audit, keys: createUploaderKeys({ db, clock }) }) }
+  return {
+    routes: bind(uploaderKeys, uploaderKeyHandlers, {
+      db,
+      audit,
+      repositories,
+      keys: createUploaderKeys({ db, clock }),
+    }),
+  }
 }

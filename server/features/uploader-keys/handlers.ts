@@ -1,5 +1,5 @@
 import type { Handlers } from '../../core/contract.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { FactsOf } from '../../record/audit-facts.ts'
@@ -9,6 +9,7 @@ import type { uploaderKeys } from './contract.ts'
 export interface UploaderKeyDeps {
   readonly db: Db
   readonly audit: Pick<Audit, 'owe'>
+  readonly repositories: Pick<Repositories, 'get'>
   readonly keys: Pick<UploaderKeys, 'list' | 'add' | 'remove'>
 }
 
@@ -20,8 +21,8 @@ const factsOf = ({ name, fingerprint, distributions }: UploaderKey): FactsOf['up
 
 export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps> = {
   'GET /uploader-keys': async ({ keys }) => ({ keys: await keys.list() }),
-  'POST /uploader-keys': async ({ db, audit, keys }, { body, who, raw }) => {
-    for (const codename of body.distributions ?? []) getDistribution(codename)
+  'POST /uploader-keys': async ({ db, audit, keys, repositories }, { body, who, raw }) => {
+    for (const codename of body.distributions ?? []) repositories.get(codename)
     return db.tx(async tx => {
       const key = await keys.add(tx, {
         name: body.name,

@@ -2,7 +2,7 @@ import type { Changed } from '../../catalog/catalog.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
 import { needDistribution, needSeen, type Principal } from '../../core/access.ts'
-import { DISTRIBUTIONS, getDistribution, type Distribution } from '../../core/distributions.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
@@ -24,6 +24,7 @@ export interface UploadDeps {
   readonly gate: Gate
   /** Every format the server knows. */
   readonly formats: readonly Format[]
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
   /** Those that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
   /** The words for REPO_FORMAT that switch a format on. */
@@ -56,14 +57,16 @@ function recogniseActive(
 }
 
 /** @throws unknown_distribution, wrong_format: naming what the codename takes, and which ones take this */
-function choose({ formats }: UploadDeps, codename: string, format: Format): Distribution {
-  const distribution = getDistribution(codename)
+function choose({ formats, repositories }: UploadDeps, codename: string, format: Format): Distribution {
+  const distribution = repositories.get(codename)
   if (distribution.format === format.id) return distribution
   return fail('wrong_format', {
     codename,
     is: format.label,
     takes: formats.find(({ id }) => id === distribution.format)?.label ?? `${distribution.format} packages`,
-    others: DISTRIBUTIONS.filter(other => other.format === format.id)
+    others: repositories
+      .all()
+      .filter(other => other.format === format.id)
       .map(other => other.codename)
       .join(', '),
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { getDistribution } from '../../core/distributions.ts'
+import { getDistribution } from '../../../test/support/repositories.ts'
 import type { PackageIdentity } from '../../core/identity.ts'
 import { buildApk } from '../../../test/support/packages-apk.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'

@@ -1,11 +1,13 @@
 import { relPath } from '../../core/identity.ts'
 import type { Format } from '../format.ts'
+import { apkClient } from './client.ts'
 import type { ApkFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { isApk } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { satisfies } from './relation.ts'
+import { apkSite } from './site.ts'
 import { apkTree } from './tree.ts'
 import { apkUpstream } from './upstream.ts'
 import { compareVersions, versionKey } from './version.ts'
@@ -17,6 +19,7 @@ const encode = (text: string): string => encodeURIComponent(text).replaceAll('%3
 export const apk: Format<ApkFacts> = {
   id: 'apk',
   label: 'Alpine package (.apk)',
+  word: 'apk',
   endings: ['.apk'],
   recognises: isApk,
   inspect,
@@ -29,12 +32,15 @@ export const apk: Format<ApkFacts> = {
   poolName: ({ name, version }) => relPath(`${name}-${version}.apk`),
   addressIgnoresArch: true,
   purl({ name, version, arch }, { scanner }, about) {
-    const [vendor = '', release = ''] = scanner.split(':')
+    const [vendor = '', release = ''] = scanner?.split(':') ?? []
     const upstream = about === undefined ? '' : `&upstream=${encode(about.source)}`
-    return `pkg:apk/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${vendor}-${encode(release)}${upstream}`
+    const distro = vendor === '' ? '' : `&distro=${vendor}-${encode(release)}`
+    return `pkg:apk/${vendor === '' ? '' : `${vendor}/`}${encode(name)}@${encode(version)}?arch=${encode(arch)}${distro}${upstream}`
   },
   installCommand: ({ name, version }) => `apk add ${name}=${version}`,
   complain,
   tree: apkTree,
   upstream: apkUpstream,
+  site: apkSite,
+  client: apkClient,
 }

@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readApkIndex } from '../../../test/support/apk.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
 import { relPath, sha256, type RelPath } from '../../core/identity.ts'
-import { createLayout } from '../../files/layout.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -65,7 +64,7 @@ let keyFolder: string
 let rotate: () => Promise<Signer>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'apk-tree-'))
-  const layout = createLayout(join(folder, 'repos'))
+  const layout = layoutOf(join(folder, 'repos'))
   keyFolder = layout.apkKeys
   const keyring = createKeyring({ layout, box: createSecretBox('k'), clock: { now: () => new Date() } })
   rotate = async () => {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip, inflateRawSync } from 'node:zlib'
-import type { Distribution } from '../../core/distributions.ts'
+import { mainOf, type Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -46,8 +46,8 @@ function render(entry: PublishedEntry, arch: string): string {
   ].join('')
 }
 
-const indexOf = ({ component }: Pick<Distribution, 'component'>, arch: string): RelPath =>
-  relPath(`${component}/${arch}/APKINDEX`)
+const indexOf = (distribution: Pick<Distribution, 'components'>, arch: string): RelPath =>
+  relPath(`${mainOf(distribution)}/${arch}/APKINDEX`)
 
 // clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know
 // RSA alone

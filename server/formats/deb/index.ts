@@ -1,12 +1,14 @@
 import { relPath } from '../../core/identity.ts'
 import type { PackageIdentity, RelPath } from '../../core/identity.ts'
 import type { Format } from '../format.ts'
+import { debClient } from './client.ts'
 import { AR_MAGIC } from '../../lib/ar.ts'
 import { complain } from './control.ts'
 import type { DebFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
+import { debSite } from './site.ts'
 import { debTree } from './tree.ts'
 import { debUpstream } from './upstream.ts'
 import { compareVersions, versionKey } from './version.ts'
@@ -30,6 +32,7 @@ const encode = (text: string): string => encodeURIComponent(text).replaceAll('%3
 export const deb: Format<DebFacts> = {
   id: 'deb',
   label: 'Debian package (.deb)',
+  word: 'apt',
   endings: ['.deb'],
   recognises: head => HEAD.equals(head.subarray(0, HEAD.length)),
   inspect,
@@ -40,12 +43,15 @@ export const deb: Format<DebFacts> = {
   poolName,
   purl({ name, version, arch }, { scanner }, about) {
     // by number: engines find nothing for a distribution that is named by its codename
-    const [vendor = '', release = ''] = scanner.split(':')
+    const [vendor = '', release = ''] = scanner?.split(':') ?? []
     const upstream = about === undefined ? '' : `&upstream=${encode(`${about.source}@${about.source_version}`)}`
-    return `pkg:deb/${vendor}/${encode(name)}@${encode(version)}?arch=${encode(arch)}&distro=${vendor}-${encode(release)}${upstream}`
+    const distro = vendor === '' ? '' : `&distro=${vendor}-${encode(release)}`
+    return `pkg:deb/${vendor === '' ? '' : `${vendor}/`}${encode(name)}@${encode(version)}?arch=${encode(arch)}${distro}${upstream}`
   },
   installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
   complain,
   tree: debTree,
   upstream: debUpstream,
+  site: debSite,
+  client: debClient,
 }

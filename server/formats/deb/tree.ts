@@ -1,4 +1,4 @@
-import type { Distribution } from '../../core/distributions.ts'
+import { mainOf, type Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import type { PublishedEntry } from '../tree.ts'
 import type { ListedFile, TreeWriter } from '../tree.ts'
@@ -16,20 +16,21 @@ function releaseDate(at: Date): string {
 /** Source of the fields: https://wiki.debian.org/DebianRepository/Format, "Release" files. */
 function printRelease(
   files: readonly ListedFile[],
-  { codename, component, archs, label }: Distribution,
+  { codename, components, archs, release }: Distribution,
   at: Date,
 ): string {
   const list = (digest: 'sha256' | 'sha512'): string =>
     files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')
   return [
-    'Origin: Gatehouse',
-    'Label: Gatehouse',
-    `Suite: ${codename}`,
+    `Origin: ${release.origin}`,
+    `Label: ${release.label}`,
+    `Suite: ${release.suite}`,
+    ...(release.version === undefined ? [] : [`Version: ${release.version}`]),
     `Codename: ${codename}`,
     `Date: ${releaseDate(at)}`,
     `Architectures: ${archs.join(' ')}`,
-    `Components: ${component}`,
-    `Description: Packages for ${label} that passed the gate`,
+    `Components: ${components.join(' ')}`,
+    `Description: ${release.description}`,
     'Acquire-By-Hash: yes',
     `SHA256:\n${list('sha256')}SHA512:\n${list('sha512')}`,
   ].join('\n')
@@ -44,17 +45,18 @@ function render(entry: PublishedEntry, file: string): string {
 
 /** The APT tree: Packages, Contents, Release and its two signed forms. */
 export const debTree: TreeWriter = {
-  indexes: ({ archs, component }) =>
+  indexes: ({ archs, components }) =>
     archs.map(arch => ({
       id: arch,
       arch,
-      path: relPath(`${component}/binary-${arch}/Packages`),
+      path: relPath(`${mainOf({ components })}/binary-${arch}/Packages`),
       kinds: ['', '.gz', '.xz'],
       addressed: 'by-hash',
       render,
     })),
-  contents: ({ archs, component }) => archs.map(arch => ({ arch, path: relPath(`${component}/Contents-${arch}.gz`) })),
-  fileName: ({ codename, component }, _arch, path) => `pool/${codename}/${component}/${path}`,
+  contents: ({ archs, components }) =>
+    archs.map(arch => ({ arch, path: relPath(`${mainOf({ components })}/Contents-${arch}.gz`) })),
+  fileName: (distribution, _arch, path) => `pool/${distribution.codename}/${mainOf(distribution)}/${path}`,
   async root(files, distribution, { signer, at }) {
     const release = printRelease(files, distribution, at)
     const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])

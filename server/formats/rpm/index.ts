@@ -1,6 +1,7 @@
 import { relPath } from '../../core/identity.ts'
 import type { PackageIdentity, RelPath } from '../../core/identity.ts'
 import type { Format } from '../format.ts'
+import { rpmClient } from './client.ts'
 import { complain } from './describe.ts'
 import type { RpmFacts } from './facts.ts'
 import { inner } from './inner.ts'
@@ -8,6 +9,7 @@ import { inspect } from './inspect.ts'
 import { LEAD_MAGIC } from './package.ts'
 import { satisfies } from './relation.ts'
 import { signRpm } from './sign.ts'
+import { rpmSite } from './site.ts'
 import { rpmTree } from './tree.ts'
 import { rpmUpstream } from './upstream.ts'
 import { compareVersions, parseEvr, versionKey } from './version.ts'
@@ -37,6 +39,7 @@ const VENDORS: Readonly<Record<string, string>> = { 'opensuse.leap': 'opensuse',
 export const rpm: Format<RpmFacts> = {
   id: 'rpm',
   label: 'RPM package (.rpm)',
+  word: 'rpm',
   endings: ['.rpm'],
   recognises: head => LEAD_MAGIC.equals(head.subarray(0, LEAD_MAGIC.length)),
   inspect,
@@ -49,14 +52,15 @@ export const rpm: Format<RpmFacts> = {
   poolName,
   purl({ name, version, arch }, distribution, about) {
     const { epoch, version: upstream, release = '' } = parseEvr(version)
-    const [family = '', number = ''] = distribution.scanner.split(':')
-    const distro = `${OS_IDS[family] ?? family}-${number}`
+    const [family = '', number = ''] = distribution.scanner?.split(':') ?? []
+    const distro = family === '' ? '' : `&distro=${encodeURIComponent(`${OS_IDS[family] ?? family}-${number}`)}`
+    const vendor = family === '' ? '' : `${VENDORS[family] ?? family}/`
     // engines ask for the file name of the source package, and that it ends in .rpm
     const source =
       about === undefined ? '' : `&upstream=${encodeURIComponent(`${about.source}-${about.source_version}.src.rpm`)}`
     return (
-      `pkg:rpm/${VENDORS[family] ?? family}/${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}` +
-      `?arch=${encodeURIComponent(arch)}&distro=${encodeURIComponent(distro)}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
+      `pkg:rpm/${vendor}${encodeURIComponent(name)}@${encodeURIComponent(`${upstream}-${release}`)}` +
+      `?arch=${encodeURIComponent(arch)}${distro}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
     )
   },
   installCommand: ({ name, version }, manager = 'dnf') =>
@@ -65,4 +69,6 @@ export const rpm: Format<RpmFacts> = {
   sign: signRpm,
   tree: rpmTree,
   upstream: rpmUpstream,
+  site: rpmSite,
+  client: rpmClient,
 }

@@ -17,12 +17,12 @@ import {
 } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
 import { lacking, mustRun, run } from '../../../test/support/tools.ts'
-import { createLayout } from '../../files/layout.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
 import type { RpmFacts } from './facts.ts'
 import { signRpm } from './sign.ts'
+import { layoutOf } from '../../../test/support/repositories.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -35,7 +35,7 @@ const noRpm = lacking('rpm').length > 0
 const facts = { header: [0, 0], summary: 'kept' } as unknown as RpmFacts
 
 async function createSigner(name: string, type: 'rsa4096' | 'ed25519Legacy'): Promise<Signer> {
-  const layout = createLayout(join(folder, name))
+  const layout = layoutOf(join(folder, name))
   await mkdir(layout.root)
   const keyring = createKeyring({ layout, box: createSecretBox('k'), clock: { now: () => new Date() } })
   await keyring.generate({ type, name: 'Test', email: 'test@example.test', overlapDays: 30 })

@@ -8,8 +8,7 @@ import { buildRpm } from '../../../test/support/packages-rpm.ts'
 import { writeRpmTree } from '../../../test/support/rpm-tree.ts'
 import { lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { createZypperRoot } from '../../../test/support/zypper.ts'
-import { getDistribution } from '../../core/distributions.ts'
-import { createLayout } from '../../files/layout.ts'
+import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -102,7 +101,7 @@ let signer: Signer
 let built: readonly Buffer[]
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rpm-tree-'))
-  const layout = createLayout(join(folder, 'keys'))
+  const layout = layoutOf(join(folder, 'keys'))
   await mkdir(layout.root)
   const keyring = createKeyring({ layout, box: createSecretBox('k'), clock: { now: () => new Date() } })
   await keyring.generate({ type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 30 })

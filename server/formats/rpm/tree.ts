@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Distribution } from '../../core/distributions.ts'
+import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import type { IndexPlan, ListedFile, TreeWriter } from '../tree.ts'
 import { isWellFormed, printRepomd, type RepomdEntry } from './repomd.ts'

@@ -22,7 +22,7 @@ import {
 import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
 import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import { getDistribution } from '../../../test/support/repositories.ts'
 import type { SpooledFile } from '../../files/spool.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createClamd } from '../../scanners/clamd.ts'

@@ -6,6 +6,7 @@ import { loadFeedStates } from './feed-state.ts'
 import { createFeeds, listFeeds, type FeedAddresses, type FetchFeedOptions } from './feeds.ts'
 import type { ImportResult } from '../store/import.ts'
 import type { ImportFile } from '../read/readers.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 const NONE: FeedAddresses = {
   osv_url: '',
@@ -31,6 +32,7 @@ function world(addresses: Partial<FeedAddresses>, answers: Record<string, string
   let hour = 0
   const feeds = createFeeds({
     security,
+    repositories,
     addresses: () => ({ ...NONE, ...addresses }),
     limitBytes: () => 1_000,
     clock: { now: () => new Date(Date.UTC(2026, 0, 1, hour)) },
@@ -63,15 +65,18 @@ function world(addresses: Partial<FeedAddresses>, answers: Record<string, string
 }
 
 test('only addresses that are set are asked', () => {
-  expect(listFeeds(NONE)).toEqual([])
+  expect(listFeeds(NONE, repositories)).toEqual([])
   expect(world({}, {}).feeds.isConfigured()).toBe(false)
   expect(
-    listFeeds({
-      ...NONE,
-      osv_url: 'https://osv.test/',
-      kev_url: 'https://kev.test/kev.json',
-      updateinfo_urls: 'rocky9=https://r.test/a.xml.gz rocky9=https://r.test/b.xml.gz nonsense=https://x.test/',
-    }).map(({ url, source }) => [url, source]),
+    listFeeds(
+      {
+        ...NONE,
+        osv_url: 'https://osv.test/',
+        kev_url: 'https://kev.test/kev.json',
+        updateinfo_urls: 'rocky9=https://r.test/a.xml.gz rocky9=https://r.test/b.xml.gz nonsense=https://x.test/',
+      },
+      repositories,
+    ).map(({ url, source }) => [url, source]),
   ).toEqual([
     ['https://osv.test/Debian/all.zip', 'osv/Debian'],
     ['https://osv.test/Rocky%20Linux/all.zip', 'osv/Rocky Linux'],
@@ -79,7 +84,7 @@ test('only addresses that are set are asked', () => {
     ['https://r.test/b.xml.gz', 'updateinfo/rocky-9'],
     ['https://kev.test/kev.json', 'kev'],
   ])
-  expect(listFeeds({ ...NONE, alpine_secdb_url: 'https://secdb.test' }).map(({ url }) => url)).toContain(
+  expect(listFeeds({ ...NONE, alpine_secdb_url: 'https://secdb.test' }, repositories).map(({ url }) => url)).toContain(
     'https://secdb.test/v3.20/community.json',
   )
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ecosystemOf } from '../match/ecosystems.ts'
 import { loadFeedStates, saveFeedStates, type FeedState } from './feed-state.ts'
@@ -30,7 +30,7 @@ export interface Feed {
 const below = (base: string, path: string): string => `${base.replace(/\/+$/, '')}/${path}`
 
 /** Every address that is to be asked. */
-export function listFeeds(at: FeedAddresses): Feed[] {
+export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'all' | 'find'>): Feed[] {
   const feeds: Feed[] = []
   if (at.osv_url !== '') {
     for (const name of at.osv_ecosystems
@@ -47,10 +47,13 @@ export function listFeeds(at: FeedAddresses): Feed[] {
   if (at.debian_tracker_url !== '')
     feeds.push({ url: at.debian_tracker_url, source: 'debian/tracker', label: 'debian/tracker.json' })
   if (at.alpine_secdb_url !== '') {
-    const releases = DISTRIBUTIONS.map(distribution => ecosystemOf(distribution).ecosystem)
+    const releases = repositories
+      .all()
+      .map(distribution => ecosystemOf(distribution).ecosystem)
       .filter(name => name.startsWith('alpine-'))
       .map(name => name.replace('alpine-', 'v'))
-    for (const release of releases) {
+    // own distributions may share one
+    for (const release of new Set(releases)) {
       for (const repository of ['main', 'community']) {
         feeds.push({
           url: below(at.alpine_secdb_url, `${release}/${repository}.json`),
@@ -65,7 +68,7 @@ export function listFeeds(at: FeedAddresses): Feed[] {
     .filter(text => text !== '')
     .forEach((text, n) => {
       const [codename = '', url = ''] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
-      const distribution = DISTRIBUTIONS.find(one => one.codename === codename)
+      const distribution = repositories.find(codename)
       if (distribution !== undefined)
         feeds.push({
           url,
@@ -103,6 +106,7 @@ export interface FeedsDeps {
   readonly addresses: () => FeedAddresses
   readonly limitBytes: () => number
   readonly clock: Clock
+  readonly repositories: Pick<Repositories, 'all' | 'find'>
   readonly warn: (facts: object, message: string) => void
 }
 
@@ -121,7 +125,16 @@ export interface Feeds {
 }
 
 /** Asks the feeds that the settings name, and imports what is new. */
-export function createFeeds({ security, importer, fetch, addresses, limitBytes, clock, warn }: FeedsDeps): Feeds {
+export function createFeeds({
+  security,
+  importer,
+  fetch,
+  addresses,
+  limitBytes,
+  clock,
+  repositories,
+  warn,
+}: FeedsDeps): Feeds {
   const stopping = new AbortController()
 
   /** The answer of one address: a file, nothing new, or why not. */
@@ -174,13 +187,13 @@ export function createFeeds({ security, importer, fetch, addresses, limitBytes, 
   }
 
   return {
-    isConfigured: () => listFeeds(addresses()).length > 0,
+    isConfigured: () => listFeeds(addresses(), repositories).length > 0,
     async run(only = () => true) {
       const folder = join(security, 'feeds', randomUUID())
       await mkdir(folder, { recursive: true })
       try {
         const states: Record<string, FeedState> = { ...(await loadFeedStates(security)) }
-        const feeds = listFeeds(addresses()).filter(only)
+        const feeds = listFeeds(addresses(), repositories).filter(only)
         const failed: { source: string; why: string }[] = []
         let fetched = 0
         // repositories of one distribution fill one source, so when one of them is new all are loaded again

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FixAdvisory, OfferedPackage } from '../../core/advisories.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import { getDistribution } from '../../../test/support/repositories.ts'
 import { compareVersions } from '../../formats/rpm/version.ts'
 import { createAdvisoriesOf } from './advisories-of.ts'
 import type { Entry } from '../advisory.ts'

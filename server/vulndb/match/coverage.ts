@@ -1,4 +1,4 @@
-import type { Distribution } from '../../core/distributions.ts'
+import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage } from '../../scanners/scanner.ts'
 import { ecosystemOf } from './ecosystems.ts'
 import type { Meta } from '../store/meta.ts'
@@ -54,6 +54,12 @@ export function coverageOf(
     return {
       coverage: 'no_data',
       said: 'No vulnerability data is loaded. An admin imports it with POST /security/database or npm run vulndb -- import.',
+    }
+  }
+  if (distribution.scanner === undefined) {
+    return {
+      coverage: 'not_covered',
+      said: `${distribution.label} has no scanner identifier, so its packages are not scanned for vulnerabilities.`,
     }
   }
   const { ecosystem, isBorrowed } = ecosystemOf(distribution)

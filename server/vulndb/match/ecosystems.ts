@@ -1,4 +1,4 @@
-import type { Distribution } from '../../core/distributions.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { OrderId } from '../versions/orders.ts'
 
 /** One release of a distribution, or one language's packages, as the compiled data name it: `debian-12`, `pypi`. */
@@ -100,7 +100,7 @@ export function readEcosystem(name: string): Ecosystem | undefined {
 }
 
 /**
- * Families of the scanner ids in `core/distributions.ts` that are spelled differently here; CentOS Stream has no data
+ * Families of the scanner ids in `core/repository.ts` that are spelled differently here; CentOS Stream has no data
  * of its own.
  */
 const SPELLED: Readonly<Record<string, string>> = {
@@ -109,6 +109,9 @@ const SPELLED: Readonly<Record<string, string>> = {
   'opensuse.tumbleweed': 'opensuse-tumbleweed',
 }
 
+/** Where a distribution's packages would be looked up that no engine knows: no advisory is ever kept under it. */
+const NOBODY: Ecosystem = 'none'
+
 /**
  * Where advisories for a distribution's packages lie. `isBorrowed`: they are a relative's, as RHEL's for CentOS Stream.
  */
@@ -116,9 +119,19 @@ export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): {
   readonly ecosystem: Ecosystem
   readonly isBorrowed: boolean
 } {
+  if (scanner === undefined) return { ecosystem: NOBODY, isBorrowed: false }
   const [family = '', release = ''] = scanner.split(':')
   const name = SPELLED[family] ?? family
   return { ecosystem: release === 'rolling' ? name : `${name}-${release}`, isBorrowed: name === 'redhat' }
+}
+
+/** The ecosystem of every distribution that has one, by codename: for an import, which runs in a thread of its own. */
+export function ecosystemsOf({ all }: Pick<Repositories, 'all'>): Readonly<Record<string, Ecosystem>> {
+  return Object.fromEntries(
+    all()
+      .filter(({ scanner }) => scanner !== undefined)
+      .map(one => [one.codename, ecosystemOf(one).ecosystem]),
+  )
 }
 
 /** What Debian's tracker calls its releases. `sid` and `trixie` onwards have no tree here, but cost nothing. */

@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { orders } from '../../../test/support/advisory-set.ts'
 import { buildZip, osvRecord, osvZip } from '../../../test/support/zip.ts'
-import { getDistribution } from '../../core/distributions.ts'
+import { getDistribution, repositories } from '../../../test/support/repositories.ts'
 import { coverageOf } from '../match/coverage.ts'
 import { createDatabase } from '../store/database.ts'
 import { importData, type ImportResult } from '../store/import.ts'
 import { matchPackage } from '../match/match.ts'
 import { createThreatIntel } from '../intel/threat-intel.ts'
+import { ecosystemsOf } from '../match/ecosystems.ts'
 
 /**
  * What upstreams publish by mistake, and what somebody may put into a feed on purpose: no record may spoil the others.
@@ -35,7 +36,10 @@ async function load(
       return { path, label, whole }
     }),
   )
-  return importData({ security, files: inputs, force: false, key: '', now: NOW.toISOString() }, orders)
+  return importData(
+    { security, files: inputs, force: false, key: '', now: NOW.toISOString(), ecosystems: ecosystemsOf(repositories) },
+    orders,
+  )
 }
 async function ids(ecosystem: string, name: string, version: string): Promise<string[]> {
   const snapshot = await createDatabase({ security }).open()

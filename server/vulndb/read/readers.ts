@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises'
-import { DISTRIBUTIONS } from '../../core/distributions.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { readZip } from '../../lib/zip.ts'
-import { ecosystemOf, familyOf, type Ecosystem } from '../match/ecosystems.ts'
+import { familyOf, type Ecosystem } from '../match/ecosystems.ts'
 import { readAlpineSecdb, readDebianTracker } from './distribution-feeds.ts'
 import { readOsvRecord } from './osv.ts'
 import { readUpdateinfo } from './updateinfo.ts'
@@ -34,6 +33,8 @@ export interface ImportJob {
   /** Armoured keys, one of which must have signed a bundle; empty: signatures are not looked at. */
   readonly key: string
   readonly now: string
+  /** Where the advisories of our distributions lie, by codename. */
+  readonly ecosystems: Readonly<Record<string, Ecosystem>>
 }
 
 const OSV_LIMITS = { what: 'the zip', maxEntries: 2_000_000, maxEntryBytes: 32 * 2 ** 20, maxTotalBytes: 32 * 2 ** 30 }
@@ -104,9 +105,8 @@ function clamp(date: string, now: string): string {
 }
 
 /** The ecosystem of `updateinfo/<codename>/…`, by one of our codenames or an ecosystem's own name. */
-function ecosystemNamed(name: string | undefined): Ecosystem | undefined {
-  const distribution = DISTRIBUTIONS.find(({ codename }) => codename === name)
-  if (distribution !== undefined) return ecosystemOf(distribution).ecosystem
+function ecosystemNamed(name: string | undefined, known: ImportJob['ecosystems']): Ecosystem | undefined {
+  if (name !== undefined && Object.hasOwn(known, name)) return known[name]
   return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true
     ? name
     : undefined
@@ -238,7 +238,7 @@ async function readAlpine(run: Run, file: HashedFile): Promise<void> {
 async function readUpdates(run: Run, file: HashedFile): Promise<void> {
   const named = /(?:^|\/)updateinfo\/([^/]+)\//.exec(file.label)?.[1]
   const given = file.distribution ?? named
-  const ecosystem = ecosystemNamed(given)
+  const ecosystem = ecosystemNamed(given, run.job.ecosystems)
   if (file.distribution !== undefined && ecosystem === undefined)
     malformed(`there is no RPM distribution ${quote(file.distribution)}`)
   const name = `updateinfo/${ecosystem ?? given ?? 'several'}`

@@ -18,6 +18,8 @@ import { createOrders } from '../versions/orders.ts'
 import { createPlace, currentGeneration } from './place.ts'
 import type { ImportFile } from '../read/readers.ts'
 import { createThreatIntel } from '../intel/threat-intel.ts'
+import { ecosystemsOf } from '../match/ecosystems.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 const compare = { deb, rpm, apk }
 const orders = createOrders({ compare: (format, a, b) => compare[format](a, b) })
@@ -37,7 +39,18 @@ async function file(bytes: Buffer | string, label: string, more: Partial<ImportF
   return { path, label, ...more }
 }
 const load = async (list: readonly ImportFile[], more: { force?: boolean; key?: string } = {}): Promise<ImportResult> =>
-  importData({ security, files: list, force: false, key: '', now: new Date().toISOString(), ...more }, orders)
+  importData(
+    {
+      security,
+      files: list,
+      force: false,
+      key: '',
+      now: new Date().toISOString(),
+      ecosystems: ecosystemsOf(repositories),
+      ...more,
+    },
+    orders,
+  )
 async function ids(ecosystem: string, name: string, version: string): Promise<string[]> {
   const snapshot = await createDatabase({ security }).open()
   return matchPackage({ ecosystem, name, version }, (await snapshot?.rows(ecosystem, [name])) ?? [], orders)

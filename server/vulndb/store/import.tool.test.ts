@@ -8,6 +8,8 @@ import { orders } from '../../../test/support/advisory-set.ts'
 import { osvRecord, osvZip } from '../../../test/support/zip.ts'
 import { importData, type ImportResult } from './import.ts'
 import { createPlace } from './place.ts'
+import { ecosystemsOf } from '../match/ecosystems.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 
 let security: string
 beforeEach(async () => {
@@ -21,7 +23,14 @@ async function load(id: string): Promise<ImportResult> {
   const path = join(security, 'all.zip')
   await writeFile(path, osvZip([osvRecord(id, [['Debian:12', 'a', '2']])]))
   return importData(
-    { security, files: [{ path, label: 'all.zip' }], force: false, key: '', now: new Date().toISOString() },
+    {
+      security,
+      files: [{ path, label: 'all.zip' }],
+      force: false,
+      key: '',
+      now: new Date().toISOString(),
+      ecosystems: ecosystemsOf(repositories),
+    },
     orders,
   )
 }

@@ -1,8 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import { fail } from '../../core/errors.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { Malformed } from '../../lib/limited.ts'
+import { ecosystemsOf } from '../match/ecosystems.ts'
 import { ImportRunning, OlderData, type ImportResult } from './import.ts'
 import type { ImportFile, ImportJob } from '../read/readers.ts'
 
@@ -69,6 +71,7 @@ export interface ImporterDeps {
   /** The program of the thread: `cli/vulndb-worker`. */
   readonly worker: string
   readonly clock: Clock
+  readonly repositories: Pick<Repositories, 'all'>
   /** Armoured keys that bundles must be signed with; empty: they need not be. */
   readonly key: () => string
   /** Called after an import that changed something. */
@@ -90,7 +93,7 @@ function compileInThread(worker: string, job: ImportJob): Promise<ImportAnswer> 
 }
 
 /** Makes the importer over `/repos/security/vulndb`. */
-export function createImporter({ security, worker, clock, key, onChanged }: ImporterDeps): Importer {
+export function createImporter({ security, worker, clock, repositories, key, onChanged }: ImporterDeps): Importer {
   const lock = createKeyedLock()
   let state: ImportState = { running: false }
   let busy: Promise<unknown> = Promise.resolve()
@@ -106,7 +109,16 @@ export function createImporter({ security, worker, clock, key, onChanged }: Impo
     }
     try {
       // what the daemon fetched itself came over a connection it checked; it is not a bundle and cannot be signed
-      const result = resultOf(await compileInThread(worker, { security, files, force, key: trusted ? '' : key(), now }))
+      const result = resultOf(
+        await compileInThread(worker, {
+          security,
+          files,
+          force,
+          key: trusted ? '' : key(),
+          now,
+          ecosystems: ecosystemsOf(repositories),
+        }),
+      )
       finish(true, result.status === 'unchanged' ? 'nothing new' : `${result.sources.length} sources`)
       if (result.status === 'imported') onChanged(result)
       return result

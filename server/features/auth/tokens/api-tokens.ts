@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { covers, type Role, type Scope } from '../../../core/access.ts'
-import { getDistribution } from '../../../core/distributions.ts'
 import { fail } from '../../../core/errors.ts'
 import type { AuditFacts } from '../../../record/audit-facts.ts'
+import type { Repositories } from '../../../core/repository.ts'
 import type { AccountDeps, By } from '../accounts/accounts.ts'
 import { hashToken } from '../accounts/passwords.ts'
 import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } from './store.ts'
@@ -62,7 +62,13 @@ const factsOf = ({ name, role, expiresDays, scope }: TokenWish): AuditFacts => (
 })
 
 /** Long-lived credentials for machines. */
-export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiTokens {
+export function createApiTokens({
+  db,
+  audit,
+  outbox,
+  clock,
+  repositories,
+}: AccountDeps & { readonly repositories: Pick<Repositories, 'get'> }): ApiTokens {
   return {
     list: () => listTokens(db),
     async create(wish, { who, ip }) {
@@ -70,7 +76,7 @@ export function createApiTokens({ db, audit, outbox, clock }: AccountDeps): ApiT
       if (!covers(who.role, role)) fail('role_above_own', { own: who.role, role })
       if (scope?.uploadOnly === true && !covers(role, 'uploader'))
         fail('useless_scope', { role, field: 'scopes.upload_only' })
-      const distributions = scope?.distributions?.map(codename => getDistribution(codename).codename)
+      const distributions = scope?.distributions?.map(codename => repositories.get(codename).codename)
       const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`
       const expiresAt = expiresDays === undefined ? undefined : new Date(clock.now().getTime() + expiresDays * DAY_MS)
       const row = await db.tx(async tx => {

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { relPath } from '../../core/identity.ts'
+import { mainOf } from '../../core/repository.ts'
+import type { Site } from '../site.ts'
+
+/** `<codename>/<component>/<arch>/APKINDEX.tar.gz`, packages beside it, and `<key_file>`, below `/apk/`. */
+export const apkSite: Site = {
+  folder: 'apk',
+  pool: ({ codename }) => codename,
+  root: '/apk/',
+  types: [
+    [/\.apk$/, 'application/vnd.alpine.apk'],
+    [/\.pub$/, 'text/plain; charset=utf-8'],
+  ],
+  place(segments, { layout, tree }) {
+    const [first = '', component = '', arch = '', name = '', ...more] = segments
+    if (segments.length === 1)
+      return first.endsWith('.rsa.pub') ? { paths: [join(layout.apkKeys, first)], forEver: false } : undefined
+    const at = tree(first)
+    if (
+      at === undefined ||
+      more.length > 0 ||
+      component !== mainOf(at.distribution) ||
+      !at.distribution.archs.includes(arch)
+    )
+      return undefined
+    if (name === 'APKINDEX.tar.gz') return { paths: [join(at.folder, component, arch, name)], forEver: false }
+    if (!name.endsWith('.apk')) return undefined
+    return { paths: [join(layout.publishedFolder(at.distribution.codename), relPath(name))], forEver: true }
+  },
+  generationAddress: ({ codename, components }, n) => `/apk/${codename}@${n}/${mainOf({ components })}`,
+}

@@ -1,0 +1,27 @@
+import { writeFileLine } from '../../core/client-setup.ts'
+import type { ClientSide } from '../site.ts'
+
+const KEYRING = '/etc/apt/keyrings/gatehouse.asc'
+const PATH = '/etc/apt/sources.list.d/gatehouse.sources'
+
+/** apt. Source of the form: sources.list(5), "DEB822-STYLE FORMAT". */
+export const debClient: ClientSide = {
+  indexKey: 'openpgp',
+  setups({ codename, components, archs }, { url }) {
+    const content = `Types: deb\nURIs: ${url}/repos\nSuites: ${codename}\nComponents: ${components.join(' ')}\nArchitectures: ${archs.join(' ')}\nSigned-By: ${KEYRING}\n`
+    return [
+      {
+        manager: 'apt',
+        line: `deb [signed-by=${KEYRING}] ${url}/repos ${codename} ${components.join(' ')}`,
+        refresh: 'sudo apt-get update',
+        files: [{ path: PATH, content }],
+        setup: [
+          'sudo install -d -m 0755 /etc/apt/keyrings',
+          `curl -fsSL ${url}/repos/gpg.key | sudo tee ${KEYRING} > /dev/null`,
+          writeFileLine(PATH, content),
+          'sudo apt-get update',
+        ],
+      },
+    ]
+  },
+}

@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { mainOf } from '../../core/repository.ts'
+import type { Site } from '../site.ts'
+
+/** `dists/<codename>/…` and `pool/<codename>/<component>/…` below `/repos/`. */
+export const debSite: Site = {
+  folder: 'apt',
+  pool: distribution => `${distribution.codename}/${mainOf(distribution)}`,
+  root: '/repos/',
+  types: [
+    [/\.deb$/, 'application/vnd.debian.binary-package'],
+    [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
+  ],
+  place([top, first, ...rest], { layout, tree }) {
+    // reprepro's own pool, where it writes the indexes; nothing else lies under that name
+    if (top === 'pool' && first === 'main' && rest.length > 0)
+      return { paths: [join(layout.aptPool, first, ...rest)], forEver: true }
+    const at = tree(first)
+    if (at === undefined || rest.length === 0) return undefined
+    if (top === 'dists') return { paths: [join(at.folder, ...rest)], forEver: rest.includes('by-hash') }
+    const { distribution, n } = at
+    if (top !== 'pool' || n !== undefined || rest[0] !== mainOf(distribution)) return undefined
+    return { paths: [join(layout.publishedFolder(distribution.codename), ...rest.slice(1))], forEver: true }
+  },
+  isCommon: ([top]) => top === 'pool',
+  generationAddress: ({ codename }, n) => `/repos/dists/${codename}@${n}/`,
+}

@@ -1,0 +1,20 @@
+import type { Repositories } from '../core/repository.ts'
+import type { TreeFolder } from '../files/layout.ts'
+import type { Format } from './format.ts'
+import { formatsIn } from './index.ts'
+
+/** Says where the trees of distributions lie, by the sites of their formats. */
+export function treeFolders({
+  repositories,
+  formats,
+}: {
+  readonly repositories: Pick<Repositories, 'get'>
+  readonly formats: readonly Format[]
+}): TreeFolder {
+  const getFormat = formatsIn(formats)
+  return codename => {
+    const distribution = repositories.get(codename)
+    const { site } = getFormat(distribution.format)
+    return { folder: site.folder, pool: site.pool(distribution) }
+  }
+}

@@ -3,8 +3,8 @@ import type { Ecosystem } from './match/ecosystems.ts'
 import type { OrderId } from './versions/orders.ts'
 
 /**
- * Versions from `from` on ('0': from the first) up to `to`: undefined for all that follow; the version itself belongs
- * to it when `closed`.
+ * Versions from `from` on ('0': from the first) up to `to`, or without end when `to` is undefined. `to` itself counts
+ * as affected when `closed`.
  */
 export interface Span {
   readonly from: string
@@ -12,19 +12,19 @@ export interface Span {
   readonly closed?: true
 }
 
-/** What is said about many packages at once. */
+/** An advisory; it may concern many packages. */
 export interface Advisory {
   /** `DSA-5678-1`, `GHSA-…`, `CVE-…` where the feed knows no other name. */
   readonly id: string
-  /** Which import it came in with: `osv/Debian`, `debian/tracker`. */
+  /** The source it was imported from: `osv/Debian`, `debian/tracker`. */
   readonly source: string
   /**
-   * Of several that speak of one CVE and package, the highest decides: 3 the distribution's own table, 2 per CVE, 1 per
-   * update.
+   * When several advisories concern one CVE and package, the highest rank decides: 3 the distribution's own table, 2
+   * per CVE, 1 per update.
    */
   readonly rank: 1 | 2 | 3
   readonly cves: readonly string[]
-  /** Other names of the same vulnerability; only they join advisories. */
+  /** Other names of the same vulnerability. Only these join advisories. */
   readonly aliases?: readonly string[]
   readonly severity?: Severity
   readonly vectors?: readonly string[]
@@ -32,34 +32,36 @@ export interface Advisory {
   readonly references?: readonly string[]
   /** ISO 8601. */
   readonly modified?: string
-  /** It repairs an earlier update: what that one fixed stays fixed by it. */
+  /** It repairs an earlier update: what that one fixed still counts as fixed by it. */
   readonly regression?: true
 }
 
 /** What an advisory says about one package in one ecosystem. */
 export interface Row {
   readonly name: string
-  /** Whether `name` is that of a source package or of an installed one. */
+  /** Whether `name` is a source package or an installed one. */
   readonly by: 'source' | 'binary'
   readonly spans: readonly Span[]
-  /** Affected versions that no span holds, as they are written. */
+  /** Affected versions outside the spans, as they are written. */
   readonly versions?: readonly string[]
-  /** Where it is not the ecosystem's own. */
+  /** Where it differs from the ecosystem's own. */
   readonly order?: OrderId
   readonly severity?: Severity
   /** The distribution's rating of single CVEs of the advisory. */
   readonly ratings?: Readonly<Record<string, Severity>>
-  /** `name:stream` of the modules that the fix was built in; empty when it is modular and nobody says which. */
+  /**
+   * `name:stream` of the modules that the fix was built in; empty when the fix is modular and the stream is unknown.
+   */
   readonly modules?: readonly string[]
   /** Only these architectures. */
   readonly archs?: readonly string[]
-  /** The package is known not to be affected: silences advisories of a lower rank. */
+  /** The package is known not to be affected: overrides advisories of a lower rank. */
   readonly safe?: true
 }
 
 const BUGFIX = /^(?:[A-Z]{2}(?:BA|EA)|(?:open)?SUSE-[RFO]U)-/
 
-/** `ALBA-2026:1` mends a bug, `RHEA-2026:1` adds something: where they name no CVE there is no vulnerability. */
+/** `ALBA-2026:1` fixes a bug, `RHEA-2026:1` adds a feature: without a CVE there is no vulnerability. */
 export function isSecurity({ id, cves }: Pick<Advisory, 'id' | 'cves'>): boolean {
   return cves.length > 0 || !BUGFIX.test(id)
 }
@@ -71,27 +73,27 @@ export interface Entry {
   readonly row: Row
 }
 
-/** Why something of a feed is not in the tables, and how often. */
+/** Why parts of a feed are not in the tables, and how often. */
 export type Skipped =
   'withdrawn' | 'malformed' | 'no_introduced' | 'bad_version' | 'other_ecosystem' | 'no_package' | 'not_security'
 export type SkipCounts = Partial<Record<Skipped, number>>
 
-/** What importers put their rows into. */
+/** Where importers put their rows. */
 export interface Sink {
   add(entry: Entry): void
   skip(why: Skipped): void
-  /** A CVE's vector, for advisories that bring none. */
+  /** The vector of a CVE, for advisories without one. */
   vector(cve: string, vectors: readonly string[]): void
 }
 
 const CVE = /(?:^|-)(CVE-\d{4}-\d{4,})$/
 
-/** `CVE-2024-1234` of itself or of `UBUNTU-CVE-2024-1234` and its kin; undefined for other ids. */
+/** `CVE-2024-1234` from itself or from `UBUNTU-CVE-2024-1234` and the like; undefined for other ids. */
 export function cveOf(id: string): string | undefined {
   return CVE.exec(id)?.[1]
 }
 
-/** Every CVE named in a text, once, in its order. */
+/** Every CVE in a text, once, in its order. */
 export function cvesIn(text: string): string[] {
   return [...new Set(text.match(/\bCVE-\d{4}-\d{4,}\b/g))]
 }

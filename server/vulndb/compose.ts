@@ -36,9 +36,9 @@ export interface VulnDbPart extends Part {
   readonly feeds: Feeds
   readonly intel: ThreatIntel
   readonly fixes: FindFixes
-  /** Asks for the catalogue of known exploited vulnerabilities, in the background. */
+  /** Fetches the catalogue of known exploited vulnerabilities, in the background. */
   refreshKev(): Promise<void>
-  /** Fetches all that is configured again, in the background: somebody says that it is new. */
+  /** Fetches all configured feeds again, in the background: somebody reported news. */
   refreshFeeds(): Promise<void>
   /** Called after an import that changed what is known. */
   onChanged(listener: (result: ImportResult) => void): void
@@ -49,7 +49,7 @@ const WORKER = import.meta.filename.endsWith('.ts')
   ? join(import.meta.dirname, '..', 'cli', 'vulndb-worker.ts')
   : join(import.meta.dirname, 'vulndb-worker.mjs')
 
-/** The embedded vulnerability data: what reads, imports and fetches them. */
+/** The embedded vulnerability data: reads, imports and fetches them. */
 export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
   const { layout, settings, clock, events, repositories, fetch, log } = needs
   const { security } = layout

@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { writeAtomic } from '../../lib/atomic.ts'
 import { createPlace } from '../store/place.ts'
 
-/** What a feed's address said last: its validators for the next question, and when it last said what is current. */
+/**
+ * The last answer of a feed's address: its validators for the next request, and when it last confirmed what is current.
+ */
 export interface FeedState {
   readonly etag?: string
   readonly last_modified?: string
-  /** The source it fills. */
+  /** The source that it feeds. */
   readonly source: string
   /** ISO 8601. */
   readonly checked_at: string
@@ -14,7 +16,7 @@ export interface FeedState {
 }
 export type FeedStates = Readonly<Record<string, FeedState>>
 
-/** What each feed said last, by its address. */
+/** The last answer of each feed, by its address. */
 export async function loadFeedStates(security: string): Promise<FeedStates> {
   const text = await readFile(createPlace({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}'
@@ -23,16 +25,16 @@ export async function loadFeedStates(security: string): Promise<FeedStates> {
   try {
     return JSON.parse(text) as FeedStates
   } catch {
-    return {} // a damaged note costs one more download
+    return {} // a damaged file costs one more download
   }
 }
 
-/** Keeps what each feed said last. */
+/** Keeps the last answer of each feed. */
 export async function saveFeedStates(security: string, states: FeedStates): Promise<void> {
   await writeAtomic(createPlace({ security }).feeds, `${JSON.stringify(states, null, 2)}\n`)
 }
 
-/** By source: when its feed last said that nothing newer exists than what is loaded. */
+/** By source: when its feed last confirmed that nothing newer exists than what is loaded. */
 export async function readFeedStates(security: string): Promise<Readonly<Record<string, string>>> {
   const states = Object.values(await loadFeedStates(security))
   return Object.fromEntries(

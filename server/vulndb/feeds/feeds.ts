@@ -8,7 +8,7 @@ import { loadFeedStates, saveFeedStates, type FeedState } from './feed-state.ts'
 import type { Importer } from '../store/importer.ts'
 import type { ImportFile } from '../read/readers.ts'
 
-/** Addresses, as the settings hold them; an empty one is not asked. */
+/** Addresses from the settings; empty ones are skipped. */
 export interface FeedAddresses {
   readonly osv_url: string
   readonly osv_ecosystems: string
@@ -19,7 +19,7 @@ export interface FeedAddresses {
   readonly epss_url: string
 }
 
-/** One address, which source it fills, and what a file from there is called. */
+/** One address, the source that it feeds, and the name for its file. */
 export interface Feed {
   readonly url: string
   readonly source: string
@@ -29,7 +29,7 @@ export interface Feed {
 
 const below = (base: string, path: string): string => `${base.replace(/\/+$/, '')}/${path}`
 
-/** Every address that is to be asked. */
+/** Every address to fetch. */
 export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'all' | 'find'>): Feed[] {
   const feeds: Feed[] = []
   if (at.osv_url !== '') {
@@ -96,7 +96,7 @@ export interface FetchFeedOptions {
   readonly limitBytes: number
   readonly signal: AbortSignal
 }
-/** How a feed is asked: the guarded fetch of `outbound/`, as far as it is needed here. */
+/** How feeds are fetched: the part of `outbound/`'s guarded fetch that is needed here. */
 export type FetchFeed = (url: string, options: FetchFeedOptions) => Promise<FetchedFeed>
 
 export interface FeedsDeps {
@@ -119,12 +119,12 @@ export interface FeedsRun {
 /** Keeps the data current where there is a network. */
 export interface Feeds {
   isConfigured(): boolean
-  /** Asks every address whether it has something new, and imports what has. One that fails leaves the others alone. */
+  /** Asks every address for news and imports them. A failing address does not affect the others. */
   run(only?: (feed: Feed) => boolean): Promise<FeedsRun>
   stop(): void
 }
 
-/** Asks the feeds that the settings name, and imports what is new. */
+/** Fetches the feeds that the settings name, and imports what is new. */
 export function createFeeds({
   security,
   importer,
@@ -137,7 +137,7 @@ export function createFeeds({
 }: FeedsDeps): Feeds {
   const stopping = new AbortController()
 
-  /** The answer of one address: a file, nothing new, or why not. */
+  /** The result for one address: a file, nothing new, or why it failed. */
   async function ask(
     feed: Feed,
     known: FeedState | undefined,
@@ -180,7 +180,7 @@ export function createFeeds({
         },
       }
     } catch (error) {
-      // when it was last current stays as it was
+      // the time when it was last current stays
       const why = error instanceof Error ? error.message.slice(0, 300) : 'it failed'
       return { state: { ...known, source: feed.source, checked_at: known?.checked_at ?? '', error: why } }
     }
@@ -196,7 +196,7 @@ export function createFeeds({
         const feeds = listFeeds(addresses(), repositories).filter(only)
         const failed: { source: string; why: string }[] = []
         let fetched = 0
-        // repositories of one distribution fill one source, so when one of them is new all are loaded again
+        // repositories of one distribution feed one source, so when one is new all are loaded again
         const sources = new Map<string, Feed[]>()
         for (const feed of feeds) sources.set(feed.source, [...(sources.get(feed.source) ?? []), feed])
         for (const [source, group] of sources) {

@@ -14,8 +14,8 @@ type KevFacts = NonNullable<ThreatIntelStatus['kev']>
 type EpssFacts = NonNullable<ThreatIntelStatus['epss']>
 
 /**
- * CISA's catalogue. Its count has to be that of its entries: one that is cut off must not take vulnerabilities off the
- * list. Source: https://www.cisa.gov/known-exploited-vulnerabilities-catalog, JSON
+ * CISA's catalogue. Its count must equal its entries: a catalogue that was cut off must not take vulnerabilities off
+ * the list. Source: https://www.cisa.gov/known-exploited-vulnerabilities-catalog, JSON
  */
 export function writeKev(
   folder: string,
@@ -35,7 +35,7 @@ export function writeKev(
   )
   const at = typeof released === 'string' ? new Date(released) : new Date(NaN)
   const date = Number.isNaN(at.getTime()) ? importedAt : at.toISOString()
-  // of two that come together the newer one counts
+  // of two files in one import the newer one counts
   if (sofar !== undefined && sofar.date > date) return sofar
   mkdirSync(join(folder, '.kev'), { recursive: true })
   writeFileSync(join(folder, '.kev', 'kev.ndjson.gz'), pack(lines))

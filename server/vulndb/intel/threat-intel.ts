@@ -17,7 +17,7 @@ export interface Kev {
   readonly ransomware: boolean
 }
 
-/** Of when the side tables are. Times are ISO 8601. Scores of different `model`s do not compare. */
+/** The dates of the side tables. Times are ISO 8601. Scores of different `model`s cannot be compared. */
 export interface ThreatIntelStatus {
   readonly epss?: {
     readonly date: string
@@ -34,7 +34,7 @@ export interface ThreatIntelStatus {
   }
 }
 
-/** What is known about exploitation. It is local data: no call touches the network, an unknown CVE is undefined. */
+/** What is known about exploitation. The data are local: no call touches the network. An unknown CVE is undefined. */
 export interface ThreatIntel {
   epss(cve: string): Promise<Epss | undefined>
   kev(cve: string): Promise<Kev | undefined>
@@ -68,7 +68,7 @@ interface Opened {
   kev: Promise<ReadonlyMap<string, KevLine>> | undefined
 }
 
-/** Reads the side tables of the live generation; follows a new one at the next call. */
+/** Reads the side tables of the live generation; switches to a new one at the next call. */
 export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 'security'> }): ThreatIntel {
   const place = createPlace(layout)
   let opened: Opened | undefined
@@ -95,7 +95,7 @@ export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 's
       const lines =
         epss.get(piece) ?? table(readLines<EpssLine>(join(place.generation(generation), '.epss', pieceFile(piece))))
       epss.set(piece, lines)
-      lines.catch(() => epss.delete(piece)) // what could not be read is read again when it is asked for again
+      lines.catch(() => epss.delete(piece)) // a failed read is tried again at the next call
       const found = (await lines).get(cve)
       return found === undefined ? undefined : { epss: found[1], percentile: found[2], date: status.epss.date }
     },

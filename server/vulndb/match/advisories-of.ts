@@ -7,7 +7,7 @@ import type { Orders, VersionOrder } from '../versions/orders.ts'
 import { bestScore, ratingOf } from './severity.ts'
 import type { StoredRow } from '../store/shards.ts'
 
-/** What is said under one id, perhaps by several feeds, and what it is about. */
+/** One advisory, perhaps from several feeds, and the packages it concerns. */
 interface Found {
   readonly rows: Set<StoredRow>
   readonly packages: Set<OfferedPackage>
@@ -15,7 +15,7 @@ interface Found {
 
 const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
 
-/** Whether this very build is where a row says that it is fixed. The header of a source package has no epoch. */
+/** Whether a row names this very build as fixed. The header of a source package has no epoch. */
 function isFixOf(row: StoredRow, one: OfferedPackage, order: VersionOrder): boolean {
   const isSource = row.by === 'source'
   if (row.name !== (isSource ? one.source : one.name) || row.archs?.includes(one.arch) === false) return false
@@ -29,13 +29,15 @@ function isFixOf(row: StoredRow, one: OfferedPackage, order: VersionOrder): bool
   )
 }
 
-/** `ALBA-2026:1` mends a bug, `ALEA-2026:1` adds something; AlmaLinux, Rocky, Red Hat and Oracle name theirs alike. */
+/**
+ * `ALBA-2026:1` fixes a bug, `ALEA-2026:1` adds a feature; AlmaLinux, Rocky, Red Hat and Oracle use the same scheme.
+ */
 function kindOf(id: string): FixAdvisory['kind'] {
   const [, letter] = /^[A-Z]{2}([BE])A-/.exec(id) ?? []
   return letter === 'B' ? 'bugfix' : letter === 'E' ? 'enhancement' : 'security'
 }
 
-/** The distributor's own word first. */
+/** The distribution's own feed first. */
 function severityOf(advisory: Advisory, rows: readonly StoredRow[]): Severity | undefined {
   const score = bestScore(advisory.vectors ?? [])
   const said = rows.map(row => row.severity).filter(severity => severity !== undefined)
@@ -45,7 +47,7 @@ function severityOf(advisory: Advisory, rows: readonly StoredRow[]): Severity | 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort(byText)
 
-/** Of several that speak under one id, the one that knows most speaks; the CVEs are everyone's. */
+/** Of several feeds with one id, the one with the most detail is taken; the CVEs of all are joined. */
 function tell({ meta }: Snapshot, { rows, packages }: Found): FixAdvisory | undefined {
   const sorted = [...rows]
     .map(row => ({ row, text: JSON.stringify(row.advisory) }))
@@ -73,9 +75,7 @@ function tell({ meta }: Snapshot, { rows, packages }: Found): FixAdvisory | unde
   }
 }
 
-/**
- * Reads the compiled tables for advisories whose fix is a given build, of binaries or of the source that they are from.
- */
+/** Finds advisories whose fix is a given build, in the compiled tables; for binaries or their source. */
 export function createAdvisoriesOf({
   database,
   orders,

@@ -4,14 +4,14 @@ import { ecosystemOf } from './ecosystems.ts'
 import type { Meta } from '../store/meta.ts'
 
 const DAY_MS = 86_400_000
-/** A distribution has thousands; so few are somebody's sample. */
+/** A distribution has thousands; this few are somebody's sample. */
 const FEW = 100
 /** A source that brings less than this part of an ecosystem's rows does not make the rest any younger. */
 const SHARE = 0.2
 
 /**
- * Of when what is loaded for an ecosystem is: the newest of the sources that carry it. `checked` are feeds that said
- * since that nothing changed.
+ * The date of what is loaded for an ecosystem: that of the newest source that carries it. `checked` are feeds that have
+ * confirmed since that nothing changed.
  */
 function dateOf(
   { ecosystems, sources }: Meta,
@@ -23,8 +23,7 @@ function dateOf(
     .filter(([, share]) => share.rows >= rows * SHARE)
     .flatMap(([name, { newest }]) => {
       const source = sources[name]
-      // what was dropped in by hand may hold releases of very different days; a day that had not come when it was
-      // imported is none
+      // files imported by hand may be of very different days; a date after the import counts as none
       const own = newest !== undefined && newest <= (source?.imported_at ?? '') ? newest : source?.as_of
       return [source?.dated === false ? own : source?.as_of, checked[name]]
     })
@@ -37,12 +36,12 @@ function dateOf(
 export interface CoverageDeps {
   readonly meta: Meta | undefined
   readonly now: Date
-  /** From how many days on data are too old to be believed. */
+  /** The age in days from which data are too old to be believed. */
   readonly maxAgeDays: number
   readonly checked?: Readonly<Record<string, string>>
 }
 
-/** Distributions that publish what is open as well as what is fixed; the others announce fixes only. */
+/** Distributions that publish open vulnerabilities as well as fixed ones; the others announce only fixes. */
 const TELLS_OPEN = /^(?:debian|ubuntu)-/
 
 /** How far the loaded advisories can be believed about one distribution. Pure. */

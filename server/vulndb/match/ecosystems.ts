@@ -1,7 +1,7 @@
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { OrderId } from '../versions/orders.ts'
 
-/** One release of a distribution, or one language's packages, as the compiled data name it: `debian-12`, `pypi`. */
+/** One release of a distribution, or one language's packages, by its name in the compiled data: `debian-12`, `pypi`. */
 export type Ecosystem = string
 
 /** What an ecosystem's advisories can and cannot say. */
@@ -12,19 +12,18 @@ export interface Family {
   /** How a name is spelled in the tables. */
   readonly spell?: (name: string) => string
   /**
-   * Its updates list builds: in module streams, in flavours, with an epoch that the header of their source does not
-   * have.
+   * Its updates list builds: with module streams, kernel flavours, and an epoch that the header of their source lacks.
    */
   readonly listsBuilds?: true
   /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
   readonly marksRebuilds?: true
-  /** The source whose code a source only signs, where it does; what it builds has that one's version. */
+  /** The source whose code a source only signs, if any; what it builds has the version of that one. */
   readonly signedSource?: (source: string) => string | undefined
 }
 
 /**
- * Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` of `linux`,
- * `linux-signed-hwe-6.5` of `linux-hwe-6.5`.
+ * Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` for `linux`,
+ * `linux-signed-hwe-6.5` for `linux-hwe-6.5`.
  */
 function signedKernel(source: string): string | undefined {
   return /^linux-signed(?:-|$)/.test(source)
@@ -58,7 +57,7 @@ export function familyOf(ecosystem: Ecosystem): Family | undefined {
   return Object.hasOwn(FAMILIES, family) ? FAMILIES[family] : undefined
 }
 
-/** The name as the tables spell it. */
+/** The name in the spelling of the tables. */
 export function spellName(ecosystem: Ecosystem, name: string): string {
   return familyOf(ecosystem)?.spell?.(name) ?? name
 }
@@ -87,10 +86,10 @@ const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: s
   [/^openSUSE:(Tumbleweed)$/, () => 'opensuse-tumbleweed'],
 ]
 
-/** The compiled ecosystem that an OSV record's name stands for, or undefined when it is left out. */
+/** The compiled ecosystem for the name in an OSV record, or undefined when it is left out. */
 export function readEcosystem(name: string): Ecosystem | undefined {
   if (Object.hasOwn(LANGUAGES, name)) return LANGUAGES[name]
-  // which of Maven's repositories has it is said behind the name; its coordinates are the same in all
+  // Maven names the repository behind the ecosystem; coordinates are the same in all repositories
   if (name.startsWith('Maven:')) return LANGUAGES.Maven
   for (const [pattern, ecosystem] of DISTRIBUTIONS) {
     const release = pattern.exec(name)?.[1]
@@ -113,7 +112,8 @@ const SPELLED: Readonly<Record<string, string>> = {
 const NOBODY: Ecosystem = 'none'
 
 /**
- * Where advisories for a distribution's packages lie. `isBorrowed`: they are a relative's, as RHEL's for CentOS Stream.
+ * Where to find advisories for a distribution's packages. `isBorrowed`: they belong to a relative, as RHEL's do for
+ * CentOS Stream.
  */
 export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): {
   readonly ecosystem: Ecosystem

@@ -7,7 +7,7 @@ import { isWithin } from './ranges.ts'
 import { bestScore, ratingOf } from './severity.ts'
 import type { StoredRow } from '../store/shards.ts'
 
-/** One package as it is asked about. Without a source it is its own. */
+/** The package to match. Without a source it is its own source. */
 export interface PackageQuery {
   readonly ecosystem: Ecosystem
   readonly name: string
@@ -21,13 +21,13 @@ export interface PackageQuery {
 
 export interface Matched {
   readonly findings: readonly Finding[]
-  /** The version is none that the ecosystem's order reads, so that ranges said nothing. */
+  /** The ecosystem's order cannot read the version, so ranges were of no use. */
   readonly isUnreadable: boolean
 }
 
 const ENGINE = 'osv'
 const REBUILD = /\+b\d+$/
-/** Builds for those who ask for them, with an epoch or release of their own; they only compare among themselves. */
+/** Special builds with an epoch or release of their own. They are compared only among themselves. */
 const FLAVOURS = [/\.ksplice\d*\./, /_fips$|\.fips|fips(?=\.|$)/, /\.cloud$|\.cloud\./]
 
 const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
@@ -43,8 +43,8 @@ interface Reading {
 }
 
 /**
- * The source that advisories name, and its version: not that of a rebuild, nor of a source that only signs another's
- * build.
+ * The source that advisories name, and its version: without a rebuild's suffix, and never a source that only signs
+ * another's build.
  */
 export function sourceOf({ ecosystem, name, version, source: own = { name, version } }: PackageQuery): {
   readonly name: string
@@ -56,10 +56,10 @@ export function sourceOf({ ecosystem, name, version, source: own = { name, versi
   return family?.marksRebuilds === true ? { ...own, version: own.version.replace(REBUILD, '') } : own
 }
 
-/** What is compared: the version of the source for rows that name sources. A source RPM's header has no epoch. */
+/** The version to compare: the source's for rows that name sources. The header of a source RPM has no epoch. */
 function versionFor(row: StoredRow, { family, query, source }: Reading): string {
   if (row.by === 'binary') return query.version
-  // where the fix is a rebuild itself, which one it is decides
+  // where the fix is itself a rebuild, the number of the rebuild decides
   const { version } = query.source ?? query
   if (
     version.replace(REBUILD, '') === source.version &&
@@ -69,7 +69,7 @@ function versionFor(row: StoredRow, { family, query, source }: Reading): string 
   return family.listsBuilds === true ? withoutEpoch(source.version) : source.version
 }
 
-/** Whether a row speaks of this build at all: name, architecture, module stream and flavour. */
+/** Whether a row concerns this build: name, architecture, module stream and flavour. */
 function speaksOf(row: StoredRow, reading: Reading): boolean {
   const { family, query, source } = reading
   if (row.name !== (row.by === 'source' ? source.name : query.name)) return false
@@ -77,7 +77,7 @@ function speaksOf(row: StoredRow, reading: Reading): boolean {
   if (family.listsBuilds !== true) return true
   const to = row.spans[0]?.to
   if (to !== undefined && flavourOf(to) !== flavourOf(query.version)) return false
-  // a package may have a version of its own; what the row names is the source
+  // a package may have a version of its own; the row names the source
   return isSameStream(
     { version: row.by === 'source' ? source.version : query.version, streams: reading.streams },
     { modules: row.modules, to },
@@ -87,7 +87,7 @@ function speaksOf(row: StoredRow, reading: Reading): boolean {
 type Answer = 'affected' | 'fine' | 'unreadable'
 
 /**
- * The public part of `2.0.0+cu118`, by which Python versions match what does not name a local one itself. Source: PEP
+ * The public part of `2.0.0+cu118`: Python versions match by it unless the row itself names a local part. Source: PEP
  * 440, "Version matching"
  */
 const publicPart = (version: string): string => version.replace(/\+[^+]*$/, '')
@@ -110,7 +110,7 @@ function judgeVersion(version: string, row: StoredRow, reading: Reading, orders:
   )
     return 'affected'
   if (!order.isVersion(version)) {
-    // from before every version on, and never fixed: that is all there are, however they are written
+    // from before every version on, and never fixed: that covers all of them, in any spelling
     if (row.spans.some(({ from, to }) => from === '0' && to === undefined)) return 'affected'
     return row.spans.length === 0 ? 'fine' : 'unreadable'
   }
@@ -137,8 +137,8 @@ function buildOf({ advisory, by, spans: [span, ...others] }: StoredRow): string 
 }
 
 /**
- * An update may list several builds of one version, each of which has the fix: a package that is at one of them is
- * fixed. Holds where updates list builds.
+ * An update may list several builds of one version, each with the fix: a package at one of them is fixed. Only where
+ * updates list builds.
  */
 function acrossBuilds(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
   if (listsBuilds !== true) return judged
@@ -153,10 +153,10 @@ function acrossBuilds(judged: readonly Judged[], { listsBuilds }: Family): reado
   )
 }
 
-/** `DSA-5678` of `DSA-5678-2`, so that an update can be told from the repair of it. */
+/** `DSA-5678` for `DSA-5678-2`: joins an update and its repair. */
 const announcementOf = (id: string): string => id.replace(/-\d+$/, '')
 
-/** The rows of the highest rank among those that `keyOf` puts together. */
+/** In each group that `keyOf` makes, the rows of the highest rank. */
 function ofHighestRank(judged: readonly Judged[], keyOf: (row: StoredRow) => string): readonly Judged[] {
   const ranks = new Map<string, number>()
   for (const { row } of judged) ranks.set(keyOf(row), Math.max(row.advisory.rank, ranks.get(keyOf(row)) ?? 0))
@@ -164,9 +164,9 @@ function ofHighestRank(judged: readonly Judged[], keyOf: (row: StoredRow) => str
 }
 
 /**
- * What decides about one CVE: the rows of the highest rank that speak of it; and of an update's repair, the update
- * itself. Where only updates are listed a later one may repair more of the same CVE, so there the rank decides between
- * the tellings of one.
+ * The rows that decide about one CVE: those of the highest rank, without repairs whose original update is among them.
+ * Where feeds list updates only, a later update may fix more of the same CVE, so the rank decides only between records
+ * of one advisory.
  */
 function deciding(judged: readonly Judged[], { listsBuilds }: Family): readonly Judged[] {
   const best = ofHighestRank(judged, row => (listsBuilds === true ? row.advisory.id : ''))
@@ -180,7 +180,7 @@ function deciding(judged: readonly Judged[], { listsBuilds }: Family): readonly 
   )
 }
 
-/** Joins names of one vulnerability: whoever shares an alias is one class. */
+/** Joins the names of one vulnerability: advisories that share an alias are one class. */
 function classesOf(advisories: readonly Advisory[]): (id: string) => readonly string[] {
   const parent = new Map<string, string>()
   const find = (id: string): string => {
@@ -202,7 +202,7 @@ function classesOf(advisories: readonly Advisory[]): (id: string) => readonly st
   return id => members.get(find(id)) ?? [id]
 }
 
-/** Under which names an advisory's findings go: its CVEs, those of its class, else one name for the whole class. */
+/** The names for an advisory's findings: its CVEs, else those of its class, else one name for the whole class. */
 function idsOf(advisory: Advisory, classOf: (id: string) => readonly string[]): readonly string[] {
   if (advisory.cves.length > 0) return advisory.cves
   const all = classOf(advisory.id)
@@ -211,7 +211,7 @@ function idsOf(advisory: Advisory, classOf: (id: string) => readonly string[]): 
   return [all.find(id => id.startsWith('GHSA-')) ?? all.find(id => id === advisory.id) ?? advisory.id]
 }
 
-/** The distribution's word first, then the scores, then nothing. */
+/** The distribution's rating first, then the scores, then none. */
 function severityOf(
   id: string,
   rows: readonly StoredRow[],
@@ -232,7 +232,7 @@ function severityOf(
 
 const MOST_LISTED = 8
 
-/** Where the stretches end that a version lies in, in fixes. */
+/** The fixes that end the ranges in which a version lies. */
 function endsOf(row: StoredRow, reading: Reading, order: VersionOrder): readonly string[] {
   const version = versionFor(row, reading)
   return row.spans
@@ -257,7 +257,7 @@ function fixOf(affected: readonly StoredRow[], reading: Reading, orders: Orders)
   )
 }
 
-/** The fix of each set of rows, worked out once: hundreds of CVEs of one kernel update share theirs. */
+/** The fix of each set of rows, computed once: hundreds of CVEs of one kernel update share theirs. */
 function fixesOf(
   rows: readonly StoredRow[],
   reading: Reading,
@@ -306,8 +306,9 @@ function findingOf(
 }
 
 /**
- * Which advisories a package is subject to. Pure: `rows` are those that the tables hold under its name and its
- * source's. One finding per CVE; what a fix, a table of higher rank or another module stream settles is none.
+ * The advisories that apply to a package. Pure: `rows` are those in the tables under its name and its source's. One
+ * finding per CVE. Not a finding: what is fixed, what a table of higher rank denies, and what concerns another module
+ * stream.
  */
 export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
   const family = familyOf(query.ecosystem)
@@ -332,7 +333,7 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
   const fixFor = fixesOf(speaking, reading, orders)
   const findings: Finding[] = []
   for (const [id, all] of byId) {
-    // of language advisories one that says affected is enough: none of them is the distribution's own table
+    // one language advisory that says affected is enough: none of them is a distribution's own table
     const affected = (family.kind === 'language' ? all : deciding(all, family))
       .filter(({ answer }) => answer === 'affected')
       .map(({ row }) => row)

@@ -7,7 +7,7 @@ import type { Row, Span } from '../advisory.ts'
  */
 
 /**
- * `1.module_el8.9.0+3627+db8ec155`, `2.module+el9.1.0+13358+56c3b6a3`: the mark that module builds leave in a release.
+ * The mark that module builds leave in a release: `1.module_el8.9.0+3627+db8ec155`, `2.module+el9.1.0+13358+56c3b6a3`.
  */
 const MARK = /\.module[_+]/
 const NAME_STREAM = /(?<![\w+.-])([A-Za-z0-9][\w+.-]*):([\w+.-]+)/g
@@ -23,8 +23,8 @@ function hasModuleMark(version: string): boolean {
 }
 
 /**
- * Which modules a fix was built in: undefined for none, empty when nobody says which. Where the record itself does not,
- * its title does: `Important: nodejs:16 security update`.
+ * The modules that a fix was built in: undefined for none, empty when unknown. Where the record does not name them, its
+ * title may: `Important: nodejs:16 security update`.
  */
 export function modulesOf(
   spans: readonly Span[],
@@ -42,15 +42,15 @@ export function modulesOf(
 }
 
 /**
- * The build of a module that a version is from: `.module_el8.9.0+3635+c6f99506`, the same in all that is built with it.
+ * The module build that a version comes from: `.module_el8.9.0+3635+c6f99506`, the same in everything built with it.
  */
 function buildOf(version: string): string | undefined {
   return /\.module[_+][^-]*$/.exec(version)?.[0]
 }
 
 /**
- * Which streams a package is from: by its label or, where its header has none, those of a fix from the same build of a
- * module. Empty when nobody says.
+ * The streams that a package comes from: from its label or, where its header has none, from fixes of the same module
+ * build. Empty when unknown.
  */
 export function streamsOf(
   { version, module }: { readonly version: string; readonly module?: string },
@@ -67,7 +67,7 @@ export function streamsOf(
       )?.modules ?? [])
 }
 
-/** What is asked about: modular by its streams or, where nobody names them, by the mark in its release. */
+/** The module of the package to match: its streams or, where they are unknown, the mark in its release. */
 export interface ModularPackage {
   readonly version: string
   readonly streams: readonly string[]
@@ -82,8 +82,8 @@ const follows = (stream: string, version: string): boolean =>
   (`${withoutEpoch(version)}.`.startsWith(`${stream}.`) || withoutEpoch(version).startsWith(`${stream}-`))
 
 /**
- * Whether a fix says anything about this package. Without a stream on both sides what is left to compare is the first
- * number of the version; on AlmaLinux 8 that gave no false positive where comparing versions alone gave nothing else.
+ * Whether a fix concerns this package. Where a stream is unknown on either side, the first number of the version is
+ * compared: on AlmaLinux 8 that gave no false positive, where comparing versions alone gave only those.
  */
 export function isSameStream(
   { version, streams }: ModularPackage,
@@ -94,7 +94,7 @@ export function isSameStream(
   if (!isModular) return false
   if (streams.length > 0 && fix.modules.length > 0) return fix.modules.some(one => streams.includes(one))
   const to = fix.to ?? version
-  // what gives its module the name has the stream's version, as nearly all that is built from it
+  // the package after which a module is named has the stream's version, as has nearly all that is built from it
   const own = fix.modules.map(nameless).find(one => follows(one, to))
   if (own !== undefined) return follows(own, version)
   const asked = streams.map(nameless).find(one => follows(one, version))

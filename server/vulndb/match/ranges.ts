@@ -14,7 +14,7 @@ function readEvents(events: unknown): Event[] | undefined {
   if (!Array.isArray(events)) return undefined
   const read = (events as readonly unknown[]).flatMap(event => {
     if (typeof event !== 'object' || event === null) return [undefined]
-    // kinds that a later schema may bring end no stretch that is known here
+    // a later schema may bring further kinds; they end no range that is known here
     return Object.entries(event)
       .filter(([kind]) => (KINDS as readonly string[]).includes(kind))
       .map(([kind, version]) =>
@@ -24,15 +24,15 @@ function readEvents(events: unknown): Event[] | undefined {
   return read.every(event => event !== undefined) ? read : undefined
 }
 
-/** '0' stands before every version, whatever the ecosystem; `*` behind. */
+/** '0' stands before every version of any ecosystem, `*` behind every one. */
 function compareEvents(order: VersionOrder): (a: Event, b: Event) => number {
   return (a, b) =>
     a.version === b.version ? 0 : a.version === '0' ? -1 : b.version === '0' ? 1 : order.compare(a.version, b.version)
 }
 
 /**
- * The affected stretches of one range, or why it says nothing that can be trusted: an unreadable fix must not become no
- * fix. Events may come in any order; of those at one version, the order in which they were written holds.
+ * The affected spans of one range, or why it cannot be trusted: an unreadable fix must not become no fix. Events may
+ * come in any order; at one version the written order counts.
  */
 export function spansOf(
   events: unknown,
@@ -66,7 +66,7 @@ function cut(span: Span, limit: string, order: VersionOrder): Span[] {
   return span.to === undefined || order.compare(span.to, limit) >= 0 ? [{ from: span.from, to: limit }] : [span]
 }
 
-/** True when a version lies in one of the stretches. The version must be one that the order reads. */
+/** True when a version lies in one of the spans. The order must be able to read it. */
 export function isWithin(version: string, spans: readonly Span[], order: VersionOrder): boolean {
   return spans.some(({ from, to, closed }) => {
     if (from !== '0' && order.compare(version, from) < 0) return false

@@ -1,7 +1,7 @@
 import calculator from 'ae-cvss-calculator'
 import type { Severity } from '../../core/findings.ts'
 
-/** A base score and where it comes from. `version` is `4.0`, `3.1`, `3.0` or `2.0`. */
+/** A base score and its origin. `version` is `4.0`, `3.1`, `3.0` or `2.0`. */
 export interface Score {
   readonly version: string
   readonly vector: string
@@ -28,7 +28,7 @@ export function scoreOf(text: string): Score | undefined {
   try {
     score = found === undefined || vector.length > 400 ? undefined : found[2](vector)
   } catch {
-    score = undefined // the vector names metrics or values that its version does not have
+    score = undefined // the vector has metrics or values that its version does not have
   }
   const whole =
     found === undefined || score === undefined || !Number.isFinite(score)
@@ -46,7 +46,7 @@ export function ratingOf({ version, score }: Pick<Score, 'version' | 'score'>): 
   return score >= 9 ? 'critical' : score >= 7 ? 'high' : score >= 4 ? 'medium' : 'low'
 }
 
-/** The score that counts of several vectors: 4.0 before 3.1 before 3.0 before 2.0, and of one version the highest. */
+/** Which of several vectors counts: 4.0 before 3.1 before 3.0 before 2.0, and of one version the highest. */
 export function bestScore(vectors: readonly string[]): Score | undefined {
   return vectors
     .map(scoreOf)
@@ -55,8 +55,8 @@ export function bestScore(vectors: readonly string[]): Score | undefined {
 }
 
 /**
- * What distributions and advisory databases call it. Words that say nothing (`untriaged`, `not yet assigned`, `none`)
- * are not here.
+ * The words of distributions and advisory databases. Words without a rating (`untriaged`, `not yet assigned`, `none`)
+ * are left out.
  */
 const WORDS: Readonly<Record<string, Severity>> = {
   critical: 'critical',
@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<string, Severity>> = {
   unimportant: 'negligible',
 }
 
-/** The severity a word stands for, or undefined. Debian's trackers mark some with stars: `low**`. */
+/** The severity that a word means, or undefined. Debian's tracker marks some with stars: `low**`. */
 export function severityOf(word: unknown): Severity | undefined {
   return typeof word === 'string' ? WORDS[word.trim().toLowerCase().replace(/\*+$/, '')] : undefined
 }

@@ -35,7 +35,7 @@ export interface BundleManifest {
   readonly files: readonly BundleFile[]
 }
 
-/** A file of a bundle that lies on disk under a name of ours. */
+/** A file of a bundle, on disk under a name of ours. */
 export interface UnpackedFile {
   readonly file: BundleFile
   readonly path: string
@@ -56,7 +56,7 @@ const MANIFEST = 'manifest.json'
 const SIGNATURE = 'manifest.json.asc'
 const MOST_MANIFEST = 8 * 2 ** 20
 
-/** A path that stays where it is put, and holds nothing that reads differently elsewhere. */
+/** A path that stays inside the folder and reads the same on every system. */
 function checkPath(path: string): string {
   try {
     const clean = relPath(path.replace(/^\.\//, ''))
@@ -109,7 +109,7 @@ function readManifest(bytes: Buffer): BundleManifest {
   }
 }
 
-/** True when one of the armoured keys has signed these bytes. */
+/** True when one of the armoured keys signed these bytes. */
 async function isSignedBy(bytes: Buffer, armoredSignature: string, armoredKeys: string): Promise<boolean> {
   try {
     const verificationKeys = await openpgp.readKeys({ armoredKeys })
@@ -130,7 +130,7 @@ interface Arrived {
   readonly head: Buffer | undefined
 }
 
-/** Writes one entry to disk and digests it; small ones that are read by us are kept as well. */
+/** Writes one entry to disk and digests it; also keeps small ones that are read here. */
 async function takeEntry(stream: Readable, path: string, room: number, keep: boolean): Promise<Arrived> {
   const hash = createHash('sha256')
   const kept: Buffer[] = []
@@ -148,7 +148,7 @@ async function takeEntry(stream: Readable, path: string, room: number, keep: boo
   return { sha256: hash.digest('hex'), size, path, head: keep ? Buffer.concat(kept) : undefined }
 }
 
-/** Every file of the tar, under numbers in `folder`: no name of the archive becomes one on disk. */
+/** Extracts every file of the tar under numbers in `folder`: no name of the archive becomes a name on disk. */
 async function extract(
   chunks: AsyncIterable<Buffer>,
   folder: string,
@@ -174,7 +174,7 @@ async function extract(
       const path = checkPath(name)
       if (arrived.has(path)) malformed(`the bundle holds ${quote(path)} twice`)
       if (arrived.size >= limits.maxFiles) malformed(`the bundle holds more than ${limits.maxFiles} files`)
-      // a streamx stream: pipeline takes it, its type is another
+      // a streamx stream: pipeline accepts it, but its type differs
       const taken = await takeEntry(
         entry as unknown as Readable,
         join(folder, String(arrived.size)),
@@ -197,8 +197,8 @@ async function extract(
 }
 
 /**
- * Unpacks a bundle below `folder` and proves it: the signature when a key is pinned, then every file's size and digest.
- * A file that the manifest does not list refuses the bundle, as one that is missing does.
+ * Unpacks a bundle below `folder` and verifies it: the signature when a key is pinned, then the size and digest of
+ * every file. A file that the manifest does not list, or one that is missing, refuses the bundle.
  * @throws Malformed naming what is wrong
  */
 export async function unpackBundle(
@@ -252,7 +252,7 @@ async function digest(path: string): Promise<string> {
 
 /**
  * Writes a bundle to `to`, the manifest first.
- * @param sign gives the armoured detached signature over the manifest; without it the bundle is not signed
+ * @param sign  returns the armoured detached signature over the manifest; without it the bundle is not signed
  */
 export async function packBundle(
   to: string,

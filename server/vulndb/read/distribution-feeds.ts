@@ -19,10 +19,10 @@ const MOST_SUMMARY = 300
 const MEMBER_BYTES = 64 * 1024 * 1024
 
 /**
- * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete, so a CVE
- * that is resolved in version 0 was never there, and one that is open has no fix. `undetermined` says neither. Source:
+ * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete: a CVE
+ * resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
  * https://security-tracker.debian.org/tracker/data/json
- * @returns how many statements there were
+ * @returns the number of statements
  */
 export async function readDebianTracker(
   chunks: AsyncIterable<Uint8Array>,
@@ -89,7 +89,7 @@ export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedCo
           continue
         }
         const cves = cvesIn(text.replace(/\bCVE[_ ](?=\d{4}-\d)/g, 'CVE-'))
-        // `CVE-????-????? XSA-295` and `CVE N/A ZBX-11023`: the other name is all there is
+        // `CVE-????-????? XSA-295` and `CVE N/A ZBX-11023`: only the other name is usable
         const others = /\b(?!CVE-)[A-Z][A-Z0-9]*-[\w-]+/.exec(text)?.[0]
         for (const id of cves.length > 0 ? cves : others === undefined ? [] : [others]) {
           const advisory: Advisory = {

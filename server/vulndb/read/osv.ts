@@ -16,10 +16,10 @@ const textsOf = (value: unknown): string[] => listOf(value).filter(item => typeo
 const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]
 const cvesOf = (ids: readonly string[]): string[] => unique(ids.map(cveOf).filter(cve => cve !== undefined))
 
-/** The schema's way to write a date, in which texts compare as times do. */
+/** Dates as the schema writes them: they sort as texts. */
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-/** A date in UTC, also where it is written in another zone; undefined for what is none. */
+/** A date in UTC, also when written in another zone; undefined when it is none. */
 function readDate(value: unknown): string | undefined {
   const at = typeof value === 'string' ? new Date(value) : undefined
   if (typeof value !== 'string' || at === undefined || Number.isNaN(at.getTime())) return undefined
@@ -28,10 +28,10 @@ function readDate(value: unknown): string | undefined {
 
 const MOST_REFERENCES = 4
 const MOST_SUMMARY = 300
-/** Names of one vulnerability; the most there are in reality are a dozen. */
+/** Names of one vulnerability; real records have a dozen at most. */
 const MOST_ALIASES = 100
 
-/** CVSS vectors, and the distribution's own word where it writes it beside them, as Ubuntu does. */
+/** CVSS vectors, and the distribution's own rating where it stands beside them, as Ubuntu's does. */
 function readSeverity(list: unknown): { readonly vectors: readonly string[]; readonly word: Severity | undefined } {
   const entries = listOf(list).filter(isFields)
   const vectors = entries
@@ -43,8 +43,8 @@ function readSeverity(list: unknown): { readonly vectors: readonly string[]; rea
 }
 
 /**
- * The CVEs of an advisory. An id that is a CVE's names it alone; else `aliases` and `upstream` do, and where they name
- * none `related`, as older records of distributions have it. For language packages `related` means something else.
+ * The CVEs of an advisory: its id if that is a CVE's, else those in `aliases` and `upstream`, else those in `related`,
+ * as in older records of distributions. In records of language packages `related` means something else.
  */
 function readCves(record: Fields, id: string, isLanguage: boolean): string[] {
   const own = cveOf(id)
@@ -54,7 +54,7 @@ function readCves(record: Fields, id: string, isLanguage: boolean): string[] {
   return named.length > 0 || isLanguage ? named : cvesOf(textsOf(record.related))
 }
 
-// who speaks of each CVE knows more than who announces an update
+// a record per CVE knows more than an announcement of an update
 const PER_CVE = /^(?:CVE|DEBIAN-CVE|UBUNTU-CVE|ALPINE-CVE)-/
 
 function readAdvisory(record: Fields, id: string, source: string, isLanguage: boolean): Advisory {
@@ -64,7 +64,7 @@ function readAdvisory(record: Fields, id: string, source: string, isLanguage: bo
   // Alma, Rocky and Red Hat: `Important: xz security update`
   const prefix = isLanguage ? undefined : severityOf(/^(\w+): /.exec(title)?.[1])
   const said = severityOf(fieldsOf(record.database_specific).severity)
-  // a distribution's word stands before the scores, GitHub's only where there are none
+  // a distribution's rating stands before the scores, GitHub's only where there are none
   const severity = isLanguage
     ? id.startsWith('MAL-')
       ? 'critical'
@@ -105,7 +105,7 @@ interface Context {
   readonly sink: Sink
 }
 
-/** The affected stretches of all ranges, and the versions outside them; undefined when nothing of it can be used. */
+/** The affected spans of all ranges, and the versions outside them; undefined when none of it can be used. */
 function readAffected(
   affected: Fields,
   orderId: OrderId,
@@ -143,7 +143,7 @@ function readRatings(affected: Fields, record: Fields): Record<string, Severity>
   return rated.length === 0 ? undefined : Object.fromEntries(rated)
 }
 
-/** Distributions write their rating beside each package: Debian an urgency, Ubuntu a priority, others a severity. */
+/** Distributions put their rating beside each package: Debian an urgency, Ubuntu a priority, others a severity. */
 function readUrgency(affected: Fields): Severity | undefined {
   const { urgency, ubuntu_priority: priority, severity } = fieldsOf(affected.ecosystem_specific)
   return (
@@ -153,9 +153,7 @@ function readUrgency(affected: Fields): Severity | undefined {
   )
 }
 
-/**
- * openSUSE lists what each source was built into, every binary with a version of its own: `[{ "libfoo1": "1.2-3.1" }]`.
- */
+/** openSUSE lists what each source was built into, each binary with its own version: `[{ "libfoo1": "1.2-3.1" }]`. */
 function readBinaries(affected: Fields): readonly (readonly [name: string, version: string])[] {
   return listOf(fieldsOf(affected.ecosystem_specific).binaries)
     .filter(isFields)
@@ -167,8 +165,8 @@ function readBinaries(affected: Fields): readonly (readonly [name: string, versi
 }
 
 /**
- * Ranges of semantic versions that the ecosystem's own order does not read; its packages' versions are written in that
- * one.
+ * Ranges of semantic versions that the ecosystem's own order cannot read: the versions of its packages are semantic
+ * ones.
  */
 function isSemverOnly(affected: Fields, own: VersionOrder): boolean {
   return listOf(affected.ranges)
@@ -176,9 +174,9 @@ function isSemverOnly(affected: Fields, own: VersionOrder): boolean {
     .some(({ type, events }) => type === 'SEMVER' && spansOf(events, own) === 'bad_version')
 }
 
-/** Which releases name packages as they are installed. The others name their source. */
+/** Releases that name packages as they are installed. The others name their source. */
 const BY_BINARY = /^(?:almalinux|redhat)-/
-/** Builds of special interest groups, for kernels of their own. */
+/** Builds of special interest groups, for their own kernels. */
 const SIG = /[?&]distro=rocky-linux-\d+-sig-/
 
 function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): Row[] {
@@ -211,7 +209,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
     const rows: Row[] = binaries
       .filter(([, version]) => orders[family.order].isVersion(version))
       .map(([name, to]) => ({ name, by: 'binary', spans: [{ from: '0', to }], ...shared }))
-    // where none of them has the source's name, whoever is asked about by that name is asked about the source
+    // where no binary has the source's name, a package with that name is matched by its source
     return binaries.some(([name]) => name === written)
       ? rows
       : [...rows, { name: written, by: 'binary', spans: read.spans, ...shared }]
@@ -229,7 +227,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
 }
 
 /**
- * Takes one OSV record apart. What breaks the schema is counted and left out, what is withdrawn as well.
+ * Reads one OSV record. Leaves out and counts what breaks the schema and what was withdrawn.
  * @returns its id and when it was modified, or undefined when it is no record
  * Source: https://ossf.github.io/osv-schema/, 1.7.5
  */
@@ -260,7 +258,7 @@ export function readOsvRecord(
     const isLanguage = familyOf(ecosystem)?.kind === 'language'
     const advisory = advisories.get(isLanguage) ?? readAdvisory(record, id, source, isLanguage)
     advisories.set(isLanguage, advisory)
-    // an update that only repairs an earlier one, and names no vulnerability, is none
+    // an update that only repairs an earlier one and names no vulnerability is no advisory
     if (advisory.regression === true && advisory.cves.length === 0) {
       sink.skip('not_security')
       continue

@@ -14,13 +14,13 @@ import type { Tables } from '../store/tables.ts'
 /** One file of an upstream, or a bundle of them. */
 export interface ImportFile {
   readonly path: string
-  /** The name it came with, or its place in a bundle: says which source it is where the content does not. */
+  /** Its original name, or its place in a bundle: names the source where the content does not. */
   readonly label: string
-  /** Of when it is, where somebody knows. ISO 8601. */
+  /** Its date, where it is known. ISO 8601. */
   readonly as_of?: string
-  /** It is all there is of its source, so what was loaded of that and is not in it goes. */
+  /** It holds everything of its source: loaded records of that source that are not in it are removed. */
   readonly whole?: boolean
-  /** For updateinfo.xml that does not say which distribution it is for: a codename. */
+  /** A codename, for updateinfo.xml that does not name its distribution. */
   readonly distribution?: string
 }
 
@@ -28,9 +28,9 @@ export interface ImportJob {
   /** `/repos/security` */
   readonly security: string
   readonly files: readonly ImportFile[]
-  /** Take older data than what is loaded. */
+  /** Accept older data than those loaded. */
   readonly force: boolean
-  /** Armoured keys, one of which must have signed a bundle; empty: signatures are not looked at. */
+  /** Armoured keys, one of which must have signed a bundle; empty: signatures are not checked. */
   readonly key: string
   readonly now: string
   /** Where the advisories of our distributions lie, by codename. */
@@ -38,12 +38,12 @@ export interface ImportJob {
 }
 
 const OSV_LIMITS = { what: 'the zip', maxEntries: 2_000_000, maxEntryBytes: 32 * 2 ** 20, maxTotalBytes: 32 * 2 ** 30 }
-/** Advisories pack to a fifth or a tenth; what unpacks to more than this many times its size is a bomb. */
+/** Advisories pack to a fifth or a tenth; a file that unpacks to more than this many times its size is a bomb. */
 const MOST_RATIO = 60
 const MOST_AT_ONCE = 64 * 2 ** 20
 const MOST_JSON = 64 * 2 ** 20
 
-/** With or without the byte order mark that some editors put in front. @throws SyntaxError */
+/** Accepts the byte order mark that some editors write. @throws SyntaxError */
 const parseJson = (bytes: Buffer): unknown => JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''))
 
 async function readJson(path: string, { compression }: Recognised): Promise<unknown> {
@@ -73,7 +73,7 @@ export interface Loaded {
   readonly files: string[]
 }
 
-/** Where an OSV record was read, and when it was changed there: ISO 8601, or '' where it does not say. */
+/** Where an OSV record was read, and when it was changed: ISO 8601, or '' when unknown. */
 export interface ReadRecord {
   readonly modified: string
   readonly source: string
@@ -87,10 +87,10 @@ export interface Run {
   readonly folder: string
   readonly before: Meta | undefined
   readonly loaded: Map<string, Loaded>
-  /** The newest of the OSV records of each id that were read: it replaces those of the same id. */
+  /** The newest OSV record of each id that was read: it replaces those of the same id. */
   readonly ids: Map<string, ReadRecord>
   intel: Meta['intel']
-  /** What of it came in with this import. */
+  /** What this import brought. */
   fresh: Meta['intel']
   readonly notes: string[]
 }
@@ -98,13 +98,13 @@ export interface Run {
 /** The later of two ISO 8601 dates. */
 export const later = (a: string, b: string): string => (a > b ? a : b)
 
-/** Dates of content are claims; none lies in the future. */
+/** Dates in content are claims; none may lie in the future. */
 function clamp(date: string, now: string): string {
   const at = new Date(date)
   return Number.isNaN(at.getTime()) ? '' : at.toISOString() > now ? now : at.toISOString()
 }
 
-/** The ecosystem of `updateinfo/<codename>/…`, by one of our codenames or an ecosystem's own name. */
+/** The ecosystem of `updateinfo/<codename>/…`, by one of our codenames or by the name of an ecosystem. */
 function ecosystemNamed(name: string | undefined, known: ImportJob['ecosystems']): Ecosystem | undefined {
   if (name !== undefined && Object.hasOwn(known, name)) return known[name]
   return name !== undefined && /^[a-z]+(-[a-z]+)?-\d+(\.\d+)?$/.test(name) && familyOf(name)?.listsBuilds === true
@@ -153,7 +153,7 @@ function note(run: Run, { name, kind, file, as_of, records, taken = run.tables.t
   known.files.push(file.sha256)
 }
 
-/** A file with its digest, recognised. */
+/** A file with its digest and its kind. */
 export type HashedFile = ImportFile & { readonly sha256: string; readonly is: Recognised }
 
 /** What a file of OSV records brought for one source. */
@@ -164,8 +164,8 @@ interface OsvPart {
 }
 
 /**
- * OSV: `osv/<Name>/all.zip` says its name. In a zip that stands alone a record is called after its own ecosystem: there
- * may be several in it, and of none of them it is all there is.
+ * OSV: the path `osv/<Name>/all.zip` gives the name. In a zip without that path, each record belongs to the source
+ * named after its own ecosystem: there may be several, and the zip is complete for none of them.
  */
 async function readOsv(run: Run, file: HashedFile): Promise<void> {
   const { orders, tables } = run
@@ -174,7 +174,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   let name = said
   const take = (value: unknown): void => {
     const own = said === undefined ? ecosystemsIn(value) : []
-    // a record of several stays with those that it lies among
+    // a record of several ecosystems stays with the one whose file it is in
     if (name === undefined || (own.length > 0 && !own.includes(name))) name = own[0] ?? name
     const source = `osv/${name ?? 'mixed'}`
     const read = readOsvRecord(value, { source, orders, sink: tables })
@@ -184,7 +184,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
     part.records++
     part.taken = sum(part.taken, tables.taken())
     const { id, modified = '' } = read
-    // a day that has not come says nothing of how old the others are
+    // a date in the future says nothing about the age of the others
     if (modified > part.newest && modified <= run.job.now) part.newest = modified
     if (modified >= (run.ids.get(id)?.modified ?? '')) run.ids.set(id, { modified, source })
   }
@@ -192,7 +192,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   else {
     const maxTotalBytes = Math.min(OSV_LIMITS.maxTotalBytes, MOST_AT_ONCE + MOST_RATIO * (await stat(file.path)).size)
     await readZip(file.path, { ...OSV_LIMITS, maxTotalBytes }, (entry, bytes) => {
-      // what else a zip holds, such as an index of it, is no record
+      // other files in a zip, such as an index, are no records
       if (!entry.endsWith('.json') || !/^\s*\{/.test(bytes.toString('utf8', 0, 64)) || !bytes.includes('"id"')) return
       try {
         take(parseJson(bytes))
@@ -206,7 +206,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
   last.taken = sum(last.taken, tables.taken())
   const nameless = parts.get('osv/mixed')
   if (nameless !== undefined && nameless !== last) {
-    // what stood in front and names no ecosystem is counted with the others
+    // records before this one that name no ecosystem are counted here too
     last.records += nameless.records
     last.taken = sum(last.taken, nameless.taken)
     parts.delete('osv/mixed')
@@ -216,7 +216,7 @@ async function readOsv(run: Run, file: HashedFile): Promise<void> {
     note(run, { name: source, kind: 'osv', file: { ...file, whole }, as_of: newest, records, taken })
 }
 
-/** The families that a record names: `Debian` of `Debian:12`. */
+/** The families that a record names: `Debian` from `Debian:12`. */
 function ecosystemsIn(value: unknown): string[] {
   const affected = (value as { affected?: unknown } | null)?.affected
   const names = (
@@ -250,7 +250,7 @@ async function readUpdates(run: Run, file: HashedFile): Promise<void> {
   note(run, { name, kind: 'updateinfo', file, as_of: newest, records })
 }
 
-/** What each kind of file is read by. */
+/** The reader for each kind of file. */
 export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, file: HashedFile) => Promise<void>>> = {
   'osv': readOsv,
   'osv-record': readOsv,

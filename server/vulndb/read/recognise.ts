@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises'
 import { unpack, type Compression } from '../../lib/decompress.ts'
 import { malformed } from '../../lib/limited.ts'
 
-/** What a file of an upstream is, told by its content. */
+/** The kind of a file, by its content. */
 export type FeedKind =
   'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'bundle'
 export interface Recognised {
@@ -24,8 +24,8 @@ const startsWith = (head: Uint8Array, bytes: readonly number[]): boolean => byte
 const MOST_UNPACKED = 4 * 2 ** 30
 
 /**
- * The file's content, unpacked as it is read. @throws Malformed for a damaged file and for one that unpacks to more
- * than any feed has
+ * The content of the file, unpacked while reading. @throws Malformed for a damaged file and for one larger than any
+ * feed
  */
 export async function* readUnpacked(path: string, compression: Compression): AsyncGenerator<Buffer> {
   const { size } = await stat(path)
@@ -40,7 +40,7 @@ export async function* readUnpacked(path: string, compression: Compression): Asy
   }
 }
 
-/** The beginning of a file, unpacked. */
+/** The first bytes of a file, unpacked. */
 async function peek(path: string, compression: Compression, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let seen = 0
@@ -61,7 +61,7 @@ function kindOf(head: Buffer): FeedKind | undefined {
   if (text.startsWith('<')) return /<updates[\s>/]/.test(text) ? 'updateinfo' : undefined
   if (/^(#model_version|cve,epss)/.test(text)) return 'epss'
   if (!text.startsWith('{')) return undefined
-  // the catalogue's schema names the same keys
+  // the catalogue's schema has the same keys
   if (/"catalogVersion"\s*:\s*"/.test(text) && /"vulnerabilities"\s*:\s*\[/.test(text)) return 'kev'
   if (/"distroversion"\s*:/.test(text) || /"secfixes"\s*:/.test(text)) return 'alpine-secdb'
   // `{"0ad": {"CVE-2024-1": {… "releases":`
@@ -69,7 +69,7 @@ function kindOf(head: Buffer): FeedKind | undefined {
   return /"id"\s*:\s*"/.test(text) && /"(?:affected|modified)"\s*:/.test(text) ? 'osv-record' : undefined
 }
 
-/** Tells what a file is by its content, whatever it is called; undefined for everything that is no feed. */
+/** Recognises a file by its content, whatever its name; undefined for everything that is no feed. */
 export async function recogniseFeed(path: string): Promise<Recognised | undefined> {
   const handle = await open(path, 'r')
   const head = Buffer.alloc(8)

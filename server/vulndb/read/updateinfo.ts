@@ -7,7 +7,7 @@ import type { FeedContext } from './distribution-feeds.ts'
 import { modulesOf } from '../match/modules.ts'
 import { severityOf } from '../match/severity.ts'
 
-/** A package of an update, as its attributes say it. */
+/** A package of an update, from its attributes. */
 interface Package {
   readonly name: string
   readonly epoch: string
@@ -18,7 +18,7 @@ interface Package {
   readonly collection: Collection | undefined
 }
 
-/** A repository of an update, by the names it has. */
+/** A repository of an update, by its names. */
 interface Collection {
   readonly names: string[]
 }
@@ -36,7 +36,7 @@ interface Update {
   readonly collections: Collection[]
 }
 
-/** How updates name the distribution they are for, in their release or in the name of the repository they came from. */
+/** How updates name their distribution: in their release, or in the name of their repository. */
 const RELEASES: readonly (readonly [pattern: RegExp, ecosystem: (release: string) => Ecosystem])[] = [
   [/\bAlmaLinux(?: OS)? (\d+)\b|\balmalinux-(\d+)-/i, release => `almalinux-${release}`],
   [/\bRocky Linux (\d+)\b|\brocky-linux-(\d+)-/i, release => `rocky-${release}`],
@@ -48,7 +48,7 @@ const RELEASES: readonly (readonly [pattern: RegExp, ecosystem: (release: string
   [/\bAmazon Linux (\d+)\b|\bamazon-linux-(\d+)\b|\bamazonlinux(\d+)?-/i, release => `amazon-${release}`],
 ]
 
-/** The ecosystem that the first of these texts names which names one. */
+/** The ecosystem of the first text that names one. */
 function namedIn(texts: readonly string[]): Ecosystem | undefined {
   for (const text of texts) {
     for (const [pattern, ecosystem] of RELEASES) {
@@ -63,9 +63,9 @@ function namedIn(texts: readonly string[]): Ecosystem | undefined {
 }
 
 /**
- * Which ecosystem each package of an update is for: that of its own collection, else the update's. Where the caller
- * knows it, it is the caller's; of an update that has a collection for that one, only what is in it.
- * @throws Malformed when nobody says
+ * The ecosystem of each package of an update: from its collection, else from the update. If the caller knows it, that
+ * one counts; if the update has a collection for it, only the packages in that collection.
+ * @throws Malformed when none is named
  */
 function byEcosystem(
   { release, id, collections, packages }: Update,
@@ -95,7 +95,7 @@ function readDate(text: string | undefined): string {
   return Number.isNaN(at.getTime()) ? '' : at.toISOString()
 }
 
-/** The CVEs an update repairs: those it refers to, and where it refers to none those that its words name. */
+/** The CVEs that an update fixes: those in its references, else those in its text. */
 function cvesOf({ references, title, description, type }: Update): string[] {
   const referred = [...new Set(references.flatMap(({ id, title: said, href }) => cvesIn(`${id} ${said} ${href}`)))]
   return referred.length > 0 || type !== 'security' ? referred : cvesIn(`${title} ${description}`)
@@ -118,7 +118,10 @@ function advisoryOf(update: Update, source: string): Advisory {
   }
 }
 
-/** One row for each build: the architectures of one version stand together. Source packages are not installed. */
+/**
+ * One row for each build: architectures of one version are joined. Source packages are skipped, as nobody installs
+ * them.
+ */
 function rowsOf({ title }: Update, packages: readonly Package[], { orders, sink }: FeedContext): Row[] {
   const rows = new Map<string, { readonly row: Row; readonly archs: Set<string> }>()
   for (const { name, epoch, version, release, arch, module } of packages) {
@@ -148,10 +151,10 @@ export interface UpdateinfoResult {
 }
 
 /**
- * updateinfo.xml of an RPM repository, as it is read: updates, their builds, references and severity. An update without
- * security type counts when it refers to a CVE.
- * @param given the ecosystem, where the caller knows it; else each update has to name its own
- * @throws Malformed when it is no such file, or nobody says which distribution it is for
+ * Reads updateinfo.xml of an RPM repository as it streams: updates, their builds, references and severity. An update
+ * without the type security counts when it refers to a CVE.
+ * @param given  the ecosystem, where the caller knows it; else each update must name its own
+ * @throws Malformed when it is no such file, or an update names no distribution
  * Source: https://fedoraproject.org/wiki/Updateinfo; createrepo_c writes and dnf reads the same
  */
 export async function readUpdateinfo(

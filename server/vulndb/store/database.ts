@@ -11,27 +11,24 @@ import { openShard, type Shard, type StoredRow } from './shards.ts'
 /** One generation, as it was when it was opened. */
 export interface Snapshot {
   readonly meta: Meta
-  /**
-   * Everything that is said about these names. @throws Malformed, or the file system's error, when a piece cannot be
-   * read
-   */
+  /** All rows for these names. @throws Malformed, or the file system's error, when a piece cannot be read */
   rows(ecosystem: Ecosystem, names: readonly string[]): Promise<readonly StoredRow[]>
-  /** The vectors known for a CVE from any feed. */
+  /** The vectors of a CVE from any feed. */
   vectors(cve: string): Promise<readonly string[]>
 }
 
-/** The compiled advisories; follows a new generation at the next `open`. */
+/** The compiled advisories. Each `open` gives the newest generation. */
 export interface Database {
   /** Undefined before the first import. */
   open(): Promise<Snapshot | undefined>
 }
 
-/** Text of pieces that is kept unpacked. */
+/** How many bytes of unpacked pieces to keep. */
 const MOST_CACHED = 48 * 1024 * 1024
 
 type Opened = Shard & { readonly sizeBytes: number }
 
-/** Keeps what was asked for last, up to so many bytes. */
+/** Keeps the most recently used entries, up to so many bytes. */
 function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number) {
   const kept = new Map<string, Promise<T>>()
   const sizes = new Map<string, number>()
@@ -76,7 +73,7 @@ function openSnapshot(place: Place, meta: Meta): Snapshot {
   async function rowsOf(ecosystem: Ecosystem, name: string): Promise<readonly StoredRow[]> {
     const facts = meta.ecosystems[ecosystem]
     const piece = pieceOf(hashOf(name), facts?.digits ?? 0)
-    // a piece that should be there and is not is an error, never nothing known
+    // a missing piece is an error, never an empty answer
     if (facts?.pieces.includes(piece) !== true) return []
     const opened = await cached(`${ecosystem}/${piece}`, async () =>
       openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))),

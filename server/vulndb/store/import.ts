@@ -15,7 +15,7 @@ import { testGeneration } from './self-test.ts'
 import type { StoredRow } from './shards.ts'
 import { createTables, syncFolder, type Before } from './tables.ts'
 
-/** A file of a bundle that is for another engine. */
+/** A file of a bundle for another engine. */
 export interface OtherFile {
   readonly kind: string
   readonly path: string
@@ -28,12 +28,12 @@ export interface ImportResult {
   readonly took_ms: number
   readonly signature: 'verified' | 'not_checked' | 'none'
   readonly sources: readonly (SourceFacts & { readonly name: string })[]
-  /** Files that were not recognised, and what else people should know. */
+  /** Files that were not recognised, and other notes for people. */
   readonly notes: readonly string[]
   readonly others: readonly OtherFile[]
 }
 
-/** Data that are older than what is loaded. `force` takes them nevertheless. */
+/** The data are older than those loaded. `force` accepts them nevertheless. */
 export class OlderData extends Error {}
 /** Another import is running. */
 export class ImportRunning extends Error {}
@@ -44,13 +44,13 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** A process that cannot be mistaken for a later one of the same number, or undefined when it is gone. */
+/** Identifies a process even after its number is reused; undefined when it is gone. */
 async function processMark(pid: number): Promise<string | undefined> {
   const facts = await processFacts(pid)
   return facts === undefined || facts.defunct ? undefined : `${pid} ${facts.begun}`
 }
 
-/** Takes the one right to import; a lock whose process is gone is nobody's. @throws ImportRunning */
+/** Takes the only right to import. A lock of a dead process is free. @throws ImportRunning */
 async function takeLock(place: Place): Promise<() => Promise<void>> {
   await mkdir(place.folder, { recursive: true })
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -63,7 +63,7 @@ async function takeLock(place: Place): Promise<() => Promise<void>> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       const owner = await readFile(place.lock, 'utf8').catch(() => '')
       const pid = Number.parseInt(owner)
-      // what this process had begun is over: its imports run one after the other
+      // an earlier import of this process is over: they run one after the other
       if (pid > 0 && pid !== process.pid && (await processMark(pid)) === owner)
         throw new ImportRunning('another import is running')
       await rm(place.lock, { force: true })
@@ -82,7 +82,10 @@ function refuseOlder({ job, before, loaded }: Run): void {
   }
 }
 
-/** What stays of the generation before: not what is replaced as a whole, nor records that came in anew. */
+/**
+ * Which rows of the generation before stay: not those whose source is replaced as a whole, nor records that came in
+ * anew.
+ */
 function keeper({ loaded, ids, job, before }: Run, folder: string | undefined): Before | undefined {
   if (before === undefined || folder === undefined) return undefined
   const replaced = new Set([...loaded.values()].filter(({ whole }) => whole).map(({ name }) => name))
@@ -99,7 +102,7 @@ function keeper({ loaded, ids, job, before }: Run, folder: string | undefined): 
       const changed = read.modified
       if (newer.has(advisory.id) && advisory.modified === changed) return true
       if (job.force || changed === '' || (advisory.modified ?? '') <= changed) return false
-      // dumps of two ecosystems may hold one record, as it was on different days
+      // dumps of two ecosystems may hold one record in the state of different days
       if (advisory.source !== read.source) {
         newer.add(advisory.id)
         ids.set(advisory.id, { modified: advisory.modified ?? '', source: advisory.source })
@@ -112,7 +115,7 @@ function keeper({ loaded, ids, job, before }: Run, folder: string | undefined): 
   }
 }
 
-/** Hard links to the side tables of the generation before, where nothing new came in. */
+/** Hard-links the side tables of the generation before, where nothing new came in. */
 function carryIntel({ folder, before }: Run, previous: string | undefined): void {
   if (before === undefined || previous === undefined) return
   for (const table of ['.kev', '.epss']) {
@@ -150,7 +153,7 @@ interface Prepared {
 
 const OTHERS = /^(grype|trivy|clamav)\//
 
-/** Opens a bundle, recognises every file by its content. */
+/** Opens a bundle and recognises every file by its content. */
 async function prepare(job: ImportJob, folder: string): Promise<Prepared> {
   const notes: string[] = []
   const files: HashedFile[] = []
@@ -187,7 +190,7 @@ async function prepare(job: ImportJob, folder: string): Promise<Prepared> {
   return { files, others, notes, ...(bundle === undefined ? {} : { bundle }) }
 }
 
-/** True when every file is one that is loaded already, and none is newer. */
+/** True when every file is loaded already and none is newer. */
 function isKnown(before: Meta | undefined, files: readonly HashedFile[]): boolean {
   const loaded = Object.values(before?.sources ?? {})
   return files.every(({ sha256: digest, as_of: asOf }) =>
@@ -195,7 +198,7 @@ function isKnown(before: Meta | undefined, files: readonly HashedFile[]): boolea
   )
 }
 
-/** Brings files of other engines out of the part that is thrown away, into `/repos/security/incoming`. */
+/** Moves files for other engines out of the temporary folder, into `/repos/security/incoming`. */
 async function moveOthers(security: string, others: readonly OtherFile[]): Promise<OtherFile[]> {
   const moved: OtherFile[] = []
   for (const { kind, path, name } of others) {
@@ -208,8 +211,8 @@ async function moveOthers(security: string, others: readonly OtherFile[]): Promi
 }
 
 /**
- * Builds a new generation out of the files and what is loaded, proves it, and makes it the current one by one rename.
- * Until then the old one is live, and it is kept. Works without giving way: for a thread or a process of its own.
+ * Builds a new generation from the files and what is loaded, checks it, and makes it current by one rename. Until then
+ * the old one is live; it is kept. Blocks: run it in a thread or process of its own.
  * @throws Malformed, OlderData, ImportRunning; then nothing has changed
  */
 export async function importData(job: ImportJob, orders: Orders): Promise<ImportResult> {
@@ -282,7 +285,7 @@ export async function importData(job: ImportJob, orders: Orders): Promise<Import
       await rename(folder, place.generation(generation))
       await swapLink(String(generation), place.link)
       await sweepGenerations(place)
-      // what this import brought, not what is there by now
+      // what this import brought, not all that is there now
       const sources = [...run.loaded.values()].map(({ name, records, rows }) => ({
         name,
         ...(meta.sources[name] as SourceFacts),

@@ -8,12 +8,12 @@ import { ecosystemsOf } from '../match/ecosystems.ts'
 import { ImportRunning, OlderData, type ImportResult } from './import.ts'
 import type { ImportFile, ImportJob } from '../read/readers.ts'
 
-/** What comes back over a thread's border, where errors lose their class. */
+/** The result as it crosses threads, where errors lose their class. */
 export type ImportAnswer =
   | { readonly kind: 'done'; readonly result: ImportResult }
   | { readonly kind: 'bad' | 'older' | 'running' | 'no_room' | 'broken'; readonly why: string }
 
-/** Turns what an import ends with into a value. */
+/** Turns the end of an import into a value. */
 export async function answerOf(work: Promise<ImportResult>): Promise<ImportAnswer> {
   try {
     return { kind: 'done', result: await work }
@@ -27,7 +27,7 @@ export async function answerOf(work: Promise<ImportResult>): Promise<ImportAnswe
   }
 }
 
-/** The result, or the refusal that says why not. */
+/** The result; throws the refusal. */
 export function resultOf(answer: ImportAnswer): ImportResult {
   switch (answer.kind) {
     case 'done':
@@ -45,7 +45,7 @@ export function resultOf(answer: ImportAnswer): ImportResult {
   }
 }
 
-/** What is being imported, and what was last. Times are ISO 8601. */
+/** The running and the last import. Times are ISO 8601. */
 export interface ImportState {
   readonly running: boolean
   readonly since?: string
@@ -54,15 +54,15 @@ export interface ImportState {
 
 export interface Importer {
   /**
-   * Compiles the files into a new generation in a thread of its own; one after the other.
-   * @throws bad_database, older_database, import_running, storage_full; then the old data are live as before
+   * Compiles the files into a new generation in a thread of its own, one import after the other.
+   * @throws bad_database, older_database, import_running, storage_full; then the old data stay live
    */
   import(
     files: readonly ImportFile[],
     options?: { readonly force?: boolean; readonly trusted?: boolean },
   ): Promise<ImportResult>
   state(): ImportState
-  /** Waits for what is running. */
+  /** Waits for the running import. */
   stop(): Promise<void>
 }
 
@@ -72,13 +72,13 @@ export interface ImporterDeps {
   readonly worker: string
   readonly clock: Clock
   readonly repositories: Pick<Repositories, 'all'>
-  /** Armoured keys that bundles must be signed with; empty: they need not be. */
+  /** Armoured keys, one of which must have signed a bundle; empty: none is required. */
   readonly key: () => string
   /** Called after an import that changed something. */
   readonly onChanged: (result: ImportResult) => void
 }
 
-// the largest feeds need a few hundred megabytes while they are sorted; the thread's heap is not the daemon's
+// the largest feeds need a few hundred megabytes while they are sorted; the heap of the thread is not the daemon's
 const LIMITS = { maxOldGenerationSizeMb: 1_536, maxYoungGenerationSizeMb: 32 }
 
 function compileInThread(worker: string, job: ImportJob): Promise<ImportAnswer> {
@@ -108,7 +108,7 @@ export function createImporter({ security, worker, clock, repositories, key, onC
       state = { running: false, last: { at: clock.now().toISOString(), ok, said } }
     }
     try {
-      // what the daemon fetched itself came over a connection it checked; it is not a bundle and cannot be signed
+      // the daemon fetched it over a checked connection; it is not a bundle and cannot be signed
       const result = resultOf(
         await compileInThread(worker, {
           security,

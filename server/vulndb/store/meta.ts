@@ -11,12 +11,9 @@ import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
  */
 export interface SourceFacts {
   readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss'
-  /** Of when the data are: the upstream's own date, the bundle's, or when they were fetched. */
+  /** The date of the data: the upstream's own, the bundle's, or when they were fetched. */
   readonly as_of: string
-  /**
-   * Somebody said of when they are: the bundle, or the feed they were fetched from. Else it is what their own dates
-   * say.
-   */
+  /** True when the bundle or the feed gave the date; false when it comes from the data. */
   readonly dated: boolean
   readonly imported_at: string
   readonly records: number

@@ -64,7 +64,7 @@ export async function sweepGenerations(place: Place): Promise<void> {
   for (const name of old) await rm(join(place.folder, name), { recursive: true, force: true })
 }
 
-/** How a table is cut: into so many hex digits of the hash, so 1, 16 or 256 pieces. */
+/** The number of hex digits of the hash that cut a table: 0, 1 or 2, so 1, 16 or 256 pieces. */
 export type Digits = 0 | 1 | 2
 
 /** Opening a file costs more than reading a few hundred rows of it. */
@@ -72,14 +72,14 @@ export function digitsFor(rows: number): Digits {
   return rows > 20_000 ? 2 : rows > 1_000 ? 1 : 0
 }
 
-/** Two hex digits that a name always gets (FNV-1a). */
+/** Two hex digits, always the same for one name (FNV-1a). */
 export function hashOf(name: string): string {
   let hash = 0x811c9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
   return ((hash ^ (hash >>> 8) ^ (hash >>> 16)) & 255).toString(16).padStart(2, '0')
 }
 
-/** Which piece of a table holds what hashes so: `1f`, `1`, or `all`. */
+/** The piece of a table for this hash: `1f`, `1`, or `all`. */
 export function pieceOf(hash: string, digits: Digits): string {
   return digits === 0 ? 'all' : hash.slice(0, digits)
 }

@@ -8,16 +8,16 @@ export interface StoredRow extends Row {
   readonly advisory: Advisory
 }
 
-/** One piece of an ecosystem's table: what is said about the names whose hash falls into it. */
+/** One piece of an ecosystem's table: the rows for the names whose hash falls into it. */
 export interface Shard {
   rows(name: string): readonly StoredRow[]
   names(): readonly string[]
 }
 
 /*
- * The file: gzip over lines of JSON. First the advisories, `{"id": …}`, each once; then one line per name,
- * `["openssl",[rows]]`, whose rows name their advisory by its place. Names come first in a line so that a line is
- * parsed only when it is asked for.
+ * The file: gzip over lines of JSON. First the advisories, `{"id": …}`, each once. Then one line per name,
+ * `["openssl",[rows]]`, whose rows refer to their advisory by its position. The name comes first, so that a line is
+ * parsed only when it is needed.
  */
 type SpanLine =
   readonly [from: string] | readonly [from: string, to: string] | readonly [from: string, to: string, closed: 1]
@@ -71,7 +71,7 @@ function readRow(name: string, line: RowLine, advisory: Advisory): StoredRow {
   }
 }
 
-/** Packs rows into a shard's file. Equal rows are written once; the order of what comes does not matter. */
+/** Packs rows into the file of a shard. Writes equal rows once; the order of the input does not matter. */
 export function packShard(rows: readonly StoredRow[]): Buffer {
   const places = new Map<Advisory, number>()
   const advisories = new Map<string, number>()
@@ -90,15 +90,15 @@ export function packShard(rows: readonly StoredRow[]): Buffer {
   const lines = [...byName]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, set]) => `[${JSON.stringify(name)},[${[...set].join(',')}]]`)
-  // fast: the smallest level is within a tenth of the best in size, in a third of the time
+  // fast: the lowest level is within a tenth of the best in size, in a third of the time
   return gzipSync(`${[...heads, ...lines].join('\n')}\n`, { level: 1 })
 }
 
 const MOST_BYTES = 512 * 1024 * 1024
-/** The name a line begins with, as JSON; a name may hold quotes and brackets itself. */
+/** The name at the start of a line, as JSON; a name may hold quotes and brackets. */
 const NAME = /^\[("(?:[^"\\]|\\.)*")/
 
-/** Opens a shard's file. @throws Malformed when it is damaged: that must never read as nothing known */
+/** Opens the file of a shard. @throws Malformed when it is damaged: damage must never look like an empty answer */
 export function openShard(bytes: Buffer): Shard & { readonly sizeBytes: number } {
   let text: string
   try {

@@ -17,18 +17,17 @@ import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
 import { openShard, packShard, type StoredRow } from './shards.ts'
 
 /**
- * What one source brought for an ecosystem; `newest` is when the last of its advisories was changed, ISO 8601, where
- * they say so.
+ * What one source brought for an ecosystem. `newest` is the last change of its advisories, ISO 8601, where they say it.
  */
 export interface SourceShare {
   readonly rows: number
   readonly newest?: string
 }
 
-/** What one ecosystem's table holds. */
+/** The content of one ecosystem's table. */
 export interface EcosystemFacts {
   readonly rows: number
-  /** Advisories by rank, each counted once per piece it is in. */
+  /** Advisories by rank, counted once per piece. */
   readonly ranks: Readonly<Record<'1' | '2' | '3', number>>
   readonly sources: Readonly<Record<string, SourceShare>>
   readonly digits: Digits
@@ -41,12 +40,12 @@ export interface Before {
   readonly folder: string
   readonly ecosystems: Readonly<Record<Ecosystem, EcosystemFacts>>
   readonly vectorDigits: Digits
-  /** False when a table that only has rows of these sources stays as it is. */
+  /** False when a table with rows of only these sources stays as it is. */
   mayDrop(sources: readonly string[]): boolean
   keeps(row: StoredRow): boolean
 }
 
-/** Whether what came in is the newest telling of its record, asked once the rows that are kept are known. */
+/** Whether a new row is the newest version of its record; asked once the kept rows are known. */
 export type IsNewest = (row: StoredRow) => boolean
 
 export interface Written {
@@ -55,23 +54,23 @@ export interface Written {
 }
 
 export interface Tables extends Sink {
-  /** Rows that came in since the last call, and what was left out. */
+  /** New rows since the last call, and what was left out. */
   taken(): { readonly rows: number; readonly skipped: SkipCounts }
   /**
-   * Writes every ecosystem's pieces below `folder`: what has come in, and what stays. Tables that nobody touched are
-   * linked, not written.
+   * Writes every ecosystem's pieces below `folder`, new and kept rows together. Tables without changes are linked, not
+   * written.
    */
   finish(before: Before | undefined, isNewest?: IsNewest): Written
 }
 
-/** So many rows are held in memory at most; then they wait in files. */
+/** How many rows are held in memory; further ones wait in files. */
 const MOST_HELD = 150_000
 const PENDING = '.pending'
 const VECTORS = '.cvss'
 
 /**
- * Everything on disk before a pointer names it: after a power cut a table without its bytes would read as nothing
- * known.
+ * Flushes everything to disk before a pointer names it: after a power cut a table without its bytes would read as
+ * empty.
  */
 export function syncFolder(folder: string): void {
   try {
@@ -81,10 +80,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/**
- * Collects rows and writes the tables of a new generation into `folder`. Works without giving way: for a thread of its
- * own.
- */
+/** Collects rows and writes the tables of a new generation into `folder`. Blocks: run it in a thread of its own. */
 export function createTables(folder: string): Tables {
   const held = new Map<Ecosystem, Map<string, StoredRow[]>>()
   const counts = new Map<Ecosystem, number>()
@@ -115,7 +111,7 @@ export function createTables(folder: string): Tables {
     if (++heldRows >= MOST_HELD) spill()
   }
 
-  /** What waits for a piece, in memory and in files. */
+  /** The rows that wait for a piece, in memory and in files. */
   function pending(ecosystem: Ecosystem, isIn: (hash: string) => boolean): StoredRow[] {
     const waiting = join(folder, PENDING, ecosystem)
     const files = existsSync(waiting) ? readdirSync(waiting).filter(isIn) : []
@@ -130,7 +126,7 @@ export function createTables(folder: string): Tables {
 
   const countOf = (ecosystem: Ecosystem): number => counts.get(ecosystem) ?? 0
 
-  /** Rows of the generation before whose names hash into a piece. Pieces may be larger or smaller than they were. */
+  /** Rows of the generation before whose names hash into a piece. The size of the pieces may have changed. */
   function keptRows(
     { folder: old, ecosystems, keeps }: Before,
     ecosystem: Ecosystem,
@@ -245,7 +241,7 @@ function addTo(share: SourceShare | undefined, modified: string | undefined): So
   return { rows: (share?.rows ?? 0) + 1, ...(newest === undefined ? {} : { newest }) }
 }
 
-/** Every hash there is: `00` to `ff`. */
+/** Every hash: `00` to `ff`. */
 const HASHES: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
 
 function readVectors({ folder, vectorDigits }: Before): (readonly [string, readonly string[]])[] {
@@ -261,7 +257,7 @@ function readVectors({ folder, vectorDigits }: Before): (readonly [string, reado
     )
 }
 
-/** Writes lines whose first value is their key. */
+/** Writes lines that begin with their key. */
 export function writeByHash(
   folder: string,
   lines: readonly (readonly [key: string, ...rest: unknown[]])[],

@@ -33,14 +33,14 @@ function tokenise(version: string): Token[] {
     }
     const runs = part === '' ? [''] : (part.match(/\d+|\D+/g) ?? [])
     runs.forEach((run, at) => {
-      // where digits meet letters there is as good as a hyphen
+      // a change between digits and letters counts as a hyphen
       tokens.push({ isDot: at === 0 && isDot, value: valueOf(run, at + 1 < runs.length) })
     })
   }
   return tokens
 }
 
-/** Nothings at the end, and in front of each hyphen and each word, say nothing: `1.0.0-rc` and `1.0.rc` are `1-rc`. */
+/** Drops empty tokens at the end, and in front of each hyphen and each word: `1.0.0-rc` and `1.0.rc` are `1-rc`. */
 function trim(tokens: readonly Token[]): Token[] {
   const kept: Token[] = []
   for (const token of tokens) {
@@ -77,7 +77,7 @@ function compareWords(a: string, b: string): number {
 }
 
 function compareTokens(a: Token | undefined, b: Token | undefined): number {
-  // what is not there counts as the nothing of the other's kind
+  // a missing token counts as the empty one of the other's kind
   const x = a ?? { isDot: b?.isDot ?? true, value: typeof b?.value === 'string' ? '' : 0n }
   const y = b ?? { isDot: x.isDot, value: typeof x.value === 'string' ? '' : 0n }
   if (typeof x.value === 'string' || typeof y.value === 'string') {

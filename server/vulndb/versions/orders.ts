@@ -9,19 +9,19 @@ export interface VersionOrder {
   isVersion(text: string): boolean
 }
 
-/** The kinds of order there are; the first three are the package formats'. */
+/** The kinds of order; the first three are those of the package formats. */
 export type OrderId = 'deb' | 'rpm' | 'apk' | 'semver' | 'pep440' | 'maven'
 export type Orders = Readonly<Record<OrderId, VersionOrder>>
 
-/** What the package formats know of their versions; scanners stand beside them and are given it. */
+/** The order of versions in the package formats. It is passed in, because formats stand beside this folder. */
 export interface FormatOrders {
   compare(format: 'deb' | 'rpm' | 'apk', a: string, b: string): number
 }
 
 /*
- * What a feed calls a version is not always one: `unknown`, `<unfixed>`, `2024-01-01 and later`. These are the shapes
- * that dpkg, rpm and apk compare with sense; they are wider than what the formats accept in a package, because old
- * versions in feeds are odd.
+ * Feeds write other things for versions, too: `unknown`, `<unfixed>`, `2024-01-01 and later`. These are the shapes that
+ * dpkg, rpm and apk compare sensibly. They are wider than what the formats accept in a package, because old versions in
+ * feeds are odd.
  */
 const SHAPES: Readonly<Record<'deb' | 'rpm' | 'apk', RegExp>> = {
   deb: /^(\d+:)?\d[A-Za-z0-9.+~:-]*$/,
@@ -30,12 +30,12 @@ const SHAPES: Readonly<Record<'deb' | 'rpm' | 'apk', RegExp>> = {
 }
 
 /**
- * Any text is a version to Maven; here with a number in it, or with the mark of a release as `Hoxton.RELEASE` has:
- * `unknown` is none.
+ * Any text is a version to Maven. Here it must have a number, or a release word as in `Hoxton.RELEASE`: `unknown` is
+ * none.
  */
 const MAVEN = /^(?=.*\d|.*[.-](?:release|final|ga|snapshot|build-snapshot)$)[a-z0-9][a-z0-9._+~-]*$/i
 
-/** Every order: those of the formats as given, those of the language ecosystems from here. */
+/** Every order: the formats' as given, those of the language ecosystems from here. */
 export function createOrders({ compare }: FormatOrders): Orders {
   const ofFormat = (format: 'deb' | 'rpm' | 'apk'): VersionOrder => ({
     compare: (a, b) => compare(format, a, b),

@@ -1,12 +1,12 @@
 import semver from 'semver'
 
-/** `1`, `1.2` and `v1.2.3` are written in advisories too; npm reads them as what they mean. */
+/** Advisories also write `1`, `1.2` and `v1.2.3`; npm accepts them. */
 function complete(text: string): string {
   const [, numbers = '', rest = ''] = /^[v=\s]*(\d+(?:\.\d+)?)((?:[-+].*)?)$/.exec(text) ?? []
   return numbers === '' ? text : `${numbers}${'.0'.repeat(3 - numbers.split('.').length)}${rest}`
 }
 
-// a package's versions are asked for again and again while it is matched against many ranges
+// the versions of a package are compared again and again, with many ranges
 const parsed = new Map<string, semver.SemVer | null>()
 
 function parse(text: string): semver.SemVer | null {

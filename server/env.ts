@@ -8,9 +8,9 @@ export interface Variable {
   readonly description: string
   readonly default?: string
   readonly secret?: true
-  /** Production refuses to start when it is empty or weak; elsewhere a random one is made and kept. */
+  /** Production refuses to start when it is empty or weak. Elsewhere a random one is made and kept. */
   readonly required?: 'production'
-  /** Says what is wrong with the text, or nothing. */
+  /** Returns what is wrong with the text, or nothing. */
   readonly check?: (text: string) => string | undefined
 }
 
@@ -61,7 +61,7 @@ const bcryptHash = (text: string): string | undefined =>
     ? undefined
     : 'it must be a bcrypt hash; write $$ for $ where the shell or compose file needs it'
 
-/** Every environment variable, once: read, checked and documented from here. */
+/** Every environment variable, once. Reading, checks and documentation come from here. */
 export const ENV_TABLE: readonly Variable[] = [
   {
     name: 'ENV',
@@ -165,7 +165,7 @@ export const ENV_TABLE: readonly Variable[] = [
   },
 ]
 
-/** How this machine is deployed. Read once; frozen. Secrets that are undefined are made by `files/secrets.ts`. */
+/** How this machine is deployed. Read once; frozen. `files/secrets.ts` makes the secrets that are undefined. */
 export interface Env {
   readonly production: boolean
   readonly host: string
@@ -192,11 +192,11 @@ export interface Env {
   /** Folders of programs, separated by `:`. */
   readonly searchPath: string
   readonly logLevel: string
-  /** Things that are odd but no reason not to start. */
+  /** Odd values that do not stop the start. */
   readonly warnings: readonly string[]
 }
 
-/** All that is wrong with the environment, one line each. */
+/** Everything that is wrong with the environment, one line each. */
 export class EnvProblems extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
@@ -206,7 +206,7 @@ export class EnvProblems extends Error {
   }
 }
 
-// what examples, templates and tutorials say; a real secret is random and matches none of it
+// words of examples, templates and tutorials; a random secret matches none of them
 const WEAK = new RegExp(
   [
     '^(secret|password|admin|dev|development|test|jwt)([-_ ]?(secret|key|token))*\\d*$',
@@ -245,7 +245,7 @@ function findProblems(values: ReadonlyMap<string, string>, production: boolean):
   return problems
 }
 
-/** What does not stop the start and should be known. */
+/** Values that do not stop the start but should be known. */
 function warningsOf(values: ReadonlyMap<string, string>, production: boolean): string[] {
   const format = values.get('REPO_FORMAT')
   return [

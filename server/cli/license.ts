@@ -4,8 +4,8 @@ import { issueLicense } from '../core/license.ts'
 
 const USAGE = 'LICENSE_VENDOR_SECRET=… npm run license -- --to "Name of the customer" [--days 365]\n'
 
-/** Prints a licence key for a customer: for the vendor, who holds the secret. */
-/** Undefined where there is an option that it does not have. */
+/** Prints a licence key for a customer. For the vendor, who holds the secret. */
+/** Undefined when an option is unknown. */
 function readOptions(): { readonly to?: string; readonly days?: string } | undefined {
   try {
     return parseArgs({ options: { to: { type: 'string' }, days: { type: 'string' } } }).values

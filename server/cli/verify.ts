@@ -21,7 +21,7 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** The database of a daemon that runs, or the same one started for the moment. */
+/** The database of the running daemon, or its own one started for the moment. */
 async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   if (env.databaseUrl !== undefined) return { address: { url: env.databaseUrl }, close: async () => undefined }
   const running = await findRunning(layout.database)

@@ -6,10 +6,10 @@ import { createOrders } from '../vulndb/versions/orders.ts'
 import type { ImportJob } from '../vulndb/read/readers.ts'
 
 /**
- * The thread in which advisories are compiled: minutes of work that must not hold up a request. It is a program of its
- * own because it needs the version orders of all formats, and a thread shares no functions with whoever starts it.
+ * The thread that compiles advisories: minutes of work that must not hold up a request. It is a separate program
+ * because it needs the version orders of all formats, and functions cannot be passed to a thread.
  */
 const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
-// its starter gives it exactly this
+// passed by whoever starts the thread
 const answer = await answerOf(importData(workerData as ImportJob, orders))
 parentPort?.postMessage(answer)

@@ -63,7 +63,7 @@ async function open(): Promise<Opened> {
   }
 }
 
-/** Every file below a folder, by its place in it; or the file itself. */
+/** Every file below a folder, with its path in it; or the file itself. */
 async function filesAt(path: string): Promise<{ readonly path: string; readonly label: string }[]> {
   if (!(await stat(path)).isDirectory()) return [{ path, label: basename(path) }]
   const entries = await readdir(path, { recursive: true, withFileTypes: true })

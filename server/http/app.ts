@@ -34,7 +34,7 @@ export interface AppDeps {
   readonly log: Log
 }
 
-/** Taken from the caller where it is harmless in a log, made otherwise. */
+/** Taken from the caller when it is harmless in a log, else made. */
 const requestId: Middleware = async (ctx, next) => {
   const given = ctx.get('x-request-id')
   ctx.state.requestId = /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
@@ -117,7 +117,7 @@ function address(trustedProxies: readonly string[]): Middleware {
   }
 }
 
-/** OpenAPI and its page; in production they answer 404 like anything that is not there. */
+/** OpenAPI and its page. In production they answer 404 like unknown paths. */
 function documentation({ routes, production, version }: AppDeps): Middleware {
   const document = JSON.stringify(createOpenApi(routes, version))
   const page = createDocsPage(routes)
@@ -152,7 +152,7 @@ const wellFormed: Middleware = async (ctx, next) => {
 
 const nothingHere = (ctx: Context): never => fail('not_found', { path: ctx.path.slice(0, 200) })
 
-/** The HTTP face of the service. The order of the middleware is the order of this list. */
+/** The HTTP application. Middleware runs in the order of this list. */
 export function createApp(deps: AppDeps): Koa {
   const { log, metrics, production, trustedProxies, corsOrigins, uiFolder } = deps
   const app = new Koa()
@@ -172,7 +172,7 @@ export function createApp(deps: AppDeps): Koa {
     nothingHere as unknown as Middleware,
   ]
   for (const middleware of order) app.use(middleware)
-  app.silent = true // faults are logged by catchProblems; what is left are connections that broke
+  app.silent = true // catchProblems logs faults; these are broken connections
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'].includes(error.code ?? ''))
       log.warn({ err: error }, 'connection')

@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import { fail } from '../core/errors.ts'
 
-/** Largest JSON body. Packages come as multipart and have a limit of their own. */
+/** Largest JSON body. Packages come as multipart and have their own limit. */
 const JSON_LIMIT_BYTES = 1024 * 1024
-/** Deeper than any body of ours; what walks values recursively ends at some thousands. */
+/** Deeper than any body of ours. Code that walks values recursively breaks at some thousands. */
 const DEEPEST = 100
 const LINGER_BYTES = 64 * 1024 * 1024
-/** The server sets no time for a whole request, because of uploads: a JSON body has this one. */
+/** Time for a JSON body. The server sets no time for whole requests, because of uploads. */
 const BODY_MS = 30_000
 
-/** Reads on and throws away, within bounds: a client that is still sending sees no answer before it is done. */
+/** Reads on and discards, within bounds: a client that is still sending reads no answer before it is done. */
 function linger(request: IncomingMessage): void {
   let left = LINGER_BYTES
   const timer = setTimeout(() => request.destroy(), BODY_MS).unref()
@@ -21,7 +21,7 @@ function linger(request: IncomingMessage): void {
   request.resume()
 }
 
-/** After the answer, what is still arriving is nobody's: it may take so long and no longer. */
+/** How long a request may go on arriving after its answer. */
 export const boundLeftover: Middleware = async (ctx, next) => {
   const { req, res } = ctx
   res.once('finish', () => {
@@ -32,7 +32,7 @@ export const boundLeftover: Middleware = async (ctx, next) => {
   await next()
 }
 
-/** Not `for await`, which would destroy the connection on the way out, before the refusal is sent. */
+/** Not `for await`: that would destroy the connection on the way out, before the refusal is sent. */
 function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -58,7 +58,7 @@ function readAll(request: IncomingMessage): Promise<Buffer | 'too large'> {
   })
 }
 
-/** Whether brackets stand within brackets more than `DEEPEST` times; brackets in texts do not count. */
+/** Whether brackets nest more than `DEEPEST` deep; brackets inside texts do not count. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   let isText = false
@@ -66,7 +66,7 @@ function isTooDeep(text: string): boolean {
     const char = text.charCodeAt(n)
     if (char === 0x22) isText = !isText
     else if (isText)
-      n += Number(char === 0x5c) // a backslash takes the next one with it
+      n += Number(char === 0x5c) // a backslash takes the next character with it
     else if (char === 0x5b || char === 0x7b) depth += 1
     else if (char === 0x5d || char === 0x7d) depth -= 1
     if (depth > DEEPEST) return true
@@ -86,7 +86,7 @@ function parse(bytes: Buffer): unknown {
   const text = decode(bytes)
   if (isTooDeep(text)) fail('bad_request', { said: `The body nests deeper than ${DEEPEST} levels. Send it flatter.` })
   try {
-    // no value of ours is called __proto__, escaped or not, and a copy of it would change what the copy is
+    // no value of ours is called __proto__, escaped or not, and copying one would change the copy's prototype
     return /__proto__|\\u/.test(text)
       ? JSON.parse(text, (key, value: unknown) => (key === '__proto__' ? undefined : value))
       : JSON.parse(text)

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What a connection over a unix socket is called: it comes from this machine. */
+/** The name for the other end of a unix socket: it is this machine. */
 const LOCAL = 'local'
 
-/** One spelling per address: `::ffff:10.0.0.1`, `::ffff:a00:1`, `10.0.0.1:80` and `10.0.0.1` are one. */
+/** One spelling for each address: `::ffff:10.0.0.1`, `::ffff:a00:1`, `10.0.0.1:80` and `10.0.0.1` are one. */
 function plain(text: string): string {
   const address =
     /^\[([^\]]*)\](?::\d+)?$/.exec(text.trim())?.[1] ??
@@ -17,7 +17,7 @@ function plain(text: string): string {
   return [h >> 8, h & 255, l >> 8, l & 255].join('.')
 }
 
-/** @param networks  addresses or CIDR blocks @throws Error naming what is neither */
+/** @param networks  addresses or CIDR blocks @throws Error naming the one that is neither */
 export function createTrust(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const network of networks) {
@@ -36,16 +36,16 @@ export function createTrust(networks: readonly string[]): (address: string) => b
 }
 
 /**
- * Whether the other end of the connection may speak for clients; `undefined` is a unix socket, which only this machine
- * reaches.
+ * Whether the other end of the connection may name the client's address; `undefined` is a unix socket, which only this
+ * machine reaches.
  */
 export function isProxy(peer: string | undefined, isTrusted: (address: string) => boolean): boolean {
   return peer === undefined || peer === '' || isTrusted(plain(peer))
 }
 
 /**
- * The address of the client: X-Forwarded-For walked from the right, as long as the hop that wrote it is trusted. What a
- * client puts there itself stands further left and is never reached.
+ * The address of the client: walks X-Forwarded-For from the right, as long as the hop that wrote it is trusted. Entries
+ * that a client made up stand further left and are never reached.
  */
 export function clientIp(
   peer: string | undefined,

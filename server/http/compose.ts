@@ -10,7 +10,7 @@ export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'binaryKey'> {
   readonly host: string
   readonly port: number
   readonly clock: Clock
-  /** What replicas share, so that they count together. */
+  /** The memory that replicas share, so that they count together. */
   readonly shared: Shared
   readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
 }
@@ -19,7 +19,7 @@ export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'binaryKey'> {
 export interface HttpPart {
   /** @returns the URL to show. @throws when the address is taken */
   open(): Promise<string>
-  /** Takes no new request and lets uploads finish for a while. */
+  /** Accepts no new request and gives uploads time to finish. */
   stop(): Promise<void>
 }
 

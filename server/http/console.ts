@@ -16,7 +16,7 @@ const TYPES: Record<string, string> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-/** The console reaches its own origin and nothing else; no inline script or style runs. */
+/** The console may reach only its own origin. Inline scripts and styles do not run. */
 const CONSOLE_CSP = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -29,7 +29,9 @@ const CONSOLE_CSP = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** Serves the built console at `/`. Files under `assets/` carry their hash in their name, so they are good for ever. */
+/**
+ * Serves the built console at `/`. Files under `assets/` have their hash in their name, so they may be cached for ever.
+ */
 export function createConsole(uiFolder: string): Middleware {
   return async (ctx, next) => {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()

@@ -12,12 +12,12 @@ export interface Address {
 export interface Listener {
   /** @returns the URL to show: a wildcard address is shown as localhost. @throws when the address is taken */
   open(): Promise<string>
-  /** Takes no new request, cuts live streams, lets uploads finish for a while. */
+  /** Accepts no new request, cuts live streams, gives uploads time to finish. */
   close(): Promise<void>
 }
 
 const PATIENCE_MS = 20_000
-/** So long may a client send nothing of what it announced, or take nothing of what it asked for. */
+/** How long a client may send nothing of what it announced, or read nothing of what it requested. */
 const IDLE_MS = 120_000
 
 const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse }): boolean =>
@@ -37,8 +37,7 @@ function unusable(host: string, port: number, error: NodeJS.ErrnoException): Err
 }
 
 /**
- * Takes the address for a moment, so that a port that is in use is told before a database is made and trees are
- * repaired.
+ * Takes the address for a moment, so that a used port is reported before a database is made and trees are repaired.
  * @throws with the way out
  */
 export function needAddress({ host, port }: Address): Promise<void> {
@@ -49,7 +48,7 @@ export function needAddress({ host, port }: Address): Promise<void> {
   })
 }
 
-/** What Node refuses before there is a request to answer. */
+/** Errors of requests that Node refuses before there is a request to answer. */
 const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -58,7 +57,7 @@ const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The headers of the request took longer than 30 s. Send it again.'],
 }
 
-/** Says in the form of every other answer that what came was no HTTP. */
+/** Answers what is no HTTP in the same form as every other error. */
 function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
   const [line, detail] = UNREADABLE[code] ?? [
     '400 Bad Request',
@@ -70,7 +69,7 @@ function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex):
   )
 }
 
-/** @param idleMs  in tests, in place of two minutes */
+/** @param idleMs  for tests, instead of two minutes */
 export function createListener(handle: RequestListener, { host, port }: Address, idleMs = IDLE_MS): Listener {
   const server = createServer()
   server.timeout = idleMs
@@ -80,11 +79,11 @@ export function createListener(handle: RequestListener, { host, port }: Address,
   server.on('request', (req, res) => {
     const pair = { req, res }
     open.add(pair)
-    // in between, while a large package is looked at, nothing moves in either direction
+    // while a large package is examined, nothing moves in either direction
     res.on('timeout', () => {
       if (!req.complete || req.socket.writableLength > 0) req.socket.destroy()
     })
-    // stopping: a client that stays connected and goes on asking must not keep us here
+    // when stopping: a client that stays connected and keeps asking must not hold us up
     if (!server.listening) res.shouldKeepAlive = false
     res.once('close', () => open.delete(pair))
   })
@@ -93,7 +92,7 @@ export function createListener(handle: RequestListener, { host, port }: Address,
     if (isAnswering || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
     else refuseUnreadable(error, socket)
   })
-  server.on('request', handle) // after the note above, which has to come before the answer's headers
+  server.on('request', handle) // after the line above, which must come before the headers of the answer
   return {
     open: () =>
       new Promise((resolve, reject) => {
@@ -109,10 +108,10 @@ export function createListener(handle: RequestListener, { host, port }: Address,
       if (!server.listening) return
       const closed = new Promise(resolve => server.close(resolve))
       const patience = setTimeout(() => server.closeAllConnections(), PATIENCE_MS)
-      // a live stream has no end of its own
+      // a live stream does not end by itself
       for (const pair of open) {
         if (isLive(pair)) pair.req.socket.destroy()
-        // else its idle connection is waited for afterwards
+        // otherwise we would wait for its idle connection
         else if (!pair.res.headersSent) pair.res.shouldKeepAlive = false
       }
       server.closeIdleConnections()

@@ -5,7 +5,7 @@ import { API_PREFIX } from './routes.ts'
 
 type Json = Record<string, unknown>
 
-/** A TypeBox schema is JSON Schema already; only its symbols and undefined members have to go. */
+/** A TypeBox schema is JSON Schema already; only symbols and undefined members are removed. */
 function plain(schema: TSchema): Json {
   return schema[Kind] === undefined ? (schema as Json) : (JSON.parse(JSON.stringify(schema)) as Json)
 }
@@ -29,7 +29,7 @@ function parameters(path: string, row: Row): Json[] {
   return [...inPath, ...inQuery]
 }
 
-/** What every route with a JSON body may answer before its handler is asked. */
+/** Errors that every route with a JSON body may answer before its handler runs. */
 const OF_A_BODY: readonly ErrorCode[] = ['bad_request', 'body_too_large']
 
 const FORM: Json = {
@@ -67,7 +67,7 @@ const DATA: Json = {
   },
 }
 
-/** A document whose shape another specification gives is any JSON here. */
+/** Any JSON, for documents whose shape another specification defines. */
 const fileSchema = (type: string): Json =>
   type === 'application/json' ? {} : type.startsWith('text/') ? { type: 'string' } : FILE
 

@@ -8,33 +8,30 @@ import type { HalfOfPair } from '../formats/site.ts'
 export interface Half extends Pick<HalfOfPair, 'codename' | 'pair' | 'part'> {
   /** The client's address. */
   readonly client: string
-  /** As the client names its program. */
+  /** The User-Agent of the client. */
   readonly agent: string
 }
 
-/** Keeps the two halves of a signed index together for a client that fetches them while a publication goes live. */
+/** Keeps both halves of a signed index together for a client that fetches them while a publication goes live. */
 export interface Pairs {
   /**
-   * Which generation answers: the live one for the half that this client fetches first, and that same one for the other
-   * half if it comes within ten seconds. @returns undefined where nothing is published
+   * Which generation answers: the live one for the half that a client fetches first, and the same one for the other
+   * half if it follows within ten seconds. @returns undefined where nothing is published
    */
   generation(half: Half): Promise<number | undefined>
 }
 
 const TOGETHER_MS = 10_000
-/** About 1 MB. The oldest are forgotten first; they get the live generation, as everybody did before. */
+/** About 1 MB. The oldest entries are dropped first; their clients get the live generation. */
 const REMEMBERED = 10_000
 
 /**
- * libzypp fetches the signature before the index, and looks at the index alone to see whether anything is new; all
- * others begin with it.
+ * libzypp fetches the signature before the index, and looks for news with the index alone. All others begin with the
+ * index.
  */
 const beginsWithSignature = (agent: string): boolean => agent.startsWith('ZYpp')
 
-/**
- * Makes the memory; it is this process's own, as the generations are named on this machine's disk. @param now in ms,
- * never goes back
- */
+/** Makes the memory. Each process has its own, since generations lie on its disk. @param now  in ms, never goes back */
 export function createPairs({
   layout,
   now,

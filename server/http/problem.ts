@@ -4,16 +4,14 @@ import { DatabaseGone } from '../db/unreachable.ts'
 import { lackOf } from '../lib/machine-faults.ts'
 import type { Log } from '../lib/log.ts'
 
-/**
- * One thing that is wrong with a request, in the form older clients read. `loc` is where: `['body', 'sync', 'hour']`.
- */
+/** One fault of a request, in the form that older clients read. `loc` is its place: `['body', 'sync', 'hour']`. */
 export interface Fault {
   readonly loc: readonly (string | number)[]
   readonly msg: string
   readonly type: string
 }
 
-/** The request does not have the shape its route says. */
+/** The request does not have the shape that its route asks for. */
 export class ShapeError extends Error {
   readonly faults: readonly Fault[]
   constructor(faults: readonly Fault[]) {
@@ -25,7 +23,7 @@ export class ShapeError extends Error {
 
 type Detail = string | readonly Fault[] | Record<string, unknown>
 
-/** The codes whose `detail` is an object, because existing clients read it so. */
+/** Codes whose `detail` is an object, because existing clients read it so. */
 const OBJECTS: Partial<Record<ErrorCode, (error: AppError) => Record<string, unknown>>> = {
   enterprise_only: ({ message }) => ({
     edition: 'community',
@@ -55,7 +53,7 @@ export interface Problem {
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-/** What an error looks like from outside. A fault of ours says nothing but that it is one. */
+/** An error as clients see it. An internal fault reveals nothing but that it is one. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AppError) {
     const [status] = ERRORS[error.code]
@@ -64,14 +62,14 @@ export function problemOf(error: unknown): Problem {
     return { status, code, detail, ...(Object.keys(facts).length === 0 ? {} : { facts }) }
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
-  // who builds packages sends again what was answered with 503, and gives up on 500
+  // build systems retry after 503 and give up after 500
   if (error instanceof DatabaseGone)
     return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
   const code = lackOf(error) ?? 'internal'
   return { status: ERRORS[code][0], code, detail: ERRORS[code][1] }
 }
 
-/** Where a refusal is about several things at once, its facts hold the others. */
+/** Where a refusal has several reasons, its facts hold the others. */
 function othersOf({ facts }: AppError): Fault[] {
   const others = Array.isArray(facts.others)
     ? (facts.others as readonly { readonly code: string; readonly message: string; readonly key: unknown }[])
@@ -88,27 +86,27 @@ function faultOf({ code, facts, message }: AppError): Fault {
   return { loc: ['body', ...(field === undefined ? [] : field.split('.'))], msg: message, type: code }
 }
 
-/** The body of an answer that says no. */
+/** The body of an error. */
 export function problemBody({ code, detail, facts }: Problem, requestId: string): Record<string, unknown> {
   return { detail, code, ...(facts === undefined ? {} : { facts }), request_id: requestId }
 }
 
-/** What may be over in a moment. */
+/** Errors that may be over in a moment. */
 const SOON: ReadonlySet<string> = new Set<ErrorCode>(['database_gone', 'too_many_files'])
 
-/** The only place that catches: turns every error into its answer, and logs faults of ours once, with their cause. */
+/** The only place that catches errors. Turns each into its answer, and logs internal faults once, with their cause. */
 export function catchProblems(log: Log) {
   return async (ctx: Context, next: Next): Promise<void> => {
     try {
       await next()
     } catch (error) {
       const requestId = String(ctx.state.requestId)
-      if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client went away: nobody to answer
+      if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client left: nobody to answer
       const problem = problemOf(error)
       if (problem.status >= 500)
         log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
-      // package managers know only Basic: a tree has said so by now
+      // package managers know only Basic; a tree has set this header by now
       if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
       if (problem.status === 503 && SOON.has(problem.code)) ctx.set('Retry-After', '5')

@@ -7,14 +7,14 @@ import { ALONE, type Shared } from '../lib/redis.ts'
 
 const MINUTE_MS = 60_000
 
-/** What koa-ratelimit keeps per address: `reset` is in seconds since 1970. */
+/** What koa-ratelimit keeps per address. `reset` is in seconds since 1970. */
 interface Kept {
   readonly reset?: number
 }
 
 /**
- * The library lowers the count in the object it was given and reads it again later, so that requests of one moment
- * would all see the count of the last of them, and none would pass. Here each gets a count of its own.
+ * Gives each request its own count. The library lowers the count in the object it was given and reads it later, so
+ * simultaneous requests would all see the last one's count, and none would pass.
  */
 class Counts extends Map<string, Kept> {
   override get(id: string): Kept | undefined {
@@ -29,16 +29,16 @@ class Counts extends Map<string, Kept> {
 export interface RateLimits {
   /** @throws rate_limited in the middleware when the address has used up its count of this bucket */
   middleware(limit: Limit): (ctx: Context, next: Next) => Promise<void>
-  /** Forgets addresses whose minute is over; happens by itself once a minute while requests come. */
+  /** Forgets addresses whose minute is over. Also runs once a minute while requests come. */
   sweep(): void
   /** Addresses remembered, over all buckets. */
   size(): number
 }
 
 /**
- * Counts per client address and bucket, in the memory that replicas share, and in this one's own for when there is
- * none. Routes that name one bucket share its count. Addresses whose minute is over are forgotten within another one;
- * the library itself would keep them for ever.
+ * Counts per client address and bucket, in the memory that replicas share, and in this process for when that is gone.
+ * Routes with one bucket share its count. Addresses whose minute is over are forgotten within another one; the library
+ * would keep them for ever.
  */
 export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
   const buckets = new Map<string, Counts>()
@@ -70,9 +70,9 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
             passes = true
           })
         } catch {
-          return alone(ctx as never, next) // Redis went away in between: nobody is let off
+          return alone(ctx as never, next) // Redis went away in between: the limit still holds
         }
-        // counted here too, silently: when Redis goes away the count goes on from where it was
+        // also counted here, so that the count continues when Redis goes away
         if (passes) await alone({ state: ctx.state, set: () => undefined } as never, next)
       }
       return async (ctx, next) => {

@@ -6,7 +6,7 @@ import { problemBody, problemOf } from './problem.ts'
 
 const HEARTBEAT_MS = 15_000
 
-/** One event as it goes over the wire (WHATWG HTML, 9.2 Server-sent events). */
+/** One event as it is sent (WHATWG HTML, 9.2 Server-sent events). */
 function printEvent({ id, event, data }: StreamEvent): string {
   const lines = [
     ...(id === undefined ? [] : [`id: ${id}`]),
@@ -41,15 +41,15 @@ async function pump(
 export interface StreamDeps {
   readonly log: Log
   /**
-   * Asked with every heartbeat: the stream ends when whoever reads it may no longer. Undefined where that never
+   * Called at every heartbeat: the stream ends when its reader may read it no longer. Undefined where that never
    * changes.
    */
   readonly mayGoOn?: (() => Promise<boolean>) | undefined
 }
 
 /**
- * Sends events until they end, the client leaves or may not read on. What fails before the first event is an ordinary
- * problem.
+ * Sends events until they end, the client leaves, or the reader may not read on. An error before the first event is an
+ * ordinary problem.
  */
 async function sendEvents(
   ctx: Context,
@@ -72,7 +72,7 @@ async function sendEvents(
       log.error({ err: error, request_id: requestId }, 'a stream did not end well'),
     )
   }
-  ctx.res.setMaxListeners(20) // a stream has eleven of its own without a leak
+  ctx.res.setMaxListeners(20) // a stream has eleven listeners of its own, without a leak
   ctx.res.once('close', end)
   let first: IteratorResult<StreamEvent>
   try {
@@ -117,7 +117,7 @@ function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
   ctx.body = ''
 }
 
-/** Turns what a handler returned into the answer its row promises. */
+/** Turns the result of a handler into the answer that its row declares. */
 export async function sendReply(ctx: Context, row: Row, answer: unknown, deps: StreamDeps): Promise<void> {
   const status = answer instanceof WithStatus ? answer.status : (row.status ?? 200)
   const body: unknown = answer instanceof WithStatus ? answer.body : answer

@@ -13,8 +13,8 @@ import { sendReply } from './reply.ts'
 import { validate } from './validate.ts'
 
 /**
- * Says who sends this header; a token for setting up the second factor is one only where `also` says so. @throws
- * not_authenticated, bad_credential, account_inactive
+ * Identifies the sender of this header. A token for setting up the second factor counts only where `also` allows it.
+ * @throws not_authenticated, bad_credential, account_inactive
  */
 export type Authenticate = (authorization: string | undefined, also?: Row['also']) => Promise<Principal>
 
@@ -24,14 +24,14 @@ export interface RouteDeps {
   readonly limits: RateLimits
   /** Codenames that somebody may not see. */
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
-  /** What rows of the enterprise edition may do now: by edition and licence. */
+  /** Whether rows of the enterprise edition are allowed now, by edition and licence. */
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly log: Log
 }
 
 export const API_PREFIX = '/api/v1'
 
-/** `/artifacts/{name}` → `/artifacts/:name`, without the slash at its end: the router takes both. */
+/** `/artifacts/{name}` → `/artifacts/:name`, without the slash at its end: the router accepts both. */
 function routerPath(key: string, row: Row): string {
   const path = key
     .slice(key.indexOf(' ') + 1)
@@ -40,7 +40,7 @@ function routerPath(key: string, row: Row): string {
   return row.root === true ? path : `${API_PREFIX}${path}`
 }
 
-/** Static segments before parameters, so that `/artifacts/audit/logs` is not somebody's version. */
+/** Static segments before parameters, so that `/artifacts/audit/logs` is not read as a version. */
 function bySpecificity(a: BoundRoute, b: BoundRoute): number {
   const [left, right] = [a, b].map(({ key, row }) => routerPath(key, row).split('/'))
   for (let n = 0; n < Math.max(left?.length ?? 0, right?.length ?? 0); n++) {
@@ -58,10 +58,7 @@ const NEEDS: Record<Exclude<Row['access'], 'public'>, string> = {
   'admin': 'admin',
 }
 
-/**
- * A path that names one distribution touches that one alone, so its rows need not say more. @throws outside_scope,
- * outside_distribution
- */
+/** A path that names one distribution concerns that one only. @throws outside_scope, outside_distribution */
 function limitToken(
   who: Principal,
   { key, row }: Pick<BoundRoute, 'key' | 'row'>,
@@ -120,8 +117,8 @@ function rawOf(ctx: Context): RawRequest {
 }
 
 /**
- * The query. A text that a form left empty narrows nothing, but only where reading: an empty `?distribution=` must not
- * make a deletion wider.
+ * The query. An empty text from a form narrows nothing, but only when reading: an empty `?distribution=` must not make
+ * a deletion wider.
  */
 function queryOf(ctx: Context, schema: TSchema): Record<string, unknown> {
   const members = (schema.properties ?? {}) as Readonly<Record<string, TSchema>>
@@ -145,10 +142,7 @@ async function inputOf(
   return { params, query, body, ...caller, raw: rawOf(ctx) } as Input<string, Row>
 }
 
-/**
- * Whether a stream that is being read may go on: the same credential, role and rules would still open it and show the
- * same.
- */
+/** Whether a stream may go on: the same credential, role and rules would still open it and show the same. */
 function goingOn(
   ctx: Context,
   route: BoundRoute,
@@ -178,14 +172,14 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   const answer = async (ctx: Context): Promise<void> => {
     const who = await identify(ctx, route, authenticate)
     const allowed = row.edition === undefined ? 'all' : enterprise()
-    // whoever logs in may want to read
+    // a login may be there to read
     const isRead = key.startsWith('GET ') || row.access === 'public'
     if (allowed === 'nothing' || (allowed === 'reads' && !isRead))
       fail('enterprise_only', { feature: row.edition ?? '' })
     const viewer = who === undefined ? undefined : { hidden: await hiddenFrom(who) }
     const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
     if (viewer !== undefined) needAllSeen(input, viewer)
-    // the answer too: a stream is made while it is sent
+    // also while the answer is sent: a stream is made meanwhile
     await seeingAllBut(viewer?.hidden ?? [], async () => {
       await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
     })
@@ -193,7 +187,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]
 }
 
-/** The rows as one middleware. What no row matches goes on to the next; a path that has other methods answers 405. */
+/** The rows as one middleware. Unknown paths go on to the next; a known path with another method answers 405. */
 export function createRoutes(deps: RouteDeps): Middleware {
   // paths are case-sensitive, as package names are
   const router = new Router({ sensitive: true })

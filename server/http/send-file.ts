@@ -11,11 +11,11 @@ interface Range {
   readonly end: number
 }
 
-/** Up to here a file is read in one piece: a stream costs three times as much, and indexes are small. */
+/** Up to this size a file is read in one piece: a stream costs three times as much, and indexes are small. */
 const SMALL = 128 * 1024
 /**
- * A date in seconds says which of two files a client has only once that second is over. Until then none is sent, so
- * that nobody keeps an index because the next publication carries the same date (RFC 9110, 8.8.2.2).
+ * A date in whole seconds identifies a file only once that second is over. Until then none is sent: the next
+ * publication may carry the same date, and nobody must keep the older index (RFC 9110, 8.8.2.2).
  */
 const SETTLED_MS = 2_000
 
@@ -30,7 +30,7 @@ function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfia
   return start >= size || (from === '' && Number(to) === 0) ? 'unsatisfiable' : { start, end }
 }
 
-/** What tells one version of a file from another. `modified` in ms since 1970, undefined while it says too little. */
+/** What tells one version of a file from another. `modified` in ms since 1970; undefined while it is ambiguous. */
 interface Validators {
   readonly etag: string
   readonly modified: number | undefined
@@ -64,7 +64,7 @@ function rangeFor(ctx: Context, { etag, modified }: Validators, size: number): R
 
 function openFile(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    // never blocks on a fifo somebody put there
+    // never blocks when somebody put a fifo there
     open(path, constants.O_RDONLY | constants.O_NONBLOCK, (error, fd) => {
       if (error === null) resolve(fd)
       else if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO'].includes(error.code ?? '')) resolve(undefined)
@@ -93,7 +93,7 @@ function readFile(fd: number, { start, end }: Range): Promise<Buffer> {
   })
 }
 
-/** Says what is sent; the body comes after. @returns the bytes to send, undefined when there are none */
+/** Sends the headers; the body comes after. @returns the bytes to send, undefined when there are none */
 function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): Range | undefined {
   const validators = validatorsOf(stat)
   ctx.set({ 'ETag': validators.etag, 'Accept-Ranges': 'bytes', 'Cache-Control': cacheControl })
@@ -105,8 +105,7 @@ function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): 
   const range = rangeFor(ctx, validators, stat.size)
   if (range === 'unsatisfiable') {
     ctx.status = 416
-    // the file may be kept for ever, this answer may not: a cache between would give it to those who ask for the whole
-    // file
+    // the file may be cached for ever, this answer may not: a cache would give it to clients that want the whole file
     ctx.set({ 'Content-Range': `bytes */${stat.size}`, 'Cache-Control': 'no-store' })
     ctx.body = ''
     return undefined
@@ -120,8 +119,8 @@ function begin(ctx: Context, stat: Stats, { type, cacheControl }: SendOptions): 
 }
 
 /**
- * Sends a file with ranges, conditional requests and HEAD. The path is followed once, by the one `open`: size, ETag and
- * bytes are of one file, also when a publication replaces it meanwhile.
+ * Sends a file with ranges, conditional requests and HEAD. Follows the path once, with one `open`: size, ETag and bytes
+ * belong to one file, also when a publication replaces it meanwhile.
  * @returns false when there is no such regular file
  */
 export async function sendFile(ctx: Context, path: string, options: SendOptions): Promise<boolean> {
@@ -147,6 +146,6 @@ export async function sendFile(ctx: Context, path: string, options: SendOptions)
     }
     return true
   } finally {
-    if (!handed) close(fd, () => undefined) // it was opened for reading: there is nothing to lose
+    if (!handed) close(fd, () => undefined) // it was opened for reading: nothing can be lost
   }
 }

@@ -4,7 +4,7 @@ import { ShapeError, type Fault } from './problem.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/i
 
-/** True for a day, or a moment, of ISO 8601 that exists: `Date` reads much else, and takes 2027-02-30 for March. */
+/** True for an ISO 8601 day or moment that exists: `Date` also reads other things, and takes 2027-02-30 for March. */
 function isMoment(text: string): boolean {
   const day = new Date(text.slice(0, 10))
   return (
@@ -20,7 +20,7 @@ FormatRegistry.Set('email', text => /^[^\s@]+@[^\s@]+$/.test(text))
 
 export type Place = 'path' | 'query' | 'body'
 
-// TypeBox speaks of schema nodes; people want the rule
+// TypeBox speaks of schema nodes; people need the rule
 const KINDS: readonly [RegExp, string][] = [
   [/required/i, 'missing'],
   [/Expected (string|integer|number|boolean|array|object)/, 'type_error'],
@@ -37,8 +37,8 @@ interface Ruled {
 const KIND_ONLY = /^Expected (?:string|integer|number|boolean|array|object|null)$/
 
 /**
- * What is wrong with the member of the union that the value was meant to be: a text that is too long, not "no text and
- * not null".
+ * The fault in the member of the union that the value was meant to be: a text that is too long, not "no text and not
+ * null".
  */
 function meant({ path, message, errors }: ValueError): ValueError | undefined {
   if (!message.startsWith('Expected union')) return undefined
@@ -54,7 +54,7 @@ function faultOf(place: Place, given: ValueError): Fault {
     .slice(1)
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const whole = error.schema as Ruled & { anyOf?: (Ruled & { const?: unknown })[] }
-  // a text that may also be null: the rule is that of the text
+  // for a text that may be null the rule of the text is enough
   const schema = whole.anyOf?.find(one => one.pattern !== undefined) ?? whole
   const words = schema.enum ?? whole.anyOf?.flatMap(one => (one.const === undefined ? [] : [String(one.const)]))
   const kinds = whole.anyOf?.flatMap(one => one.type ?? []) ?? []
@@ -75,7 +75,7 @@ function faultOf(place: Place, given: ValueError): Fault {
   }
 }
 
-/** What a text means where the schema wants no text; anything unclear stays text, and the check says so. */
+/** What a text means where the schema wants another type. Anything unclear stays text, and the check reports it. */
 function readText(schema: TSchema, given: unknown): unknown {
   if (schema.type === 'array')
     return (Array.isArray(given) ? given : [given]).map(one => readText(schema.items as TSchema, one))
@@ -95,8 +95,8 @@ function readTexts(schema: TSchema, given: unknown): unknown {
 }
 
 /**
- * Takes away members with the name of something that every object has (`constructor`): the library below takes them for
- * named by any schema.
+ * Removes members named like a property that every object has (`constructor`): TypeBox takes them for named by any
+ * schema.
  */
 function dropInherited(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
@@ -113,8 +113,8 @@ interface Unstorable {
 }
 
 /**
- * Where a text has what PostgreSQL stores in no text: a zero byte, or half of a character (a lone surrogate, which JSON
- * can spell).
+ * Where a text holds what PostgreSQL cannot store: a zero byte, or half of a character (a lone surrogate, which JSON
+ * can write).
  */
 function* unstorable(value: unknown, path: readonly (string | number)[]): Generator<Unstorable> {
   if (typeof value === 'string' && value.includes('\0')) yield { path, msg: 'It has a zero byte.' }
@@ -128,7 +128,7 @@ function* unstorable(value: unknown, path: readonly (string | number)[]): Genera
 }
 
 /**
- * The value in the shape of the schema, without anything the schema does not name.
+ * The value in the shape of the schema, without members that the schema does not name.
  * @param isText  the members arrived as text, so `"2"` becomes 2 where a number is wanted
  * @throws ShapeError with every fault
  */

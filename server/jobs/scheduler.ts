@@ -4,21 +4,21 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 
 export interface Scheduler {
   start(): void
-  /** Reads `when` of every job again: settings have changed. */
+  /** Reads `when` of every job again, after settings changed. */
   reschedule(): void
   readonly started: boolean
-  /** `next_run` ISO 8601, null while it is paused. */
+  /** `next_run` is ISO 8601, null while the job is paused. */
   jobs(): readonly {
     readonly id: string
     readonly name: string
     readonly next_run: string | null
     readonly paused: boolean
   }[]
-  /** Waits for what is running. */
+  /** Waits for running jobs. */
   stop(): Promise<void>
 }
 
-/** Runs jobs by the clock; one that is still running is not started again. */
+/** Runs jobs by the clock. Does not start a job that is still running. */
 export function createScheduler(list: readonly Job[], onError: (id: string, error: unknown) => void): Scheduler {
   const lock = createKeyedLock()
   const scheduled = new Map<string, Scheduled>()
@@ -40,7 +40,7 @@ export function createScheduler(list: readonly Job[], onError: (id: string, erro
     const rule = job.when()
     if (rule === undefined) return
     const made = schedule.scheduleJob(job.id, rule, () => fire(job)) as Scheduled | null
-    // the library gives null for a rule it does not understand
+    // the library returns null for a rule it cannot read
     if (made === null) throw new Error(`The job ${job.id} cannot be scheduled: ${rule} is no cron line.`)
     scheduled.set(job.id, made)
   }

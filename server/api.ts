@@ -14,7 +14,11 @@ import { license } from './features/license/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
 import { sbom } from './features/sbom/contract.ts'
-import { security } from './features/security/contract.ts'
+import { policy } from './features/policy/contract.ts'
+import { antivirus } from './features/antivirus/contract.ts'
+import { review } from './features/review/contract.ts'
+import { vulnerabilities } from './features/vulnerabilities/contract.ts'
+import { report } from './features/report/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
 import { sso } from './features/sso/contract.ts'
@@ -38,7 +42,11 @@ export const api = {
   ...artifacts,
   ...distributions,
   ...retention,
-  ...security,
+  ...policy,
+  ...antivirus,
+  ...review,
+  ...vulnerabilities,
+  ...report,
   ...engines,
   ...sbom,
   ...notifications,

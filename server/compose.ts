@@ -21,7 +21,11 @@ import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
 import { composeSbomRoutes } from './features/sbom/compose.ts'
-import { composeSecurity } from './features/security/compose.ts'
+import { composePolicy } from './features/policy/compose.ts'
+import { composeAntivirus } from './features/antivirus/compose.ts'
+import { composeReviewRoutes } from './features/review/compose.ts'
+import { composeVulnerabilities } from './features/vulnerabilities/compose.ts'
+import { composeReport } from './features/report/compose.ts'
 import { composeSettings } from './features/settings/compose.ts'
 import { composeSetup } from './features/setup/compose.ts'
 import { composeSso } from './features/sso/compose.ts'
@@ -141,7 +145,11 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeLicense(base),
     retention,
     composeDashboard(base),
-    composeSecurity({ ...base, ...review, catalog, antivirus, scanners, clamd }),
+    composePolicy(base),
+    composeAntivirus({ ...base, antivirus, clamd }),
+    composeReviewRoutes({ ...base, ...review, catalog }),
+    composeVulnerabilities({ ...base, catalog }),
+    composeReport({ ...base, engines: scanning.statuses }),
     composeEngines({ ...base, vulndb, scanners }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
     composeSettings({ ...base, isLicense: key => licensing.read(key) !== undefined }),

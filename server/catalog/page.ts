@@ -17,3 +17,11 @@ export interface Paging {
 export function pageOf<T>(items: readonly T[], total: number, { page, perPage }: Paging): Page<T> {
   return { items, total, page, per_page: perPage, pages: Math.ceil(total / perPage) }
 }
+
+/** The page that a query asks for; the first one, and `perPage` items, unless it says otherwise. */
+export function pagingOf(
+  { page = 1, per_page: asked }: { readonly page?: number; readonly per_page?: number },
+  perPage = 50,
+): Paging {
+  return { page, perPage: asked ?? perPage }
+}

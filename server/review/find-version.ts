@@ -1,6 +1,8 @@
+import type { Catalog } from '../catalog/catalog.ts'
 import type { FormatId, PackageRef } from '../core/identity.ts'
 import { fail } from '../core/errors.ts'
-import type { State } from '../core/manifest.ts'
+import type { Manifest, State } from '../core/manifest.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** What a request names: a version, and where it lies when that is not clear. */
@@ -9,6 +11,32 @@ export interface Which {
   readonly version: string
   readonly distribution?: string | undefined
   readonly arch?: string | undefined
+}
+
+type Place = { readonly distribution?: string; readonly arch?: string }
+/** What path, query and body name together; the first that names a place counts. */
+export const whichOf = (
+  params: { readonly name: string; readonly version: string },
+  ...places: readonly Place[]
+): Which => ({
+  ...params,
+  distribution: places.find(place => place.distribution !== undefined)?.distribution,
+  arch: places.find(place => place.arch !== undefined)?.arch,
+})
+
+/**
+ * What a list is narrowed to, refused where it is no distribution or format.
+ * @throws unknown_distribution, no_such_format
+ */
+export function checkFilter<Filter extends Place & { readonly format?: string }>(
+  repositories: Pick<Repositories, 'all' | 'get'>,
+  filter: Filter,
+): Filter {
+  if (filter.distribution !== undefined) repositories.get(filter.distribution)
+  const formats = [...new Set(repositories.all().map(one => one.format))]
+  if (filter.format !== undefined && !formats.includes(filter.format as FormatId))
+    fail('no_such_format', { format: filter.format, known: formats.join(', ') })
+  return filter
 }
 
 /** A package as it was when a request looked at it. */
@@ -78,4 +106,21 @@ export async function findAny(
   return found === undefined
     ? fail('version_not_found', { name: which.name, version: which.version })
     : { found, others }
+}
+
+export interface VersionDeps {
+  readonly db: Queryable
+  readonly catalog: Pick<Catalog, 'find'>
+  readonly repositories: Pick<Repositories, 'get'>
+}
+
+/** The same with its manifest. @throws unknown_distribution, package_not_found, version_not_found */
+export async function readVersion(
+  { db, catalog, repositories }: VersionDeps,
+  which: Which,
+): Promise<{ readonly manifest: Manifest; readonly others: readonly Found[] }> {
+  if (which.distribution !== undefined) repositories.get(which.distribution)
+  const { found, others } = await findAny(db, which)
+  const { name, version } = which
+  return { manifest: (await catalog.find(found.ref)) ?? fail('version_not_found', { name, version }), others }
 }

@@ -1,16 +1,14 @@
-import { Type, type TSchema } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
-import { FindingSchema } from '../catalog/schemas.ts'
+import { FindingSchema, pagingQuery, Term } from '../catalog/schemas.ts'
+import { counts, listed, OrNull, Text, Time } from '../core/schemas.ts'
+import { REVIEW_ORDERS } from './queue.ts'
 
-export const Text = Type.String()
-export const Time = Type.String({ format: 'date-time' })
-export const OrNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
-const Severity = Type.String({ enum: [...SEVERITIES] })
-const State = Type.String({ enum: [...STATES] })
-export const counts = (names: readonly string[]): TSchema =>
-  Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
-
+/** A severity in an answer. */
+export const SeverityName = Type.String({ enum: [...SEVERITIES] })
+/** A state in an answer. */
+export const StateName = Type.String({ enum: [...STATES] })
 /** `page`, `per_page`, `pages`, `total`: beside the list, under the name that the contract gives it. */
 export const PAGE = { total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer() }
 
@@ -23,21 +21,21 @@ export const Sla = Type.Object({
   breached: Type.Boolean(),
 })
 
-const AcceptedFinding = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
+export const AcceptedFindingSchema = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
 
 const ReviewItemSchema = Type.Object({
   ...NAMED,
   package: Text,
-  status: State,
+  status: StateName,
   cve_status: Text,
-  severity: OrNull(Severity),
+  severity: OrNull(SeverityName),
   findings: Type.Integer(),
   open_findings: Type.Integer(),
   counts: counts(SEVERITIES),
   epss: OrNull(Type.Number()),
   kev: Type.Boolean(),
   fixable: Type.Integer(),
-  cves: Type.Array(AcceptedFinding),
+  cves: Type.Array(AcceptedFindingSchema),
   reasons: Type.Array(Text),
   held_at: OrNull(Time),
   sla: Sla,
@@ -55,9 +53,9 @@ export const ReviewPageSchema = Type.Object({ packages: Type.Array(ReviewItemSch
 
 const AffectedSchema = Type.Object({
   ...NAMED,
-  status: State,
+  status: StateName,
   component: Text,
-  severity: Severity,
+  severity: SeverityName,
   fixed_version: OrNull(Text),
   accepted: Type.Boolean(),
   accepted_until: OrNull(Time),
@@ -67,7 +65,7 @@ const AffectedSchema = Type.Object({
 export const VULNERABILITY = {
   id: Text,
   cve_id: Text,
-  severity: Severity,
+  severity: SeverityName,
   epss: OrNull(Type.Number()),
   kev: Type.Boolean(),
   fixable: Type.Boolean(),
@@ -117,7 +115,7 @@ export const PostureSchema = Type.Object({
       packages: Type.Integer(),
       with_findings: Type.Integer(),
       waiting: Type.Integer(),
-      worst: OrNull(Severity),
+      worst: OrNull(SeverityName),
       kev: Type.Integer(),
     }),
   ),
@@ -125,6 +123,28 @@ export const PostureSchema = Type.Object({
   last_scanned_at: OrNull(Time),
 })
 
-export const AcceptedFindingSchema = AcceptedFinding
-export const StateName = State
-export const SeverityName = Severity
+/** A yes or no in a query. */
+export const Flag = Type.Optional(Type.Boolean())
+
+/** The version that a path names. */
+export const NameVersion = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }),
+})
+/** One that does not exist is refused, with `unknown_distribution`. */
+const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
+/** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
+export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
+export const WhereQuery = Type.Object(Where)
+
+/** What review lists can be narrowed to. */
+export const REVIEW_QUERY = {
+  q: Type.Optional(Term),
+  distribution: Where.distribution,
+  format: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
+  severity: Type.Optional(listed<string>(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])),
+  kev: Flag,
+  fixable: Flag,
+  sort: Type.Optional(listed<string>(REVIEW_ORDERS)),
+  ...pagingQuery(200),
+}

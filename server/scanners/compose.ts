@@ -10,7 +10,7 @@ import type { ClamdAddress } from './clamd-socket.ts'
 import type { ExternalDeps } from './external.ts'
 import { createScanners, type Scanners } from './index.ts'
 import { createOsvScanner } from './osv.ts'
-import type { AntivirusScanner } from './scanner.ts'
+import type { AntivirusScanner, EngineStatus } from './scanner.ts'
 
 export interface ScannerNeeds {
   readonly layout: Layout
@@ -31,6 +31,8 @@ export interface ScannerPart {
   readonly scanners: Scanners
   /** The antivirus engine in health, settings and reports. */
   readonly antivirus: AntivirusScanner
+  /** What every engine says of itself. */
+  statuses(): Promise<readonly EngineStatus[]>
   /** The date of the newest loaded vulnerability data. */
   dataAt(): Promise<Date | undefined>
 }
@@ -72,6 +74,7 @@ export function composeScanners(needs: ScannerNeeds): ScannerPart {
   return {
     scanners,
     antivirus,
+    statuses: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(engine => engine.status())),
     async dataAt() {
       const { data_at: at } = await osv.status()
       return at === undefined ? undefined : new Date(at)

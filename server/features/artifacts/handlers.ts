@@ -1,3 +1,4 @@
+import { pagingOf } from '../../catalog/page.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Rebuilt } from '../../catalog/rebuild.ts'
 import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
@@ -30,15 +31,9 @@ export interface ArtifactDeps {
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
-const PER_PAGE = 50
 const FOLLOW_MS = 30_000
 // how many deletions of one request are under way at once; each is a transaction
 const AT_ONCE = 4
-
-const pagingOf = (query: { readonly page?: number; readonly per_page?: number }) => ({
-  page: query.page ?? 1,
-  perPage: query.per_page ?? PER_PAGE,
-})
 
 /**
  * Deletes everything the filter means, or nothing, through the one door. What somebody else deletes meanwhile is no

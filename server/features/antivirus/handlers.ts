@@ -1,49 +1,23 @@
 import type { Handlers } from '../../core/contract.ts'
 import { isRefusal } from '../../core/errors.ts'
-import { policyOf } from '../../pipeline/subject.ts'
-import type { security } from './contract.ts'
-import type { SecurityDeps } from './deps.ts'
-import { policyView } from '../../review/policy-view.ts'
-import { previewPolicy } from './policy-preview.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { AntivirusScanner } from '../../scanners/scanner.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { antivirus as rows } from './contract.ts'
+import type { Signatures } from './signatures.ts'
 
-type Rules =
-  | 'GET /security/policy'
-  | 'PATCH /security/policy'
-  | 'POST /security/policy/preview'
-  | 'GET /security/clamav/status'
-  | 'POST /security/clamav/update'
+export interface AntivirusDeps {
+  readonly settings: Pick<Settings, 'now'>
+  readonly audit: Pick<Audit, 'record'>
+  readonly clock: Clock
+  readonly antivirus: Pick<AntivirusScanner, 'id' | 'status'>
+  readonly signatures: Signatures
+}
 
-const PER_PAGE = 50
 const HOUR_MS = 3_600_000
 
-/** The handlers of the rules and of the antivirus engine. */
-export const ruleHandlers: Pick<Handlers<typeof security, SecurityDeps>, Rules> = {
-  'GET /security/policy': ({ settings }) => policyView(settings.now()),
-  'PATCH /security/policy': async ({ settings, audit }, { body, who, raw }) => {
-    const { changed } = await settings.patch({ cve_policy: body })
-    const values = Object.fromEntries(
-      changed.map(key => [key, String(body[key.slice('cve_policy.'.length) as keyof typeof body])]),
-    )
-    await audit.record({
-      action: 'SETTINGS_CHANGE',
-      result: 'SUCCESS',
-      user: who.name,
-      facts: { kind: 'policy.changed', values },
-      ip: raw.clientIp,
-    })
-    return policyView(settings.now())
-  },
-  'POST /security/policy/preview': async ({ db, settings }, { body, query, raw }) => {
-    const now = settings.now()
-    const wanted = { ...now, cve_policy: { ...now.cve_policy, ...body } }
-    const preview = await previewPolicy(
-      db,
-      policyOf(wanted),
-      { page: query.page ?? 1, perPage: query.per_page ?? PER_PAGE },
-      raw.signal,
-    )
-    return { policy: policyView(wanted), ...preview }
-  },
+export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
   'GET /security/clamav/status': async ({ antivirus, settings, signatures, clock }) => {
     const { ok, version, signatures_version, signatures_at, error } = await antivirus.status()
     const ageMs = signatures_at === undefined ? undefined : clock.now().getTime() - Date.parse(signatures_at)

@@ -1,57 +1,28 @@
 import { Type } from '@sinclair/typebox'
 import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
+import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
-import { REVIEW_ORDERS, type ReviewPage } from '../../review/queue.ts'
+import type { ReviewPage } from '../../review/queue.ts'
 import {
   DECISION,
   DecisionRowSchema,
   DecisionSchema,
+  Flag,
   NAMED,
-  OrNull,
+  NameVersion,
+  REVIEW_QUERY,
   ReviewPageSchema,
   SeverityName,
   Sla,
   StateName,
-  Text,
-  Time,
+  Where,
+  WhereQuery,
 } from '../../review/schemas.ts'
 import type { SlaCheck } from '../../review/deadlines.ts'
 
-const words = (list: readonly string[]) =>
-  Type.Union(
-    list.map(word => Type.Literal(word)),
-    { enum: [...list] },
-  )
 const Word = Type.Optional(Type.String({ maxLength: 100 }))
-const Flag = Type.Optional(Type.Boolean())
-
-export const NameVersion = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 300 }),
-  version: Type.String({ minLength: 1, maxLength: 300 }),
-})
-/** One that does not exist is refused, with `unknown_distribution`. */
-const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
-/** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
-export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
-export const WhereQuery = Type.Object(Where)
-
-const SeverityQuery = Type.Optional(
-  Type.Unsafe<string>(words(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])),
-)
-const FormatQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 40 }))
-/** What review lists can be narrowed to. */
-export const REVIEW_QUERY = {
-  q: Type.Optional(Term),
-  distribution: Where.distribution,
-  format: FormatQuery,
-  severity: SeverityQuery,
-  kev: Flag,
-  fixable: Flag,
-  sort: Type.Optional(Type.Unsafe<string>(words(REVIEW_ORDERS))),
-  ...pagingQuery(200),
-}
 
 const WRITE_FAILS = [
   'unknown_distribution',
@@ -88,7 +59,7 @@ const MOVED = {
 }
 
 /** The review: what waits, and what people do with it. */
-export const reviewRows = contract({
+export const review = contract({
   'GET /security/review-queue': {
     summary: 'Packages that wait for a decision, the most urgent deadline first.',
     access: 'any', // the endpoint table's reading; some forms say auditor+
@@ -239,7 +210,7 @@ export const reviewRows = contract({
       cve: Word,
       package: Type.Optional(Type.String({ maxLength: 300 })),
       decided_by: Word,
-      action: Type.Optional(Type.Unsafe<string>(words(['approve', 'reject']))),
+      action: Type.Optional(listed<string>(['approve', 'reject'])),
       standing: Flag,
       ...pagingQuery(200),
     }),

@@ -1,31 +1,30 @@
 import { Type } from '@sinclair/typebox'
 import { pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
-import { NameVersion, REVIEW_QUERY, WhereQuery } from './contract-review.ts'
-import type { VersionCves } from '../../review/version-view.ts'
+import { SEVERITIES } from '../../core/findings.ts'
+import { counts, listed, OrNull, Text } from '../../core/schemas.ts'
 import type { Posture } from '../../review/posture.ts'
 import type { ReviewPage } from '../../review/queue.ts'
 import {
   AcceptedFindingSchema,
-  counts,
   DecisionSchema,
+  Flag,
   NAMED,
-  OrNull,
+  NameVersion,
   PAGE,
   PostureSchema,
+  REVIEW_QUERY,
   ReviewPageSchema,
   SeverityName,
   StateName,
-  Text,
   VULNERABILITY,
+  WhereQuery,
 } from '../../review/schemas.ts'
-import { SEVERITIES } from '../../core/findings.ts'
+import type { VersionCves } from '../../review/version-view.ts'
 import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from '../../review/vulnerabilities.ts'
 
-const Flag = Type.Optional(Type.Boolean())
-
-/** What is known to be wrong, by vulnerability and by package. */
-export const findingRows = contract({
+/** What is known to be wrong: by vulnerability, by package, and altogether. */
+export const vulnerabilities = contract({
   'GET /security/vulnerabilities': {
     summary: 'Vulnerabilities over all packages, each once with the packages that have it.',
     access: 'any',
@@ -40,14 +39,7 @@ export const findingRows = contract({
       distribution: REVIEW_QUERY.distribution,
       format: REVIEW_QUERY.format,
       package: Type.Optional(Type.String({ maxLength: 300 })),
-      sort: Type.Optional(
-        Type.Unsafe<string>(
-          Type.Union(
-            VULNERABILITY_ORDERS.map(word => Type.Literal(word)),
-            { enum: [...VULNERABILITY_ORDERS] },
-          ),
-        ),
-      ),
+      sort: Type.Optional(listed<string>(VULNERABILITY_ORDERS)),
       ...pagingQuery(200),
     }),
     fails: ['unknown_distribution', 'no_such_format'],
@@ -104,19 +96,5 @@ export const findingRows = contract({
         variants: Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName })),
       }),
     ),
-  },
-  'GET /security/report': {
-    summary: 'The security report as JSON, or with `format=html` as a page for printing.',
-    access: 'any',
-    query: Type.Object({
-      format: Type.Optional(
-        Type.Unsafe<'json' | 'html'>(
-          Type.Union([Type.Literal('json'), Type.Literal('html')], { enum: ['json', 'html'] }),
-        ),
-      ),
-      days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })),
-    }),
-    reply: 'file',
-    types: ['application/json', 'text/html'],
   },
 })

@@ -2,26 +2,25 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { bind } from '../../core/contract.ts'
-import type { Feature } from '../../core/feature.ts'
-import type { Db } from '../../db/db.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import type { Layout } from '../../files/layout.ts'
 import { runTool } from '../../lib/exec.ts'
+import { listSignatures, type SignatureFile } from '../../scanners/clamav-signatures.ts'
 import { askClamd, type ClamdAddress } from '../../scanners/clamd-socket.ts'
-import { listSignatures } from '../../scanners/clamav-signatures.ts'
-import type { Scanners } from '../../scanners/index.ts'
 import type { Settings } from '../../settings/store.ts'
-import { security } from './contract.ts'
-import type { SecurityDeps, Signatures } from './deps.ts'
-import { createFreshclam } from './freshclam.ts'
-import { securityHandlers } from './handlers.ts'
+import { createFreshclam, type Updated } from './freshclam.ts'
 
-export interface SecurityNeeds extends Omit<SecurityDeps, 'db' | 'signatures' | 'engines' | 'settings'> {
-  readonly db: Db
-  readonly settings: Settings
-  readonly layout: Layout
-  readonly scanners: Scanners
+/** The antivirus engine's signatures: what lies on disk, and how newer ones come there. */
+export interface Signatures {
+  files(): Promise<readonly SignatureFile[]>
+  /** @throws signatures_not_updated, engine_unavailable */
+  update(): Promise<Updated>
+  /** Has the engine read the files again while it goes on with the old ones. */
+  reload(): Promise<'started' | 'failed' | 'not_configured'>
+}
+
+export interface SignatureNeeds {
+  readonly layout: Pick<Layout, 'security'>
+  readonly settings: Pick<Settings, 'now'>
   /** CLAMD_SOCKET or CLAMD_HOST. */
   readonly clamd: ClamdAddress | undefined
 }
@@ -42,7 +41,8 @@ async function findFreshclam(): Promise<string | undefined> {
   return undefined
 }
 
-function signaturesOf({ layout, settings, clamd }: SecurityNeeds): Signatures {
+/** The signatures on this machine's disk. */
+export function createSignatures({ layout, settings, clamd }: SignatureNeeds): Signatures {
   const update = createFreshclam({
     exec: runTool,
     folder: join(layout.security, 'clamav'),
@@ -60,20 +60,5 @@ function signaturesOf({ layout, settings, clamd }: SecurityNeeds): Signatures {
         () => 'failed',
       )
     },
-  }
-}
-
-/** The review queue, decisions, policy and what is known of vulnerabilities. */
-export function composeSecurity(needs: SecurityNeeds): Feature {
-  const { db, scanners } = needs
-  const engines = () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(engine => engine.status()))
-  return {
-    // what reviewers ask, they may see
-    routes: bind(security, securityHandlers, {
-      ...needs,
-      db: createSeenDb(db),
-      signatures: signaturesOf(needs),
-      engines,
-    }),
   }
 }

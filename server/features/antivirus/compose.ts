@@ -1,0 +1,10 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import { antivirus } from './contract.ts'
+import { antivirusHandlers, type AntivirusDeps } from './handlers.ts'
+import { createSignatures, type SignatureNeeds } from './signatures.ts'
+
+/** The antivirus engine and its signatures. */
+export function composeAntivirus(needs: Omit<AntivirusDeps, 'signatures'> & SignatureNeeds): Feature {
+  return { routes: bind(antivirus, antivirusHandlers, { ...needs, signatures: createSignatures(needs) }) }
+}

@@ -1,0 +1,45 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import { OrNull, Text, Time } from '../../core/schemas.ts'
+
+const SignatureFiles = Type.Array(
+  Type.Object({ file: Text, version: OrNull(Text), signatures: OrNull(Type.Integer()), built_at: Time }),
+)
+
+/** The engine that looks for malware, and its signatures. */
+export const antivirus = contract({
+  'GET /security/clamav/status': {
+    summary: 'The antivirus engine and its signatures.',
+    access: 'any',
+    reply: Type.Object({
+      ok: Type.Boolean(),
+      enabled: Type.Boolean(),
+      engine: Type.String(),
+      version: OrNull(Text),
+      signatures_version: OrNull(Text),
+      signatures_at: OrNull(Text),
+      error: Type.Optional(Type.String()),
+      signatures_age_hours: OrNull(Type.Integer()),
+      databases: SignatureFiles,
+    }),
+  },
+  'POST /security/clamav/update': {
+    summary:
+      'Brings the antivirus signatures up to date with freshclam, and has the engine load them while it goes on scanning.',
+    access: 'admin',
+    fails: ['signatures_not_updated', 'engine_unavailable'],
+    reply: Type.Object({
+      status: Type.String({ enum: ['updated', 'current'] }),
+      source: Text,
+      databases: SignatureFiles,
+      said: Type.Array(Text),
+      /**
+       * `started`: the engine reads the new files beside the old ones. `failed` and `not_configured`: it goes on with
+       * the old ones.
+       */
+      reload: Type.String({ enum: ['started', 'failed', 'not_configured'] }),
+      signatures_version: OrNull(Text),
+      signatures_at: OrNull(Time),
+    }),
+  },
+})

@@ -1,0 +1,112 @@
+import type { Catalog, Changed } from '../../catalog/catalog.ts'
+import { pagingOf } from '../../catalog/page.ts'
+import { needDistribution, type Caller, type Principal } from '../../core/access.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
+import type { Repositories } from '../../core/repository.ts'
+import { slaDays } from '../../core/review.ts'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { SlaWatch } from '../../review/deadlines.ts'
+import { readSaid } from '../../review/decision-words.ts'
+import type { Decisions } from '../../review/decisions.ts'
+import { checkFilter, findOne, readVersion, whichOf, type Found, type Which } from '../../review/find-version.ts'
+import { decisionView, listDecisions } from '../../review/history.ts'
+import { listReviews } from '../../review/queue.ts'
+import type { Rescans } from '../../review/rescan.ts'
+import { named, versionDecision } from '../../review/version-view.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { review } from './contract.ts'
+
+export interface ReviewHandlerDeps {
+  readonly db: Db
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly catalog: Pick<Catalog, 'find'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+  readonly decisions: Decisions
+  readonly rescans: Pick<Rescans, 'rescan'>
+  readonly sla: SlaWatch
+}
+
+const FOLLOW_MS = 30_000
+
+const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
+
+/** The package that a change is about, if the caller may change it there. @throws unknown_distribution */
+async function target({ db, repositories }: ReviewHandlerDeps, which: Which, caller: Caller): Promise<Found> {
+  if (which.distribution !== undefined) repositories.get(which.distribution)
+  const found = await findOne(db, which)
+  needDistribution(caller, found.ref.codename)
+  return found
+}
+
+/** Waits until clients see it; it is decided in any case. */
+async function movedView(changed: Changed, before: string) {
+  const published = await changed.settled(FOLLOW_MS).catch(() => false)
+  return {
+    ...named(changed.manifest),
+    previous_status: before,
+    published: published && changed.manifest.state === 'published',
+    updated_at: changed.manifest.changed_at,
+  }
+}
+
+export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
+  'GET /security/review-queue': ({ db, settings, clock, repositories }, { query }) => {
+    const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories, query)
+    return listReviews(
+      db,
+      { ...filter, assignedTo, states: ['pending_review'] },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
+    )
+  },
+  'GET /security/packages/{name}/{version}/decision': async (deps, { params, query }) => {
+    const { manifest, others } = await readVersion(deps, whichOf(params, query))
+    return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
+  },
+  'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
+    const now = deps.clock.now()
+    const said = readSaid(body, now)
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
+    const [first] = decisions
+    if (first === undefined) throw new Error('a decision about nothing')
+    const { previous_status: _, ...moved } = await movedView(changed, found.state)
+    return {
+      ...moved,
+      package: found.ref.name,
+      ...decisionView(first, now.toISOString()),
+      cves: decisions.flatMap(({ cve }) => cve ?? []),
+    }
+  },
+  'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const username = (body.assignee ?? body.assigned_to ?? '') as string
+    const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
+    return { ...named(manifest), assigned_to: manifest.review?.assigned_to ?? null, updated_at: manifest.changed_at }
+  },
+  'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const why =
+      [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
+    return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
+  },
+  'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
+    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
+    return {
+      ...(await movedView(changed, before)),
+      cve_scan: report.verdict,
+      said: report.said,
+      findings: changed.manifest.findings.length,
+      severity: changed.manifest.worst ?? null,
+      new: [...fresh],
+      gone: [...gone],
+    }
+  },
+  'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...(await sla.check()) }),
+  'GET /security/decisions': ({ db, clock }, { query }) => {
+    const { decided_by: decidedBy, ...filter } = query
+    return listDecisions(db, { ...filter, decidedBy }, pagingOf(query), clock.now())
+  },
+}

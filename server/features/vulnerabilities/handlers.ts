@@ -1,0 +1,48 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { pagingOf } from '../../catalog/page.ts'
+import type { Handlers } from '../../core/contract.ts'
+import type { Repositories } from '../../core/repository.ts'
+import { slaDays } from '../../core/review.ts'
+import type { Db } from '../../db/db.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import { checkFilter, readVersion, whichOf } from '../../review/find-version.ts'
+import { readPosture } from '../../review/posture.ts'
+import { listReviews } from '../../review/queue.ts'
+import { versionCves } from '../../review/version-view.ts'
+import { getVulnerability, listVulnerabilities } from '../../review/vulnerabilities.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { vulnerabilities } from './contract.ts'
+
+export interface VulnerabilityDeps {
+  readonly db: Db
+  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly catalog: Pick<Catalog, 'find'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
+  'GET /security/packages': ({ db, settings, clock, repositories }, { query }) => {
+    const { status, sort = 'severity', ...filter } = checkFilter(repositories, query)
+    const states =
+      status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
+    // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
+    return listReviews(
+      db,
+      { ...filter, states, withFindings: status === undefined || status === 'published' },
+      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
+    )
+  },
+  'GET /security/packages/{name}/{version}/cve': async (deps, { params, query }) => {
+    const { manifest, others } = await readVersion(deps, whichOf(params, query))
+    return versionCves(manifest, others, isoNow(deps.clock))
+  },
+  'GET /security/vulnerabilities': ({ db, repositories }, { query }) => {
+    const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories, query)
+    return listVulnerabilities(db, { ...filter, minEpss }, { paging: pagingOf(query), sort })
+  },
+  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) =>
+    getVulnerability(db, params.cve, pagingOf(query)),
+  'GET /security/packages-posture': ({ db, settings, clock }) =>
+    readPosture(db, settings.now().cve_policy, clock.now()),
+}

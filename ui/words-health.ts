@@ -51,18 +51,16 @@ export function warningsOf(report: HealthReport): readonly string[] {
   return warnings ?? []
 }
 
+const whole = (said: string): string => (said.endsWith('.') ? said : `${said}.`)
+
 /** The checks of the first two groups, in the report's order. */
 export function worded(report: HealthReport): Check[] {
   return (['critical', 'non_critical'] as const).flatMap(group =>
     Object.entries(report.checks[group]).map(([id, value]): Check => {
       const probe = value as unknown as Readonly<Record<string, unknown>> // every probe is an object with `ok` and facts of its own
       const ok = probe.ok === true
-      const why =
-        id === 'gpg' && /no signing key/.test(String(probe.error))
-          ? 'There is none yet.'
-          : typeof probe.error === 'string'
-            ? `${probe.error.replace(/\.$/, '')}.`
-            : 'It does not answer.'
+      const error = typeof probe.error === 'string' ? whole(probe.error) : 'It does not answer.'
+      const why = probe.missing === true ? 'There is none yet.' : error
       return { id, group, name: NAMES[id] ?? id, ok, say: ok ? fact(probe) : `${why} ${REMEDIES[id] ?? ''}`.trim() }
     }),
   )

@@ -31,12 +31,17 @@ export interface LdapConnection {
   search(base: string, filter: Filter, attributes: readonly string[]): Promise<readonly LdapEntry[]>
 }
 
+/** How far it gets: the server is reached, the connection is safe, the service account is taken, a person is found. */
+export type DirectoryStep = 'reach' | 'secure' | 'bind' | 'person'
+
 /** The directory cannot be used, for a reason that an admin can act on. `why` holds no secret. */
 export class DirectoryFault extends Error {
+  readonly step: DirectoryStep
   readonly why: string
-  constructor(why: string, cause?: unknown) {
+  constructor(step: DirectoryStep, why: string, cause?: unknown) {
     super(why, cause === undefined ? {} : { cause })
     this.name = 'DirectoryFault'
+    this.step = step
     this.why = why
   }
 }
@@ -54,7 +59,7 @@ async function tlsOptions({
     path === ''
       ? undefined
       : await readFile(path).catch((cause: NodeJS.ErrnoException) => {
-          throw new DirectoryFault(`ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause)
+          throw new DirectoryFault('secure', `ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause)
         })
   // without `host`, the certificate on an upgraded connection would be compared with "localhost"
   return {
@@ -91,6 +96,14 @@ function explain(error: unknown): string {
   return (code === undefined ? message : /^E[A-Z]+$/.test(code) ? code : `${message} (${code})`).slice(0, 300)
 }
 
+/** The step that an error is about. The connection is made with the first request, so a request may meet its faults. */
+function stepOf(error: unknown, during: DirectoryStep, isEncrypted: boolean): DirectoryStep {
+  // 8 strongerAuthRequired, 13 confidentialityRequired (RFC 4511, appendix A)
+  if (error instanceof ResultCodeError) return error.code === 8 || error.code === 13 ? 'secure' : during
+  const { code } = error as NodeJS.ErrnoException
+  return isEncrypted && code !== undefined && !/^E[A-Z]+$/.test(code) ? 'secure' : 'reach'
+}
+
 function entryOf(found: Record<string, unknown> & { readonly dn: string }): LdapEntry {
   const byName = new Map(Object.entries(found).map(([name, value]) => [name.toLowerCase(), value]))
   return {
@@ -110,7 +123,7 @@ export async function withLdap<T>(
   work: (connection: LdapConnection) => Promise<T>,
 ): Promise<T> {
   const { host, port, use_ssl: ssl, use_starttls: startTls } = address
-  if (host === '') throw new DirectoryFault('ldap.host is empty')
+  if (host === '') throw new DirectoryFault('reach', 'ldap.host is empty')
   const tls = ssl || startTls ? await tlsOptions(address) : undefined
   const authority = isIP(host) === 6 ? `[${host}]` : host
   const client = new Client({
@@ -121,20 +134,25 @@ export async function withLdap<T>(
     ...(ssl && tls !== undefined ? { tlsOptions: tls } : {}),
   })
   let upgraded = false
+  let answered = false
+  let step: DirectoryStep = 'reach'
 
   /**
    * The library reconnects when it notices a cut connection. After StartTLS that would be in the clear, with the
    * password to follow.
    */
-  async function say<R>(call: () => Promise<R>): Promise<R> {
-    if (upgraded && !client.isConnected) throw new DirectoryFault('the encrypted connection was cut')
-    return call()
+  async function say<R>(at: DirectoryStep, call: () => Promise<R>): Promise<R> {
+    step = at
+    if (upgraded && !client.isConnected) throw new DirectoryFault('secure', 'the encrypted connection was cut')
+    const answer = await call()
+    answered = true
+    return answer
   }
   const connection: LdapConnection = {
     bind: async (dn, password) => {
       if (password === '') return false
       try {
-        await say(() => client.bind(dn, password))
+        await say('bind', () => client.bind(dn, password))
         return true
       } catch (error) {
         if (error instanceof ResultCodeError && REFUSALS.has(error.code)) return false
@@ -143,11 +161,13 @@ export async function withLdap<T>(
     },
     findTwo: async (base, filter, attributes) =>
       (
-        await say(() => client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: 2 }))
+        await say('person', () =>
+          client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: 2 }),
+        )
       ).searchEntries.map(entryOf),
     search: async (base, filter, attributes) =>
       (
-        await say(() =>
+        await say('person', () =>
           client.search(base, { scope: 'sub', filter, attributes: [...attributes], sizeLimit: MOST_GROUPS }),
         )
       ).searchEntries.map(entryOf),
@@ -155,20 +175,23 @@ export async function withLdap<T>(
 
   async function talk(): Promise<T> {
     if (startTls && !ssl && tls !== undefined) {
-      await client.startTLS(tls)
+      await say('secure', () => client.startTLS(tls))
       upgraded = true
     }
     return work(connection)
   }
   let timer: NodeJS.Timeout | undefined
   const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DirectoryFault(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs)
+    timer = setTimeout(
+      () => reject(new DirectoryFault(answered ? step : 'reach', `it did not answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    )
   })
   try {
     return await Promise.race([talk(), overdue])
   } catch (error) {
     if (error instanceof DirectoryFault) throw error
-    throw new DirectoryFault(explain(error), error)
+    throw new DirectoryFault(stepOf(error, step, tls !== undefined), explain(error), error)
   } finally {
     clearTimeout(timer)
     // do not wait a second time for a directory that hangs

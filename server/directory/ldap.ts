@@ -48,7 +48,7 @@ const LONGEST_NAME = 200
  * @throws DirectoryFault for a filter without the placeholder, which would match anybody. Source: RFC 4515, 3
  */
 function fillFilter(template: string, username: string): string {
-  if (!template.includes('{username}')) throw new DirectoryFault('ldap.user_filter has no {username}')
+  if (!template.includes('{username}')) throw new DirectoryFault('person', 'ldap.user_filter has no {username}')
   return template.replaceAll('{username}', () => Filter.escape(username))
 }
 
@@ -57,9 +57,9 @@ async function bindService(
   { bind_dn: dn, bind_password: password }: LdapSettings,
 ): Promise<void> {
   if (dn === '') return // the directory lets everybody search
-  if (password === '') throw new DirectoryFault('ldap.bind_password is empty')
+  if (password === '') throw new DirectoryFault('bind', 'ldap.bind_password is empty')
   if (!(await connection.bind(dn, password)))
-    throw new DirectoryFault('it refused the service account: ldap.bind_dn or ldap.bind_password is wrong')
+    throw new DirectoryFault('bind', 'it refused the service account: ldap.bind_dn or ldap.bind_password is wrong')
 }
 
 /** The one matching entry; undefined for none and for more than one. */
@@ -169,12 +169,14 @@ export function createLdapDirectory({ settings: current, warn, timeoutMs = 10_00
         const person = await findPerson(connection, settings, username)
         if (person === undefined)
           throw new DirectoryFault(
+            'person',
             `ldap.user_filter finds nobody, or more than one, for ${JSON.stringify(username.slice(0, 80))}`,
           )
         const groups = await groupsOf(connection, settings, person)
         const profile = profileOf(settings, person, groups)
         if (profile === undefined)
           throw new DirectoryFault(
+            'person',
             `${person.dn.slice(0, 200)} has no ${settings.attr_username} that can be a user name`,
           )
         return {

@@ -93,7 +93,7 @@ export function refuseAll(faults: readonly AppError[]): void {
   if (others.length === 0) throw first
   throw new AppError(first.code, {
     ...first.facts,
-    others: others.slice(0, MOST_TOLD).map(({ code, message, facts }) => ({ code, message, key: facts.key })),
+    others: others.slice(0, MOST_TOLD).map(({ code, message, facts: { key, why } }) => ({ code, message, key, why })),
   })
 }
 

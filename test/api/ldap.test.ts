@@ -408,17 +408,21 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
       expect(it.settings.now()).toEqual(before)
     })
     test.each([
-      ['a wrong password', { bind_password: 'wrong' }, 'ldap_failed', /refused the service account/],
-      ['nobody there', { port: 1, bind_password: 'svcpw' }, 'ldap_failed', /ECONNREFUSED/],
-      ['no host', { host: '', bind_password: 'x' }, 'ldap_failed', /ldap.host is empty/],
-      ['a key that is none', { hosst: 'x' }, 'unknown_setting', /ldap.hosst/],
-      ['a value that is none', { port: 0 }, 'bad_setting', /ldap.port/],
-      ['a base that is none', { base_dn: 'dc=nowhere' }, 'ldap_failed', /no entry that ldap.base_dn names/],
-    ])('tells what is wrong: %s', async (_, body, code, why) => {
+      ['a wrong password', { bind_password: 'wrong' }, 'ldap_failed', /refused the service account/, 'bind'],
+      ['nobody there', { port: 1, bind_password: 'svcpw' }, 'ldap_failed', /ECONNREFUSED/, 'reach'],
+      ['no host', { host: '', bind_password: 'x' }, 'ldap_failed', /ldap.host is empty/, 'reach'],
+      ['a key that is none', { hosst: 'x' }, 'unknown_setting', /ldap.hosst/, undefined],
+      ['a value that is none', { port: 0 }, 'bad_setting', /ldap.port/, undefined],
+      ['a base that is none', { base_dn: 'dc=nowhere' }, 'ldap_failed', /no entry that ldap.base_dn names/, 'person'],
+    ])('tells what is wrong, and at which step: %s', async (_, body, code, why, step) => {
       const answer = await trial(body)
-      expect(answer.json()).toMatchObject({ code })
+      expect(answer.json()).toMatchObject({ code, facts: step === undefined ? {} : { step } })
       expect(JSON.stringify(answer.json().detail)).toMatch(why)
       expect(answer.text).not.toContain('svcpw')
+    })
+    test('a certificate that nobody vouches for is a fault of the connection', async () => {
+      const answer = await trial({ use_ssl: true, port: slapd.tlsPort, bind_password: 'svcpw' })
+      expect(answer.json()).toMatchObject({ code: 'ldap_failed', facts: { step: 'secure' } })
     })
     test('never sends the saved password to another server than it was saved for', async () => {
       const heard: Buffer[] = []

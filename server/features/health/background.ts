@@ -66,7 +66,11 @@ export function createBackground(deps: HealthDeps): Background {
   async function probeKey(): Promise<Probe> {
     const key = (await deps.keyring.keys()).find(one => one.role === 'current')
     return key === undefined
-      ? { ok: false, error: 'there is no signing key yet; POST /distributions/init makes one' }
+      ? ({
+          ok: false,
+          missing: true,
+          error: 'there is no signing key yet; POST /distributions/init makes one',
+        } as Probe)
       : ({ ok: true, fingerprint: key.fingerprint } as Probe)
   }
 

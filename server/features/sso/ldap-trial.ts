@@ -52,7 +52,7 @@ export async function tryLdap(
     }
   } catch (error) {
     if (error instanceof DirectoryFault)
-      return fail('ldap_failed', { server, why: error.why.replace(/\.$/, '') }, error)
+      return fail('ldap_failed', { server, why: error.why.replace(/\.$/, ''), step: error.step }, error)
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import type { ApiProblem } from '../../api.ts'
 // What the settings' own JSON Schema says, as the screen draws it. A new setting of the server appears here by itself.
 
 /** One setting. */
@@ -257,4 +258,14 @@ export function fits(leaf: Leaf, text: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every(word => all.includes(word))
+}
+
+/** What a refusal says about single settings: the setting, and the sentence for its field. */
+export function faultsOf({ facts, fields }: ApiProblem): readonly { readonly path: string; readonly say: string }[] {
+  // our own server's shape: the first fault, and the others that were found with it
+  const others = (facts.others ?? []) as readonly { readonly key?: unknown; readonly why?: unknown }[]
+  return [facts, ...others].map(({ key, why }, n) => ({
+    path: String(key),
+    say: typeof why === 'string' ? `${why.charAt(0).toUpperCase()}${why.slice(1)}.` : (fields[n]?.message ?? ''),
+  }))
 }

@@ -49,13 +49,6 @@ const LDAP = [
   ['bind', 'The service account'],
   ['person', 'A person'],
 ] as const
-/** Which step the server's sentence is about; what names none of these is about reaching it. */
-function ldapStep(sentence: string): number {
-  if (/user_filter|that can be a user name/.test(sentence)) return 3
-  if (/service account|bind_password|bind_dn/.test(sentence)) return 2
-  return /certificate|starttls|\btls\b|encrypted|ca_bundle/i.test(sentence) ? 1 : 0
-}
-
 const ldap: TrialKind = {
   section: 'ldap',
   title: 'Try the directory',
@@ -87,7 +80,12 @@ const ldap: TrialKind = {
       }
     } catch (error) {
       const said = why(error, 'ldap_failed')
-      const at = ldapStep(said)
+      // the server names the step in the facts of its refusal
+      const step = error instanceof ApiProblem ? error.facts.step : undefined
+      const at = Math.max(
+        0,
+        LDAP.findIndex(([id]) => id === step),
+      )
       return {
         ok: false,
         steps: LDAP.map(([id, word], n) => ({

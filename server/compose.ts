@@ -32,7 +32,7 @@ import { composeSso } from './features/sso/compose.ts'
 import { composeUploaderKeys } from './features/uploader-keys/compose.ts'
 import { composeUploads } from './features/uploads/compose.ts'
 import { composeWebhooks } from './features/webhooks/compose.ts'
-import { activeFormats, getFormat } from './formats/index.ts'
+import { activeFormats, getFormat, hasTree } from './formats/index.ts'
 import { composeHttp } from './http/compose.ts'
 import { needAddress } from './http/listener.ts'
 import { createScheduler } from './jobs/scheduler.ts'
@@ -80,7 +80,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   })
   const scanning = composeScanners({ ...base, clamd, searchPath, vulndb, engines })
   const enrich: Enrich = findings => enrichFindings(findings, vulndb.intel)
-  const packages = composeCatalog({ ...base, notices })
+  const packages = composeCatalog({ ...base, notices, hasTree })
   const { catalog } = packages
   const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
   const keys = createKeyFollower(base)

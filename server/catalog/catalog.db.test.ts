@@ -13,6 +13,7 @@ import type { Layout } from '../files/layout.ts'
 import { createManifests, type Manifests } from '../files/manifests.ts'
 import { createPool, type Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import { hasTree } from '../formats/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
@@ -21,6 +22,7 @@ import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
 import { layoutOf } from '../../test/support/repositories.ts'
+import { judge } from '../../test/support/judge.ts'
 
 let testDb: TestDb
 let root: string
@@ -51,7 +53,15 @@ beforeEach(async () => {
   pool = createPool({ layout, clock: systemClock })
   manifests = createManifests(layout)
   const audit = createAudit({ db, layout, clock: systemClock, outbox })
-  catalog = createCatalog({ db, outbox, pool, audit, events: createEvents({ clock: systemClock }), clock: systemClock })
+  catalog = createCatalog({
+    db,
+    outbox,
+    pool,
+    audit,
+    events: createEvents({ clock: systemClock }),
+    clock: systemClock,
+    hasTree,
+  })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
     ...publishDebts(notePublications(published)),
@@ -108,7 +118,10 @@ async function admit(
   codename?: string,
 ): Promise<Awaited<ReturnType<Catalog['change']>>> {
   const file = await spooled(bytes)
-  return catalog.change({ kind: 'admit', manifest: manifestOf(file, version, state, codename), file }, { name: 'ann' })
+  return catalog.change(
+    { kind: 'admit', manifest: manifestOf(file, version, state, codename), files: [file] },
+    { name: 'ann' },
+  )
 }
 
 const ref = (version: string, codename = 'jammy'): PackageRef => ({
@@ -187,22 +200,16 @@ describe('what happens later', () => {
     const { manifest } = await admit('one', '1.0', 'published')
     await admit('one', '1.0', 'published', 'noble')
     await admit('two', '2.0', 'published')
-    await catalog.change(
-      { kind: 'event', ref: ref('1.0'), event: 'quarantine', why: 'A customer called.' },
-      { name: 'max' },
-    )
+    await catalog.change(judge(ref('1.0'), 'quarantine', { why: 'A customer called.' }), { name: 'max' })
     await outbox.drain()
     expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
     expect((await catalog.find(ref('1.0', 'noble')))?.state).toBe('published')
     expect((await catalog.find(ref('2.0')))?.state).toBe('published')
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool') // noble still serves it
-    await catalog.change({ kind: 'event', ref: ref('1.0', 'noble'), event: 'quarantine', why: '' }, { name: 'max' })
+    await catalog.change(judge(ref('1.0', 'noble'), 'quarantine'), { name: 'max' })
     await outbox.drain()
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
-    await catalog.change(
-      { kind: 'event', ref: ref('1.0'), event: 'approve', why: 'It was a false alarm.' },
-      { name: 'max' },
-    )
+    await catalog.change(judge(ref('1.0'), 'approve', { why: 'It was a false alarm.' }), { name: 'max' })
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool')
   })
 
@@ -212,6 +219,7 @@ describe('what happens later', () => {
     const refuse = (): Promise<never> => Promise.reject(new Error('the database is gone'))
     const audit = createAudit({ db: testDb.db, layout, clock: systemClock, outbox })
     const cut = createCatalog({
+      hasTree,
       db: testDb.db,
       outbox,
       pool,
@@ -220,14 +228,15 @@ describe('what happens later', () => {
       clock: systemClock,
       notices: { oweMove: refuse },
     })
-    await expect(
-      cut.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' }),
-    ).rejects.toThrow('the database is gone')
+    await expect(cut.change(judge(ref('1.0'), 'approve'), { name: 'max' })).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     const file = await spooled('one')
     await expect(
-      cut.change({ kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), file }, { name: 'ann' }),
+      cut.change(
+        { kind: 'admit', manifest: manifestOf(file, '1.0', 'published', 'noble'), files: [file] },
+        { name: 'ann' },
+      ),
     ).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
@@ -252,15 +261,13 @@ describe('what happens later', () => {
       'version_not_found',
     )
     await admit('one', '1.0', 'published')
-    expect(
-      await codeOf(catalog.change({ kind: 'event', ref: ref('1.0'), event: 'approve', why: '' }, { name: 'max' })),
-    ).toBe('not_possible')
+    expect(await codeOf(catalog.change(judge(ref('1.0'), 'approve'), { name: 'max' }))).toBe('not_possible')
     expect((await catalog.find(ref('1.0')))?.state).toBe('published')
   })
 })
 
 describe('rebuilding from the manifests', () => {
-  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests })()
+  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests, hasTree })()
 
   test('changes nothing on a healthy service', async () => {
     await admit('one', '1.0', 'published')

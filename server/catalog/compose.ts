@@ -1,10 +1,11 @@
-import { sha256, type PackageRef } from '../core/identity.ts'
+import { sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
 import { createRebuild, type Rebuilt } from './rebuild.ts'
+import { isBlobNeeded } from './store.ts'
 
 export interface CatalogNeeds extends CatalogDeps {
   readonly pool: Pool
@@ -23,7 +24,7 @@ export function catalogDebts({
   catalog,
   manifests,
 }: {
-  readonly catalog: Pick<Catalog, 'find' | 'settleBlob'>
+  readonly catalog: Pick<Catalog, 'find' | 'tags' | 'settleBlob'>
   readonly manifests: Manifests
 }): Debts {
   return {
@@ -41,6 +42,16 @@ export function catalogDebts({
         )
       },
     },
+    tags: {
+      longestMs: FILES_LONGEST_MS,
+      deliver: async rests => {
+        for (const rest of rests) {
+          const of = JSON.parse(rest) as PackageName
+          const tags = await catalog.tags(of)
+          await (tags.length === 0 ? manifests.removeTags(of) : manifests.writeTags({ schema: 1, of, tags }))
+        }
+      },
+    },
     blob: {
       longestMs: FILES_LONGEST_MS,
       deliver: async rests => {
@@ -52,13 +63,11 @@ export function catalogDebts({
 
 /** The one door to packages, with its debts and the sweep of the pool. */
 export function composeCatalog(needs: CatalogNeeds): CatalogPart {
-  const { db, outbox, pool, manifests } = needs
+  const { db, pool, manifests } = needs
   const catalog = createCatalog(needs)
-  const isNeeded = async (digest: string): Promise<boolean> =>
-    (await db.first('select 1 from package_file where sha256 = $1 limit 1', [digest])) !== undefined
   return {
     catalog,
-    rebuild: createRebuild({ db, outbox, manifests }),
+    rebuild: createRebuild(needs),
     debts: catalogDebts({ catalog, manifests }),
     jobs: [
       {
@@ -66,7 +75,7 @@ export function composeCatalog(needs: CatalogNeeds): CatalogPart {
         name: 'Remove package files that nothing needs',
         when: () => '20 3 * * *',
         run: async () => {
-          await pool.sweep(isNeeded)
+          await pool.sweep(digest => isBlobNeeded(db, digest))
         },
       },
     ],

@@ -1,9 +1,10 @@
-import type { PackageRef } from '../core/identity.ts'
-import { printRef } from '../core/identity.ts'
+import { printRef, type FormatId, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
-import type { Db } from '../db/db.ts'
+import type { TagList } from '../core/tag.ts'
+import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Manifests } from '../files/manifests.ts'
+import { listTagged, replaceTags } from './queries/tags.ts'
 import {
   deleteManifest,
   insertManifest,
@@ -12,6 +13,7 @@ import {
   refreshArtifact,
   rewriteFiles,
   updateManifest,
+  type ListedRef,
 } from './store.ts'
 
 /** What a rebuild did. `broken` names manifests that could not be read; their rows, if any, are left as they are. */
@@ -23,21 +25,33 @@ export interface Rebuilt {
   readonly broken: readonly { readonly path: string; readonly broken: string }[]
 }
 
-const BATCH = 200
-
-/**
- * Makes the database say what the manifests on disk say, and owes a publication of every distribution it touched.
- * Everything owed to the manifests is written first, so on a healthy service this changes nothing.
- */
-export function createRebuild({
-  db,
-  outbox,
-  manifests,
-}: {
+export interface RebuildDeps {
   readonly db: Db
   readonly outbox: Outbox
   readonly manifests: Manifests
-}): () => Promise<Rebuilt> {
+  /** As the catalogue has it. */
+  readonly hasTree: (format: FormatId) => boolean
+}
+
+const BATCH = 200
+
+const printName = ({ format, codename, name }: PackageName): string => JSON.stringify([format, codename, name])
+
+function isSame(row: ListedRef | undefined, { files, component, state, changed_at }: Manifest): boolean {
+  return (
+    row !== undefined &&
+    row.blobs.join() === files.map(({ blob }) => blob.sha256).join() &&
+    row.component === (component ?? null) &&
+    row.state === state &&
+    row.changed_at.toISOString() === changed_at
+  )
+}
+
+/**
+ * Makes the database say what the manifests on disk say, and owes a publication of every tree it touched.
+ * Everything owed to the manifests is written first, so on a healthy service this changes nothing.
+ */
+export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): () => Promise<Rebuilt> {
   async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
     await db.tx(async tx => {
       for (const manifest of batch) {
@@ -54,7 +68,19 @@ export function createRebuild({
     })
   }
 
-  async function owe(tx: Parameters<Outbox['owe']>[0], refs: readonly PackageRef[]): Promise<void> {
+  async function remove(gone: readonly ListedRef[]): Promise<void> {
+    await db.tx(async tx => {
+      for (const ref of gone) {
+        await deleteManifest(tx, ref)
+        await refreshArtifact(tx, ref)
+        for (const blob of ref.blobs) await outbox.owe(tx, `blob:${blob}`)
+      }
+      await owe(tx, gone)
+    })
+  }
+
+  async function owe(tx: Tx, all: readonly PackageRef[]): Promise<void> {
+    const refs = all.filter(ref => hasTree(ref.format))
     for (const ref of refs) await markDirty(tx, ref.codename, ref.name)
     for (const codename of new Set(refs.map(ref => ref.codename))) {
       await outbox.owe(tx, `publish:${codename}`)
@@ -62,29 +88,35 @@ export function createRebuild({
     }
   }
 
+  /** @param isWhole whether every file could be read: what a damaged one said is not forgotten */
+  async function writeTags(lists: readonly TagList[], isWhole: boolean): Promise<void> {
+    const named = new Set(lists.map(({ of }) => printName(of)))
+    const gone = (await listTagged(db)).filter(of => isWhole && !named.has(printName(of)))
+    await db.tx(async tx => {
+      for (const { of, tags } of lists) await replaceTags(tx, of, tags)
+      for (const of of gone) await replaceTags(tx, of, [])
+    })
+  }
+
   return async () => {
     await outbox.drain()
     const rows = new Map((await listRefs(db)).map(row => [printRef(row), row]))
     const known = new Set(rows.keys())
     const broken: { path: string; broken: string }[] = []
+    const lists: TagList[] = []
     let batch: Manifest[] = []
     let count = 0,
       added = 0,
       changed = 0
     for await (const found of manifests.walk()) {
-      if ('broken' in found) {
-        broken.push(found)
-        continue
-      }
+      if ('broken' in found) broken.push(found)
+      if ('list' in found) lists.push(found.list)
+      if (!('manifest' in found)) continue
       const { manifest } = found
       count++
       const row = rows.get(printRef(manifest.ref))
       rows.delete(printRef(manifest.ref))
-      const same =
-        row?.sha256 === manifest.files[0].blob.sha256 &&
-        row.state === manifest.state &&
-        row.changed_at.toISOString() === manifest.changed_at
-      if (same) continue
+      if (isSame(row, manifest)) continue
       if (row === undefined) added++
       else changed++
       batch.push(manifest)
@@ -95,15 +127,8 @@ export function createRebuild({
     if (batch.length > 0) await write(batch, known)
     // a row whose manifest exists but cannot be read stays: a damaged file is no decision to delete
     const gone = broken.length > 0 ? [] : [...rows.values()]
-    if (gone.length > 0)
-      await db.tx(async tx => {
-        for (const ref of gone) {
-          await deleteManifest(tx, ref)
-          await refreshArtifact(tx, ref)
-          await outbox.owe(tx, `blob:${ref.sha256}`)
-        }
-        await owe(tx, gone)
-      })
+    if (gone.length > 0) await remove(gone)
+    await writeTags(lists, broken.length === 0)
     outbox.nudge()
     return { manifests: count, added, changed, removed: gone.length, broken }
   }

@@ -203,9 +203,24 @@ export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'
   return rows.some(row => row.kept) ? 'pool' : 'quarantine'
 }
 
-/** Every reference in the index with what a rebuild compares; ordered, so that a walk can be merged with it. */
-export function listRefs(
-  db: Queryable,
-): Promise<(PackageRef & { readonly sha256: string; readonly state: string; readonly changed_at: Date })[]> {
-  return db.query('select format, codename, name, version, arch, sha256, state, changed_at from package')
+/** Whether any version has these bytes. */
+export async function isBlobNeeded(db: Queryable, sha256: string): Promise<boolean> {
+  return (await db.first('select 1 from package_file where sha256 = $1 limit 1', [sha256])) !== undefined
+}
+
+/** A version as a rebuild compares it. */
+export interface ListedRef extends PackageRef {
+  readonly component: string | null
+  readonly state: string
+  readonly changed_at: Date
+  /** The SHA-256 of its files, in their order. */
+  readonly blobs: readonly string[]
+}
+
+/** Every version in the index. */
+export function listRefs(db: Queryable): Promise<ListedRef[]> {
+  return db.query(`
+    select format, codename, name, version, arch, component, state, changed_at,
+      array(select sha256 from package_file where package_id = id order by n) as blobs
+    from package`)
 }

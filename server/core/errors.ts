@@ -157,6 +157,7 @@ export const ERRORS = {
   ],
   package_not_found: [404, 'There is no package {name}.'],
   version_not_found: [404, 'There is no version {version} of {name}.'],
+  tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
   ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
   // what this service sends to others

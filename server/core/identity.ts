@@ -20,10 +20,13 @@ export interface PackageIdentity {
   readonly arch: string
 }
 
-/** One package in one distribution: the unit that is decided on, published and deleted. */
+/** One version in one repository: the unit that is decided on, published and deleted. */
 export interface PackageRef extends PackageIdentity {
   readonly codename: Codename
 }
+
+/** A package with all its versions in one repository. */
+export type PackageName = Pick<PackageRef, 'format' | 'codename' | 'name'>
 
 /** Bytes, named by what they are. Size in bytes; digests lower-case hex. */
 export interface Blob {

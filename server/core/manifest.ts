@@ -42,6 +42,11 @@ export function isServed(state: State): boolean {
   return state === 'published'
 }
 
+/** Whose bytes lie in the pool; those of the others are out of every tree's reach. */
+export function isKept(state: State): boolean {
+  return state === 'published' || state === 'pending_review'
+}
+
 /** What a person said about a package's findings. */
 export interface Decision {
   readonly decision: string
@@ -143,4 +148,28 @@ export interface Manifest {
 /** The digest of a file as somebody sent it; what is in the pool may carry this repository's signature beside. */
 export function receivedSha256({ blob, signed }: PackageFile): Sha256 {
   return (signed?.received ?? blob).sha256
+}
+
+/**
+ * The first file in which two versions of one identity differ, as it was received; undefined where they are the same.
+ * A file that was sent without this repository's signature is the same as with it. Names of first files do not matter.
+ */
+export function differentFile(
+  known: Manifest['files'],
+  incoming: Manifest['files'],
+): { readonly known: Sha256 | undefined; readonly incoming: Sha256 | undefined } | undefined {
+  const [first, ...others] = known
+  const [newFirst, ...newOthers] = incoming
+  const pairs: readonly (readonly [PackageFile | undefined, PackageFile | undefined])[] = [
+    [first, newFirst],
+    ...others.map(file => [file, newOthers.find(({ path }) => path === file.path)] as const),
+    ...newOthers.filter(({ path }) => !others.some(file => file.path === path)).map(file => [undefined, file] as const),
+  ]
+  const isSame = (a: PackageFile | undefined, b: PackageFile | undefined): boolean =>
+    a !== undefined &&
+    b !== undefined &&
+    // sent again as it was sent before, or as clients get it
+    [a.blob.sha256, receivedSha256(a)].some(digest => digest === b.blob.sha256 || digest === receivedSha256(b))
+  const pair = pairs.find(([a, b]) => !isSame(a, b))
+  return pair && { known: pair[0] && receivedSha256(pair[0]), incoming: pair[1] && receivedSha256(pair[1]) }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Codename, FormatId, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
+import type { Codename, FormatId, PackageName, PackageRef, RelPath, Sha256 } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
 
 /**
@@ -9,7 +9,7 @@ import { relPath } from '../core/identity.ts'
  *     /repos
  *     ├── pool/ab/cd/<sha256>                      blobs; immutable; also what waits for review
  *     ├── quarantine/<sha256>                      blobs that were blocked or rejected; never linked into a tree
- *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json
+ *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json     and tags.json, where it has any
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
  *     ├── trees/<codename>/by-hash/…               indexes by digest, shared by the generations, kept an hour
@@ -50,6 +50,7 @@ export interface Layout {
   blob(digest: Sha256): string
   quarantined(digest: Sha256): string
   manifest(ref: PackageRef): string
+  tags(of: PackageName): string
   manifestFolder(format: FormatId, codename: Codename): string
   generation(codename: Codename, n: number): string
   /** The link whose target is the live generation. */
@@ -61,6 +62,9 @@ export interface Layout {
   /** A path inside it, such as `h/hello/hello_1.0_amd64.deb`. */
   published(codename: Codename, path: RelPath): string
 }
+
+/** What the tags of a package are in, beside its manifests, whose names have an underscore. */
+export const TAGS_FILE = 'tags.json'
 
 /**
  * A file name for anything a package may be called: what is not plain is percent-encoded, so `1:2.0~rc1/x` stays one
@@ -113,6 +117,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
         fileSegment(ref.name),
         `${fileSegment(ref.version)}_${fileSegment(ref.arch)}.json`,
       ),
+    tags: of => at('manifests', of.format, of.codename, fileSegment(of.name), TAGS_FILE),
     manifestFolder: (format, codename) => at('manifests', format, codename),
     generation: (codename, n) => at('trees', codename, String(n)),
     live: codename => at(folderOf(codename).folder, 'dists', codename),

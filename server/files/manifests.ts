@@ -1,23 +1,31 @@
 import type { Dirent } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { PackageRef } from '../core/identity.ts'
+import { basename, join } from 'node:path'
+import type { PackageName, PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import { readManifest } from '../core/read-manifest.ts'
+import { readTagList, type TagList } from '../core/tag.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
-import type { Layout } from './layout.ts'
+import { TAGS_FILE, type Layout } from './layout.ts'
+
+/** What lies in `manifests/`. A file that cannot be read comes as `{path, broken}` and is never skipped in silence. */
+export type Found =
+  { readonly manifest: Manifest } | { readonly list: TagList } | { readonly path: string; readonly broken: string }
 
 /**
- * The manifests on disk: one JSON file per package and distribution. They are the truth; the database is their index.
+ * The manifests on disk: one JSON file per version in a repository, and one per package that has tags. They are the
+ * truth; the database is their index.
  */
 export interface Manifests {
   write(manifest: Manifest): Promise<void>
   /** Harmless when it is not there. */
   remove(ref: PackageRef): Promise<void>
   read(ref: PackageRef): Promise<Manifest | undefined>
-  /** Every manifest; a file that cannot be read as one is yielded as `{path, broken}` and never skipped in silence. */
-  walk(): AsyncIterable<{ readonly manifest: Manifest } | { readonly path: string; readonly broken: string }>
+  writeTags(list: TagList): Promise<void>
+  /** Harmless when there are none. */
+  removeTags(of: PackageName): Promise<void>
+  walk(): AsyncIterable<Found>
 }
 
 async function list(folder: string): Promise<Dirent[]> {
@@ -37,6 +45,8 @@ async function* files(folder: string): AsyncGenerator<string> {
   }
 }
 
+const readJson = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, 'utf8'))
+
 /** The manifests below one root. */
 export function createManifests(layout: Layout): Manifests {
   return {
@@ -48,16 +58,19 @@ export function createManifests(layout: Layout): Manifests {
     remove: ref => rm(layout.manifest(ref), { force: true }),
     async read(ref) {
       try {
-        return readManifest(JSON.parse(await readFile(layout.manifest(ref), 'utf8')))
+        return readManifest(await readJson(layout.manifest(ref)))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error
       }
     },
+    writeTags: one => writeAtomic(layout.tags(one.of), `${JSON.stringify(one)}\n`),
+    removeTags: of => rm(layout.tags(of), { force: true }),
     async *walk() {
       for await (const path of files(layout.manifests)) {
         try {
-          yield { manifest: readManifest(JSON.parse(await readFile(path, 'utf8'))) }
+          const json = await readJson(path)
+          yield basename(path) === TAGS_FILE ? { list: readTagList(json) } : { manifest: readManifest(json) }
         } catch (error) {
           yield {
             path: path.slice(layout.manifests.length + 1),

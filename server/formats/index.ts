@@ -29,6 +29,9 @@ export function activeFormats(repoFormat: string | undefined, formats: readonly 
   return formats.filter(format => isSwitchedOn(format, known))
 }
 
+/** Whether packages of this format are published as signed trees. */
+export const hasTree = (id: FormatId): boolean => getFormat(id).tree !== undefined
+
 /** The words for REPO_FORMAT that switch a format on: `rpm, both or all`. */
 export function switchesFor(id: FormatId, formats: readonly Format[] = FORMATS): string {
   const format = formats.find(one => one.id === id)

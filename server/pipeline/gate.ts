@@ -1,4 +1,5 @@
-import type { Actor, Catalog, Changed } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Actor, Changed } from '../catalog/change.ts'
 import { fail } from '../core/errors.ts'
 import { mergeFindings, worst } from '../core/findings.ts'
 import { printRef, type PackageRef } from '../core/identity.ts'
@@ -132,7 +133,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
         const inspection = await subject.inspected(signal)
         sealed = await signing(subject, inspection)
         const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
-        return await catalog.change({ kind: 'admit', manifest, file: sealed.file }, actor)
+        return await catalog.change({ kind: 'admit', manifest, files: [sealed.file] }, actor)
       } finally {
         await sealed?.file.discard()
         await file.discard()

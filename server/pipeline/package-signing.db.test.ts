@@ -7,13 +7,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { buildDeb } from '../../test/support/packages.ts'
 import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
-import { createCatalog, type Catalog, type Changed } from '../catalog/catalog.ts'
 import { getDistribution, layoutOf } from '../../test/support/repositories.ts'
+import { createCatalog, type Catalog } from '../catalog/catalog.ts'
+import type { Changed } from '../catalog/change.ts'
 import { createOutbox, type Outbox } from '../db/outbox.ts'
 import type { Layout } from '../files/layout.ts'
 import { createPool } from '../files/pool.ts'
 import { createSpool, type Spool } from '../files/spool.ts'
-import { recognise } from '../formats/index.ts'
+import { hasTree, recognise } from '../formats/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
@@ -55,6 +56,7 @@ beforeEach(async () => {
     audit: createAudit({ db, layout, clock: systemClock, outbox }),
     events: createEvents({ clock: systemClock }),
     clock: systemClock,
+    hasTree,
   })
   spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()

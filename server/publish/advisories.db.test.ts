@@ -82,7 +82,7 @@ async function put(name: string, version: string, arch = 'x86_64'): Promise<void
     at,
     changed_at: at,
   }
-  await stock.catalog.change({ kind: 'admit', manifest, file }, { name: 'ada' })
+  await stock.catalog.change({ kind: 'admit', manifest, files: [file] }, { name: 'ada' })
 }
 
 const repodata = (): string => join(stock.layout.live(ALMA), 'x86_64', 'repodata')

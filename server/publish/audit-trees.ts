@@ -1,28 +1,22 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Distribution, Repositories } from '../core/repository.ts'
-import { printRef, relPath, sha256, type FormatId, type PackageRef } from '../core/identity.ts'
-import type { Manifest } from '../core/manifest.ts'
+import { relPath, sha256, type FormatId } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
+import { checkBlobs, checkManifests, type Difference, type VerifiedRow, type Verifying } from './audit-manifests.ts'
 import { digestOf } from './live-tree.ts'
 import { liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
 import { readFrozen } from './store.ts'
 
-/** One place where pool, database, manifests and trees do not say the same. */
-export interface Difference {
-  readonly what: string
-  readonly where: string
-  readonly why: string
-}
-
+/** What a proof found. */
 export interface Verified {
-  readonly checked: { packages: number; blobs: number; manifests: number; trees: number; files: number }
+  readonly checked: Verifying['checked']
   readonly differences: readonly Difference[]
   /** What a crash leaves and nobody can reach: not wrong, and removed by itself. */
   readonly notes: readonly Difference[]
@@ -37,87 +31,12 @@ export interface VerifierDeps {
   readonly repositories: Pick<Repositories, 'all'>
 }
 
-type Row = PackageRef & {
-  readonly sha256: string
-  readonly size: number
-  readonly state: Manifest['state']
-  readonly changed_at: Date
-  readonly source: string
-}
 interface Run extends VerifierDeps {
-  readonly verified: {
-    readonly checked: Verified['checked']
-    readonly differences: Difference[]
-    readonly notes: Difference[]
-  }
-}
-
-/** Each blob that a row needs lies where its states say, with its digest; no other blob lies there. */
-async function checkBlobs({ layout, verified }: Run, rows: readonly Row[]): Promise<void> {
-  const { checked, differences } = verified
-  const byBlob = Map.groupBy(rows, row => row.sha256)
-  for (const [digest, owners] of byBlob) {
-    const served = owners.some(row => row.state === 'published' || row.state === 'pending_review')
-    const path = served ? layout.blob(sha256(digest)) : layout.quarantined(sha256(digest))
-    const found = await digestOf(path)
-    checked.blobs++
-    if (found === digest) continue
-    const owner = owners[0] === undefined ? '' : printRef(owners[0])
-    differences.push({
-      what: served ? 'pool' : 'quarantine',
-      where: relative(layout.root, path),
-      why: found === undefined ? `the bytes of ${owner} are missing` : `the bytes of ${owner} have SHA-256 ${found}`,
-    })
-  }
-  for (const folder of [layout.pool, layout.quarantine]) {
-    for await (const path of walkFiles(folder)) {
-      const digest = path.slice(-64)
-      const owners = byBlob.get(digest)
-      if (owners === undefined)
-        verified.notes.push({
-          what: 'stray file',
-          where: relative(layout.root, path),
-          why: 'no package has these bytes; the nightly sweep removes them',
-        })
-    }
-  }
-}
-
-async function checkManifests({ manifests, verified }: Run, rows: readonly Row[]): Promise<void> {
-  const { checked, differences } = verified
-  const waiting = new Map(rows.map(row => [printRef(row), row]))
-  for await (const found of manifests.walk()) {
-    checked.manifests++
-    if ('broken' in found) {
-      differences.push({
-        what: 'manifest',
-        where: `manifests/${found.path}`,
-        why: `it cannot be read: ${found.broken}`,
-      })
-      continue
-    }
-    const { ref, state, changed_at } = found.manifest
-    const { blob } = found.manifest.files[0]
-    const row = waiting.get(printRef(ref))
-    waiting.delete(printRef(ref))
-    const why =
-      row === undefined
-        ? 'the database does not know it; sync-index brings it back'
-        : row.sha256 !== blob.sha256
-          ? `it has SHA-256 ${blob.sha256}, the database ${row.sha256}`
-          : row.state !== state
-            ? `it says ${state}, the database ${row.state}`
-            : row.changed_at.toISOString() !== changed_at
-              ? `it was changed at ${changed_at}, the database says ${row.changed_at.toISOString()}`
-              : undefined
-    if (why !== undefined) differences.push({ what: 'manifest', where: printRef(ref), why })
-  }
-  for (const ref of waiting.keys())
-    differences.push({ what: 'manifest', where: ref, why: 'the database knows it, and there is no manifest' })
+  readonly verified: Verifying
 }
 
 /** The live tree says of itself what is there, signed, and names exactly the published packages of the database. */
-async function checkTree(run: Run, distribution: Distribution, rows: readonly Row[]): Promise<void> {
+async function checkTree(run: Run, distribution: Distribution, rows: readonly VerifiedRow[]): Promise<void> {
   const {
     layout,
     keyring,
@@ -158,7 +77,7 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ro
 }
 
 interface Said {
-  readonly published: readonly Row[]
+  readonly published: readonly VerifiedRow[]
   readonly state: GenerationState
 }
 
@@ -191,7 +110,9 @@ async function checkEntries(
           say(path, `it is published, and the index of ${arch} does not name it`)
   }
   // while rolled back, what came since is not served yet, and what was deleted since is
-  for (const [path, digest] of isFrozen ? named : new Map([...expected].map(([path, row]) => [path, row.sha256]))) {
+  for (const [path, digest] of isFrozen
+    ? named
+    : new Map([...expected].map(([path, row]) => [path, row.blobs[0] ?? '']))) {
     const [there, blob] = await Promise.all(
       [layout.published(codename, relPath(path)), layout.blob(sha256(digest))].map(one =>
         stat(one).catch(() => undefined),
@@ -222,8 +143,10 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
       notes: [] as Difference[],
     }
     const run: Run = { ...deps, verified }
-    const rows = await deps.db.query<Row>(`
-      select format, codename, name, version, arch, sha256, size, state, changed_at, manifest->'about'->>'source' as source from package order by id`)
+    const rows = await deps.db.query<VerifiedRow>(`
+      select format, codename, name, version, arch, component, state, changed_at, manifest->'about'->>'source' as source,
+        array(select sha256 from package_file where package_id = id order by n) as blobs
+      from package order by id`)
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)
     await checkManifests(run, rows)

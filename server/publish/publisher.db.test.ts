@@ -11,6 +11,7 @@ import { createVerifier } from './audit-trees.ts'
 import { liveGeneration } from './prune.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { repositories } from '../../test/support/repositories.ts'
+import { judge } from '../../test/support/judge.ts'
 
 const JAMMY = 'jammy' as Codename
 const INDEX = 'main/binary-amd64/Packages'
@@ -228,7 +229,7 @@ describe('what clients may still hold', () => {
     for (const name of ['deleted', 'infected', 'fine']) await stock.put({ name, bytes: name })
     await publisher.publish(JAMMY)
     await stock.catalog.change({ kind: 'delete', ref: ref('deleted'), why: '' }, { name: 'max' })
-    await stock.catalog.change({ kind: 'event', ref: ref('infected'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('infected'), 'quarantine'), { name: 'max' })
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['fine 1.0'])
     expect(await exists(poolPath('deleted'))).toBe(true)
@@ -248,7 +249,7 @@ describe('what clients may still hold', () => {
     await stock.put({ name: 'held', bytes: 'held' })
     await stock.put({ name: 'kept', bytes: 'kept' })
     await publisher.publish(JAMMY)
-    await stock.catalog.change({ kind: 'event', ref: ref('held'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('held'), 'quarantine'), { name: 'max' })
     const full = createPublisher({
       db: stock.db,
       layout: stock.layout,
@@ -260,7 +261,7 @@ describe('what clients may still hold', () => {
     await expect(full.publish(JAMMY)).rejects.toThrow('no room left')
     await full.close()
     expect([await exists(poolPath('held')), await exists(poolPath('kept'))]).toEqual([false, true])
-    await stock.catalog.change({ kind: 'event', ref: ref('held'), event: 'approve', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('held'), 'approve'), { name: 'max' })
     await publisher.publish(JAMMY)
     expect(await readFile(poolPath('held'), 'utf8')).toBe('held')
     expect(await differences()).toEqual([])
@@ -349,11 +350,11 @@ describe('a rollback', () => {
   test('leaves out what must not be served, and takes out what is quarantined or deleted afterwards', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await stock.put({ name, bytes: name })
     await publisher.publish(JAMMY)
-    await stock.catalog.change({ kind: 'event', ref: ref('a'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('a'), 'quarantine'), { name: 'max' })
     await publisher.publish(JAMMY)
     expect(await publisher.rollback(JAMMY, 1, noLine)).toMatchObject({ left_out: ['a 1.0 amd64'] })
     expect(await named()).toEqual(['b 1.0', 'c 1.0', 'd 1.0'])
-    await stock.catalog.change({ kind: 'event', ref: ref('b'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('b'), 'quarantine'), { name: 'max' })
     await stock.catalog.change({ kind: 'delete', ref: ref('c'), why: '' }, { name: 'max' })
     expect(await publisher.publish(JAMMY)).toMatchObject({ n: 4, packages: 1 })
     expect(await publisher.publish(JAMMY)).toBeUndefined()
@@ -476,7 +477,7 @@ describe('a start after a crash', () => {
       expect(await readFile(poolPath('one'), 'utf8')).toBe('1')
     }
     await stock.put({ name: 'three', bytes: '3' })
-    await stock.catalog.change({ kind: 'event', ref: ref('two'), event: 'quarantine', why: '' }, { name: 'max' })
+    await stock.catalog.change(judge(ref('two'), 'quarantine'), { name: 'max' })
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['one 1.0', 'three 1.0'])
     expect([await exists(poolPath('one')), await exists(poolPath('two')), await exists(poolPath('three'))]).toEqual([

@@ -12,6 +12,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { chooseForeign } from './foreign.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { repositories } from '../../test/support/repositories.ts'
+import { judge } from '../../test/support/judge.ts'
 
 const JAMMY = 'jammy' as Codename
 const isHere = existsSync('/usr/bin/reprepro')
@@ -85,10 +86,7 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     await put('other')
     await publisher.publish(JAMMY)
     expect((await named()).sort()).toEqual(['hello 1.10', 'other 1.0'])
-    await stock.catalog.change(
-      { kind: 'event', ref: ref('hello', '1.10'), event: 'quarantine', why: '' },
-      { name: 'max' },
-    )
+    await stock.catalog.change(judge(ref('hello', '1.10'), 'quarantine'), { name: 'max' })
     await publisher.publish(JAMMY)
     expect((await named()).sort()).toEqual(['hello 1.9', 'other 1.0'])
     expect(existsSync(join(stock.layout.aptPool, 'main/h/hello/hello_1.10_amd64.deb'))).toBe(false)

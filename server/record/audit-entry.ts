@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = [
   'PROMOTE',
   'ROLLBACK',
   'RETENTION',
+  'TAG',
   'PIN',
   'ACCESS_CHANGE',
   'MFA_ENABLE',

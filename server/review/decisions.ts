@@ -1,4 +1,5 @@
-import type { Actor, Catalog, Changed, Judgement } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Actor, Changed, Judgement } from '../catalog/change.ts'
 import { fail } from '../core/errors.ts'
 import type { Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Decision, type Manifest, type State } from '../core/manifest.ts'

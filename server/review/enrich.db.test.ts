@@ -5,6 +5,7 @@ import type { Codename } from '../core/identity.ts'
 import type { CvePolicy } from '../core/policy.ts'
 import { createEnrichment } from './enrich.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { judge } from '../../test/support/judge.ts'
 
 let stock: Stock
 beforeAll(async () => {
@@ -98,7 +99,7 @@ describe('nightly enrichment', () => {
       at: '2026-03-01T10:00:00.000Z',
       covers: ['CVE-2026-1', 'CVE-2026-2'],
     } as const
-    await stock.catalog.change({ kind: 'event', ref, event: 'approve', decision, why: 'test' }, { name: 'mae' })
+    await stock.catalog.change(judge(ref, 'approve', { decision, why: 'test' }), { name: 'mae' })
     expect(await run({ 'CVE-2026-1': { kev: true }, 'CVE-2026-2': { kev: true } }, { kev_action: 'review' })).toEqual({
       looked: 1,
       changed: 1,

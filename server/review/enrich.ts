@@ -1,4 +1,5 @@
-import type { Catalog, Judgement } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Judgement } from '../catalog/change.ts'
 import type { IndexedManifest } from '../catalog/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Finding } from '../core/findings.ts'

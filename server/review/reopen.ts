@@ -1,4 +1,5 @@
-import type { Catalog, Judgement } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Judgement } from '../catalog/change.ts'
 import type { Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Manifest } from '../core/manifest.ts'
 import { isApproved, reconsider, reopensAt } from '../core/review.ts'

@@ -1,4 +1,5 @@
-import type { Actor, Catalog, Changed, Judgement } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Actor, Changed, Judgement } from '../catalog/change.ts'
 import { mergeFindings, worst, type Finding } from '../core/findings.ts'
 import type { FormatId, Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'

@@ -26,6 +26,8 @@ import { listVulnerabilities } from './vulnerabilities.ts'
 import { findOne } from './find-version.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { repositories } from '../../test/support/repositories.ts'
+import { hasTree } from '../formats/index.ts'
+import { judge } from '../../test/support/judge.ts'
 
 let stock: Stock
 let now: SettingsValue
@@ -223,7 +225,7 @@ test('a missed deadline is told once, also by two checks at the same moment; a p
     packages: [{ version: '1.0', distribution: 'jammy', worst: 'high', due_at: '2026-03-31T10:00:00.000Z' }, {}, {}],
   })
   await decide('a')
-  await stock.catalog.change({ kind: 'event', ref: ref('a'), event: 'hold', why: 'Again.' }, { name: 'mae' })
+  await stock.catalog.change(judge(ref('a'), 'hold', { why: 'Again.' }), { name: 'mae' })
   expect(await watch.check()).toMatchObject({ breached: 2, told: 0 })
   stock.clock.set('2026-06-01T10:00:00.000Z')
   await decide('b')
@@ -381,7 +383,7 @@ test('what everybody asks for is the same after the database was lost: decisions
   ])
   await stock.outbox.drain()
   await stock.db.query('truncate package, package_file, decision, finding, sla_breach, artifact, package_offer')
-  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests })()
+  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests, hasTree })()
   expect(await read()).toEqual(before)
 })
 

@@ -20,6 +20,7 @@ import { buildDeb } from '../support/packages.ts'
 import { codeOf, createCaller } from '../support/routes.ts'
 import { createStock, someone, type Item, type Stock } from '../support/stock.ts'
 import { repositories } from '../support/repositories.ts'
+import { judge } from '../support/judge.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- documents are looked at as they are
 type Json = Record<string, any>
@@ -380,10 +381,9 @@ describe('decisions are VEX', () => {
       state: 'pending_review',
     })
     const ref = { format: 'deb', name: 'hello', version: '1.0', arch: 'amd64', codename: 'jammy' as Codename } as const
-    await stock.catalog.change(
-      { kind: 'event', ref, event: decision.action as 'approve', decision: decision as never, why: 'test' },
-      { name: 'mae' },
-    )
+    await stock.catalog.change(judge(ref, decision.action as 'approve', { decision: decision as never, why: 'test' }), {
+      name: 'mae',
+    })
     const params = { name: 'hello', version: '1.0' }
     const written = await raw('GET /sbom/{name}/{version}', {}, params)
     expect(await cyclonedxErrors(written)).toBeNull()

@@ -1,26 +1,29 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCatalog, type Catalog, type Changed } from '../../server/catalog/catalog.ts'
 import { catalogDebts } from '../../server/catalog/compose.ts'
+import { createCatalog, type Catalog } from '../../server/catalog/catalog.ts'
+import type { Changed } from '../../server/catalog/change.ts'
 import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
-import { sha256, type Blob, type Codename, type PackageRef } from '../../server/core/identity.ts'
+import type { Codename, PackageRef } from '../../server/core/identity.ts'
 import type { Manifest } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Report } from '../../server/core/report.ts'
 import type { Db } from '../../server/db/db.ts'
 import { createOutbox, handleDebts, type Outbox } from '../../server/db/outbox.ts'
 import type { Layout } from '../../server/files/layout.ts'
+import { hasTree } from '../../server/formats/index.ts'
 import { createManifests, type Manifests } from '../../server/files/manifests.ts'
-import { createPool } from '../../server/files/pool.ts'
+import { createPool, type Pool } from '../../server/files/pool.ts'
 import { publishDebts } from '../../server/publish/compose.ts'
+import type { SpooledFile } from '../../server/files/spool.ts'
 import type { Publisher } from '../../server/publish/publisher.ts'
 import { createAudit, type Audit } from '../../server/record/audit.ts'
 import { createEvents, type Events } from '../../server/record/events.ts'
+import { spoolBytes } from './packages.ts'
 import { createTestDb } from './postgres.ts'
 import { layoutOf } from './repositories.ts'
 
@@ -38,6 +41,9 @@ export interface Item {
   readonly provides?: readonly Provided[]
   readonly by?: string
   readonly bytes?: string | Buffer
+  /** Further files of the version: path → bytes. */
+  readonly others?: Readonly<Record<string, string>>
+  readonly component?: string
 }
 
 /** The real catalogue, database and files, without gate and trees; publications are noted instead. */
@@ -49,6 +55,7 @@ export interface Stock {
   readonly events: Events
   readonly catalog: Catalog
   readonly manifests: Manifests
+  readonly pool: Pool
   readonly clock: { now(): Date; set(iso: string): void }
   /** Codenames in the order of their publications. */
   readonly published: string[]
@@ -57,14 +64,18 @@ export interface Stock {
   close(): Promise<void>
 }
 
-function manifestOf(item: Item, file: { readonly filename: string; readonly blob: Blob }, at: string): Manifest {
+function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...SpooledFile[]], at: string): Manifest {
   const { name = 'hello', version = '1.0', arch = 'amd64', codename = 'jammy', findings = [] } = item
   const ref: PackageRef = { format: 'deb', name, version, arch, codename: codename as Codename }
   const severity = findings[0]?.severity
   return {
     schema: 2,
     ref,
-    files: [{ path: file.filename, blob: file.blob }],
+    ...(item.component === undefined ? {} : { component: item.component }),
+    files: [
+      { path: file.filename, blob: file.blob },
+      ...others.map(({ filename, blob }) => ({ path: filename, blob })),
+    ],
     state: item.state ?? 'published',
     reports: item.reports ?? [],
     findings,
@@ -98,7 +109,8 @@ export function notePublications(published: string[]): Pick<Publisher, 'publish'
   }
 }
 
-export async function createStock(): Promise<Stock> {
+/** @param given.trees  which formats have any; as this build has them when absent */
+export async function createStock(given: { readonly trees?: typeof hasTree } = {}): Promise<Stock> {
   const testDb = await createTestDb()
   const { db } = testDb
   const root = await mkdtemp(join(tmpdir(), 'gh-stock-'))
@@ -116,7 +128,8 @@ export async function createStock(): Promise<Stock> {
   const audit = createAudit({ db, layout, clock, outbox })
   const events = createEvents({ clock })
   const manifests = createManifests(layout)
-  const catalog = createCatalog({ db, outbox, pool: createPool({ layout, clock }), audit, events, clock })
+  const pool = createPool({ layout, clock })
+  const catalog = createCatalog({ db, outbox, pool, audit, events, clock, hasTree: given.trees ?? hasTree })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
     ...publishDebts(notePublications(published)),
@@ -131,31 +144,25 @@ export async function createStock(): Promise<Stock> {
     events,
     catalog,
     manifests,
+    pool,
     clock,
     published,
     put: async (item = {}) => {
-      const bytes = item.bytes ?? JSON.stringify(item)
-      const path = join(layout.incoming, randomBytes(6).toString('hex'))
-      await writeFile(path, bytes)
-      const hex = (algorithm: string): string => createHash(algorithm).update(bytes).digest('hex')
-      const blob = {
-        sha256: sha256(hex('sha256')),
-        md5: hex('md5'),
-        sha1: hex('sha1'),
-        sha512: hex('sha512'),
-        size: bytes.length,
-      }
       const filename = `${item.name ?? 'hello'}_${item.version ?? '1.0'}_${item.arch ?? 'amd64'}.deb`
-      const file = { path, filename, blob, head: Buffer.from(bytes), discard: () => rm(path, { force: true }) }
+      const file = await spoolBytes(layout.incoming, filename, Buffer.from(item.bytes ?? JSON.stringify(item)))
+      const others = await Promise.all(
+        Object.entries(item.others ?? {}).map(([name, bytes]) => spoolBytes(layout.incoming, name, Buffer.from(bytes))),
+      )
+      const manifest = manifestOf(item, [file, ...others], now.toISOString())
       return catalog.change(
-        { kind: 'admit', manifest: manifestOf(item, file, now.toISOString()), file },
+        { kind: 'admit', manifest, files: [file, ...others] },
         { name: item.by ?? 'ada', ip: '192.0.2.1' },
       )
     },
     clear: async () => {
       await outbox.drain()
       await db.query(`truncate package, artifact, outbox, publish_dirty, generation, distribution, audit_pending, audit_head,
-        package_offer, account cascade`)
+        package_offer, tag, account cascade`)
       for (const folder of [layout.audit, layout.manifests, layout.pool])
         await rm(folder, { recursive: true, force: true })
       published.length = 0

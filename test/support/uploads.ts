@@ -19,7 +19,7 @@ import type { Layout } from '../../server/files/layout.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createSpool } from '../../server/files/spool.ts'
 import { deb } from '../../server/formats/deb/index.ts'
-import { switchesFor } from '../../server/formats/index.ts'
+import { hasTree, switchesFor } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createDigestThreads } from '../../server/lib/digest.ts'
 import { createGate } from '../../server/pipeline/gate.ts'
@@ -218,6 +218,7 @@ export function openUploads(): Uploads {
       audit: createAudit({ db, layout, clock: systemClock, outbox }),
       events,
       clock: systemClock,
+      hasTree,
     })
     const spool = createSpool({ layout, random: randomBytes, threads })
     const antivirus: AntivirusScanner = {

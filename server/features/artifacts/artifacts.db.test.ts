@@ -1,3 +1,4 @@
+import { hasTree } from '../../formats/index.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/stock.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
     audit,
     formats: getFormat,
     repositories,
-    rebuild: createRebuild({ db, outbox, manifests }),
+    rebuild: createRebuild({ db, outbox, manifests, hasTree }),
     clientFacts: async () => ({ url: 'http://repo.example:8000' }),
   }
 })

@@ -6,6 +6,7 @@ import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'
 import { distributionHandlers } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { judge } from '../../../test/support/judge.ts'
 
 let stock: Stock
 beforeAll(async () => {
@@ -62,10 +63,9 @@ describe('promotion', () => {
         by: 'rita',
         at: '2026-03-01T10:00:00.000Z',
       } as const
-      const approved = await stock.catalog.change(
-        { kind: 'event', ref, event: 'approve', decision: decision as never, why: '' },
-        { name: 'rita' },
-      )
+      const approved = await stock.catalog.change(judge(ref, 'approve', { decision: decision as never }), {
+        name: 'rita',
+      })
       await approved.settled(10_000)
       stock.published.length = 0
       expect(await call('POST /distributions/promote', { body })).toEqual({

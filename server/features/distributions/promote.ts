@@ -1,5 +1,6 @@
-import type { Catalog, Changed } from '../../catalog/catalog.ts'
 import { listHeld, type Held } from '../../catalog/queries/distributions.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { Changed } from '../../catalog/change.ts'
 import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'

@@ -1,4 +1,5 @@
-import type { Catalog, Changed } from '../../catalog/catalog.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { Changed } from '../../catalog/change.ts'
 import { pagingOf } from '../../catalog/page.ts'
 import { needDistribution, type Caller, type Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'

@@ -1,4 +1,4 @@
-import type { Changed } from '../../catalog/catalog.ts'
+import type { Changed } from '../../catalog/change.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
 import { needDistribution, needSeen, type Principal } from '../../core/access.ts'

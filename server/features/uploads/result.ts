@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { Changed } from '../../catalog/catalog.ts'
+import type { Changed } from '../../catalog/change.ts'
 import { FindingSchema, ValidationSchema } from '../../catalog/schemas.ts'
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'

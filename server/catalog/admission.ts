@@ -1,0 +1,92 @@
+import { fail } from '../core/errors.ts'
+import { printRef } from '../core/identity.ts'
+import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import type { AuditFact } from '../record/audit.ts'
+import { admitted, copied } from './audit-facts.ts'
+import type { Blobs } from './blobs.ts'
+import type { Actor, Admit, Copy, Written } from './change.ts'
+import { findManifest, findRival, insertManifest, lockManifest, lockOutRivals } from './store.ts'
+
+export interface AdmissionDeps {
+  readonly db: Db
+  readonly blobs: Blobs
+  readonly clock: Clock
+  /** Writes the audit line and what is owed. @returns the publication that was asked for */
+  readonly record: (
+    tx: Tx,
+    fact: AuditFact,
+    step: { readonly before: undefined; readonly after: Manifest },
+  ) => Promise<number | undefined>
+}
+
+/** How versions that are new come into a repository. Both throw duplicate_conflict. */
+export interface Admission {
+  admit(change: Admit, actor: Actor): Promise<Written>
+  /** @throws version_not_found, not_promotable */
+  copy(change: Copy, actor: Actor): Promise<Written>
+}
+
+/** @throws duplicate_conflict where two versions of one identity are not the same files */
+export function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): void {
+  const different = differentFile(known.files, incoming.files)
+  if (different === undefined) return
+  fail('duplicate_conflict', {
+    ref: printRef(known.ref),
+    incoming_sha256: different.incoming ?? 'none',
+    existing_sha256: different.known ?? 'none',
+  })
+}
+
+/** Puts new versions in: all their bytes first, then the row, in one transaction with what it owes. */
+export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Admission {
+  /** @returns `already` where another request was faster with the same files. @throws duplicate_conflict */
+  async function insert(manifest: Manifest, fact: AuditFact): Promise<Written> {
+    const written = await db.tx<Written | undefined>(async tx => {
+      const rival = await lockOutRivals(tx, manifest.ref)
+      if (rival !== undefined) refuseOtherFiles(rival, manifest)
+      if (!(await insertManifest(tx, manifest))) {
+        const other = await lockManifest(tx, manifest.ref)
+        if (other === undefined) return undefined
+        refuseOtherFiles(other, manifest)
+        return { outcome: 'already', manifest: other }
+      }
+      const ask = await record(tx, fact, { before: undefined, after: manifest })
+      return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
+    })
+    // the other one was deleted between the two looks, so its place is free now
+    return written ?? insert(manifest, fact)
+  }
+
+  return {
+    admit: (change, actor) =>
+      blobs.hold(change.manifest.files, async () => {
+        const { manifest, files } = change
+        const known = await findManifest(db, manifest.ref)
+        if (known !== undefined) {
+          refuseOtherFiles(known, manifest)
+          return { outcome: 'already', manifest: known }
+        }
+        const rival = await findRival(db, manifest.ref)
+        if (rival !== undefined) refuseOtherFiles(rival, manifest)
+        await blobs.oweWayBack(manifest.files)
+        await blobs.place(files, manifest.state)
+        return insert(manifest, admitted(change, actor))
+      }),
+    async copy(change, actor) {
+      const { from, to } = change
+      const missing = (): never => fail('version_not_found', { name: from.name, version: from.version })
+      const seen = (await findManifest(db, from)) ?? missing()
+      return blobs.hold(seen.files, async () => {
+        const source = (await findManifest(db, from)) ?? missing()
+        if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
+        const manifest: Manifest = { ...source, ref: to, changed_at: isoNow(clock) }
+        const known = await findManifest(db, to)
+        if (known === undefined) return insert(manifest, copied(change, manifest, actor))
+        refuseOtherFiles(known, manifest)
+        return { outcome: 'already', manifest: known }
+      })
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import type { PackageName, PackageRef } from '../core/identity.ts'
+import { receivedSha256, type Manifest, type PackageFile, type State } from '../core/manifest.ts'
+import type { AuditFact } from '../record/audit.ts'
+import type { Actor, Admit, Copy, Delete, Judgement } from './change.ts'
+
+const RESULT_OF_STATE: Record<State, AuditFact['result']> = {
+  published: 'SUCCESS',
+  pending_review: 'WARNING',
+  quarantined: 'FAILURE',
+  rejected: 'FAILURE',
+}
+
+function aboutWhom(
+  ref: Pick<PackageRef, 'name' | 'version' | 'codename'>,
+  actor: Actor,
+): Pick<AuditFact, 'user' | 'package' | 'version' | 'distribution' | 'ip'> {
+  return {
+    user: actor.name,
+    package: ref.name,
+    version: ref.version,
+    distribution: ref.codename,
+    ...(actor.ip === undefined ? {} : { ip: actor.ip }),
+  }
+}
+
+const printSigned = ({ signed, blob }: PackageFile): string =>
+  signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${blob.sha256}`
+
+function printFiles([first, ...others]: Manifest['files']): string {
+  const more = others.length === 0 ? '' : `, with ${others.map(({ path }) => path).join(', ')}`
+  return `${first.path}, SHA-256 ${receivedSha256(first)}${printSigned(first)}${more}`
+}
+
+/** The audit line of a version that came in. */
+export function admitted({ manifest }: Admit, actor: Actor): AuditFact {
+  return {
+    ...aboutWhom(manifest.ref, actor),
+    action: manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT',
+    result: RESULT_OF_STATE[manifest.state],
+    detail: `${printFiles(manifest.files)}: ${manifest.state}.`,
+  }
+}
+
+/** The audit line of a version that was promoted. */
+export function copied({ from }: Copy, { ref, files }: Manifest, actor: Actor): AuditFact {
+  return {
+    ...aboutWhom(ref, actor),
+    action: 'PROMOTE',
+    result: 'SUCCESS',
+    detail: `${ref.arch}, from ${from.codename}: the same bytes, SHA-256 ${files[0].blob.sha256}.`,
+  }
+}
+
+/** The audit line of a review; undefined where it has none. */
+export function judged({ fact }: Judgement, { ref }: Manifest, actor: Actor): AuditFact | undefined {
+  return fact && { ...aboutWhom(ref, actor), ...fact }
+}
+
+/** The audit line of a version that was deleted. */
+export function deleted({ why }: Delete, { ref, state }: Manifest, actor: Actor): AuditFact {
+  return {
+    ...aboutWhom(ref, actor),
+    action: 'DELETE',
+    result: 'SUCCESS',
+    detail: `${ref.arch}, was ${state}. ${why}`.trim(),
+  }
+}
+
+/** A tag with what it named and what it names; undefined is nothing. */
+export interface TagMove {
+  readonly of: PackageName
+  readonly tag: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+  /** Why, where nobody asked for it. */
+  readonly why?: string
+}
+
+/** The audit line of a tag. Its version is the one that the tag names now, or named last. */
+export function tagged({ of, tag, before, after, why }: TagMove, actor: Actor): AuditFact {
+  const said =
+    after === undefined
+      ? `The tag ${tag} named ${before ?? 'nothing'} and is removed.`
+      : `The tag ${tag} names ${after}${before === undefined ? '' : `, it named ${before}`}.`
+  return {
+    ...aboutWhom({ ...of, version: after ?? before ?? '' }, actor),
+    action: 'TAG',
+    result: 'SUCCESS',
+    detail: why === undefined ? said : `${said} ${why}`,
+  }
+}

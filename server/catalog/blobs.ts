@@ -1,0 +1,71 @@
+import type { Sha256 } from '../core/identity.ts'
+import { isKept, type PackageFile, type State } from '../core/manifest.ts'
+import type { Db } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import type { Pool } from '../files/pool.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { whereBlobBelongs } from './store.ts'
+
+/** The bytes of versions, moved before the commit that needs them there. */
+export interface Blobs {
+  /** Runs `work` while nobody tidies these away, as between "they are in the pool" and "a row needs them". */
+  hold<T>(files: readonly Pick<PackageFile, 'blob'>[], work: () => Promise<T>): Promise<T>
+  /** Owes a debt that takes files back out of the pool, should the commit that needs them there never come. */
+  oweWayBack(files: readonly Pick<PackageFile, 'blob'>[]): Promise<void>
+  /** Moves what has arrived to where a version of this state has it. */
+  place(files: readonly SpooledFile[], state: State): Promise<void>
+  /** Out of quarantine. */
+  release(files: readonly Pick<PackageFile, 'blob'>[]): Promise<void>
+  /** Puts the bytes where the rows say they belong. */
+  settle(digest: Sha256): Promise<void>
+}
+
+/** Moves bytes over the pool, in the order that a crash at any point is put right by what is owed. */
+export function createBlobs({
+  db,
+  outbox,
+  pool,
+}: {
+  readonly db: Db
+  readonly outbox: Outbox
+  readonly pool: Pool
+}): Blobs {
+  const lock = createKeyedLock()
+  const digestsOf = (files: readonly Pick<PackageFile, 'blob'>[]): Sha256[] =>
+    [...new Set(files.map(({ blob }) => blob.sha256))].sort()
+
+  // one after the other and in order: two versions that share files must not wait for each other
+  const hold = <T>([first, ...rest]: readonly Sha256[], work: () => Promise<T>): Promise<T> =>
+    first === undefined ? work() : lock.run(first, () => hold(rest, work))
+
+  return {
+    hold: (files, work) => hold(digestsOf(files), work),
+    async oweWayBack(files) {
+      const digests = digestsOf(files)
+      for (const digest of digests) {
+        const place = await pool.has(digest)
+        // a lone file that never got its row is swept up; of several, some may have moved when another one fails
+        if (place === 'quarantine' || (place === 'nowhere' && digests.length > 1)) {
+          await outbox.owe(db, `blob:${digest}`)
+        }
+      }
+    },
+    async place(files, state) {
+      for (const file of files) {
+        if (isKept(state)) await pool.add(file)
+        else if ((await whereBlobBelongs(db, file.blob.sha256)) !== 'pool') await pool.quarantine(file)
+      }
+    },
+    async release(files) {
+      for (const digest of digestsOf(files)) await pool.release(digest)
+    },
+    settle: digest =>
+      lock.run(digest, async () => {
+        const place = await whereBlobBelongs(db, digest)
+        if (place === 'nowhere') await pool.remove(digest)
+        else if (place === 'quarantine') await pool.confine(digest)
+        else await pool.release(digest)
+      }),
+  }
+}

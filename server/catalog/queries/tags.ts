@@ -1,0 +1,84 @@
+import type { PackageName } from '../../core/identity.ts'
+import type { Manifest } from '../../core/manifest.ts'
+import type { Tag } from '../../core/tag.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+
+const OF = 'format = $1 and codename = $2 and name = $3'
+const ofParams = ({ format, codename, name }: PackageName): string[] => [format, codename, name]
+
+interface Row {
+  readonly tag: string
+  readonly version: string
+  readonly set_by: string
+  readonly set_at: Date
+}
+const fromRow = ({ tag, version, set_by, set_at }: Row): Tag => ({
+  tag,
+  version,
+  by: set_by,
+  at: set_at.toISOString(),
+})
+
+/** Until the transaction ends nobody else moves tags of this package or deletes a version of it. */
+export async function lockTags(tx: Tx, of: PackageName): Promise<void> {
+  const { format, codename, name } = of
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tags ${format} ${codename} ${name}`])
+}
+
+/** The tags of one package, in the order of their names. For who may see the repository: the caller has asked. */
+export async function readTags(db: Queryable, of: PackageName): Promise<Tag[]> {
+  const rows = await db.query<Row>(
+    `select tag, version, set_by, set_at from tag where ${OF} order by tag`,
+    ofParams(of),
+  )
+  return rows.map(fromRow)
+}
+
+export async function readTag(db: Queryable, of: PackageName, tag: string): Promise<Tag | undefined> {
+  return (await readTags(db, of)).find(one => one.tag === tag)
+}
+
+/** Every package that has tags. */
+export function listTagged(db: Queryable): Promise<PackageName[]> {
+  return db.query<PackageName>('select distinct format, codename, name from tag')
+}
+
+export async function writeTag(tx: Tx, of: PackageName, { tag, version, by, at }: Tag): Promise<void> {
+  await tx.query(
+    `insert into tag (format, codename, name, tag, version, set_by, set_at) values ($1, $2, $3, $4, $5, $6, $7)
+    on conflict (codename, name, tag, format) do update set version = $5, set_by = $6, set_at = $7`,
+    [...ofParams(of), tag, version, by, at],
+  )
+}
+
+/** Makes the tags of a package these; of versions that are not here none is kept. */
+export async function replaceTags(tx: Tx, of: PackageName, tags: readonly Tag[]): Promise<void> {
+  await tx.query(`delete from tag where ${OF}`, ofParams(of))
+  for (const tag of tags)
+    if ((await findVersion(tx, { ...of, version: tag.version })) !== undefined) await writeTag(tx, of, tag)
+}
+
+export async function deleteTag(tx: Tx, of: PackageName, tag: string): Promise<void> {
+  await tx.query(`delete from tag where ${OF} and tag = $4`, [...ofParams(of), tag])
+}
+
+/** Removes the tags that name this version. @returns what they were */
+export async function deleteTagsOf(tx: Tx, of: PackageName & { readonly version: string }): Promise<Tag[]> {
+  const rows = await tx.query<Row>(
+    `delete from tag where ${OF} and version = $4 returning tag, version, set_by, set_at`,
+    [...ofParams(of), of.version],
+  )
+  return rows.map(fromRow)
+}
+
+/** Any architecture of a version, without the format's facts and the paths. */
+export async function findVersion(
+  db: Queryable,
+  of: PackageName & { readonly version: string },
+): Promise<Manifest | undefined> {
+  const row = await db.first<{ manifest: Omit<Manifest, 'facts' | 'paths'>; facts: unknown }>(
+    `select manifest, facts from package where ${OF} and version = $4 order by arch limit 1`,
+    [...ofParams(of), of.version],
+  )
+  return row && { ...row.manifest, facts: row.facts, paths: [] }
+}

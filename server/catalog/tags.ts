@@ -1,0 +1,65 @@
+import { fail } from '../core/errors.ts'
+import type { PackageRef } from '../core/identity.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
+import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Audit } from '../record/audit.ts'
+import { tagged } from './audit-facts.ts'
+import type { Actor, SetTag, Written } from './change.ts'
+import { oweTags } from './owed.ts'
+import { deleteTag, deleteTagsOf, findVersion, lockTags, readTag, writeTag } from './queries/tags.ts'
+
+export interface TagDeps {
+  readonly db: Db
+  readonly outbox: Outbox
+  readonly audit: Audit
+  readonly clock: Clock
+}
+
+/** Mutable names of versions. To move one is no new version: what is published and decided stays as it is. */
+export interface Tags {
+  /** @throws version_not_found, tag_not_found */
+  set(change: SetTag, actor: Actor): Promise<Written>
+  /** To be called before the row of a version is locked in order to delete it: a tag must not come meanwhile. */
+  lock(tx: Tx, ref: PackageRef): Promise<void>
+  /** After the row was deleted: the tags of the version go with its last architecture, each with its audit line. */
+  removeWith(tx: Tx, ref: PackageRef, actor: Actor): Promise<void>
+}
+
+/** Tags over their table; the file beside the manifests is owed. */
+export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
+  const write = (tx: Tx, { of, tag, version }: SetTag, actor: Actor): Promise<void> =>
+    version === undefined
+      ? deleteTag(tx, of, tag)
+      : writeTag(tx, of, { tag, version, by: actor.name, at: isoNow(clock) })
+
+  return {
+    set: (change, actor) =>
+      db.tx(async tx => {
+        const { of, tag, version } = change
+        await lockTags(tx, of)
+        const before = (await readTag(tx, of, tag))?.version
+        const named = version ?? before ?? fail('tag_not_found', { tag, name: of.name, codename: of.codename })
+        const manifest =
+          (await findVersion(tx, { ...of, version: named })) ??
+          fail('version_not_found', { name: of.name, version: named })
+        if (before === version) return { outcome: 'already', manifest }
+        await write(tx, change, actor)
+        await audit.owe(tx, tagged({ of, tag, before, after: version }, actor))
+        await oweTags(tx, outbox, of)
+        const outcome = version === undefined ? 'deleted' : before === undefined ? 'created' : 'changed'
+        return { outcome, manifest, isQuiet: true }
+      }),
+    lock: lockTags,
+    async removeWith(tx, ref, actor) {
+      if ((await findVersion(tx, ref)) !== undefined) return
+      const gone = await deleteTagsOf(tx, ref)
+      if (gone.length === 0) return
+      for (const { tag, version } of gone) {
+        const move = { of: ref, tag, before: version, after: undefined, why: 'That version was deleted.' }
+        await audit.owe(tx, tagged(move, actor))
+      }
+      await oweTags(tx, outbox, ref)
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { relative } from 'node:path'
+import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
+import { isKept, type Manifest } from '../core/manifest.ts'
+import type { Tag, TagList } from '../core/tag.ts'
+import type { Db } from '../db/db.ts'
+import type { Layout } from '../files/layout.ts'
+import type { Manifests } from '../files/manifests.ts'
+import { digestOf } from './live-tree.ts'
+import { walkFiles } from './prune.ts'
+
+/** One place where pool, database, manifests and trees do not say the same. */
+export interface Difference {
+  readonly what: string
+  readonly where: string
+  readonly why: string
+}
+
+/** A proof while it is made. */
+export interface Verifying {
+  readonly checked: { packages: number; blobs: number; manifests: number; trees: number; files: number }
+  readonly differences: Difference[]
+  readonly notes: Difference[]
+}
+
+/** A version as the database has it; `blobs` are the SHA-256 of its files, the first one's first. */
+export interface VerifiedRow extends PackageRef {
+  readonly component: string | null
+  readonly state: Manifest['state']
+  readonly changed_at: Date
+  readonly source: string
+  readonly blobs: readonly string[]
+}
+
+interface Run {
+  readonly db: Db
+  readonly layout: Layout
+  readonly manifests: Manifests
+  readonly verified: Verifying
+}
+
+/** Each blob that a row needs lies where its states say, with its digest; no other blob lies there. */
+export async function checkBlobs({ layout, verified }: Run, rows: readonly VerifiedRow[]): Promise<void> {
+  const { checked, differences } = verified
+  const byBlob = new Map<string, VerifiedRow[]>()
+  for (const row of rows) for (const blob of row.blobs) byBlob.set(blob, [...(byBlob.get(blob) ?? []), row])
+  for (const [digest, owners] of byBlob) {
+    const kept = owners.some(row => isKept(row.state))
+    const path = kept ? layout.blob(sha256(digest)) : layout.quarantined(sha256(digest))
+    const found = await digestOf(path)
+    checked.blobs++
+    if (found === digest) continue
+    const owner = owners[0] === undefined ? '' : printRef(owners[0])
+    differences.push({
+      what: kept ? 'pool' : 'quarantine',
+      where: relative(layout.root, path),
+      why: found === undefined ? `the bytes of ${owner} are missing` : `the bytes of ${owner} have SHA-256 ${found}`,
+    })
+  }
+  for (const folder of [layout.pool, layout.quarantine]) {
+    for await (const path of walkFiles(folder)) {
+      if (byBlob.has(path.slice(-64))) continue
+      verified.notes.push({
+        what: 'stray file',
+        where: relative(layout.root, path),
+        why: 'no package has these bytes; the nightly sweep removes them',
+      })
+    }
+  }
+}
+
+function differenceOf(row: VerifiedRow | undefined, manifest: Manifest): string | undefined {
+  if (row === undefined) return 'the database does not know it; sync-index brings it back'
+  const [ours, theirs] = [manifest.files.map(({ blob }) => blob.sha256).join(', '), row.blobs.join(', ')]
+  if (ours !== theirs) return `it has SHA-256 ${ours}, the database ${theirs}`
+  if (row.state !== manifest.state) return `it says ${manifest.state}, the database ${row.state}`
+  const component = manifest.component ?? null
+  if (row.component !== component)
+    return `it is in the component ${component ?? '(first)'}, the database says ${row.component ?? '(first)'}`
+  const changedAt = row.changed_at.toISOString()
+  return changedAt === manifest.changed_at
+    ? undefined
+    : `it was changed at ${manifest.changed_at}, the database says ${changedAt}`
+}
+
+/** Every version has its manifest, every manifest its version, and both say the same; so do tags. */
+export async function checkManifests(run: Run, rows: readonly VerifiedRow[]): Promise<void> {
+  const { manifests, verified } = run
+  const { checked, differences } = verified
+  const waiting = new Map(rows.map(row => [printRef(row), row]))
+  const lists: TagList[] = []
+  for await (const found of manifests.walk()) {
+    if ('list' in found) {
+      lists.push(found.list)
+      continue
+    }
+    checked.manifests++
+    if ('broken' in found) {
+      differences.push({
+        what: 'manifest',
+        where: `manifests/${found.path}`,
+        why: `it cannot be read: ${found.broken}`,
+      })
+      continue
+    }
+    const { ref } = found.manifest
+    const why = differenceOf(waiting.get(printRef(ref)), found.manifest)
+    waiting.delete(printRef(ref))
+    if (why !== undefined) differences.push({ what: 'manifest', where: printRef(ref), why })
+  }
+  for (const ref of waiting.keys())
+    differences.push({ what: 'manifest', where: ref, why: 'the database knows it, and there is no manifest' })
+  await checkTags(run, lists)
+}
+
+const printTag = ({ format, codename, name }: PackageName, { tag, version }: Pick<Tag, 'tag' | 'version'>): string =>
+  `${format}:${name} in ${codename}, ${tag} → ${version}`
+
+async function checkTags({ db, verified: { differences } }: Run, lists: readonly TagList[]): Promise<void> {
+  const rows = await db.query<PackageName & Tag>('select format, codename, name, tag, version from tag')
+  const known = new Set(rows.map(row => printTag(row, row)))
+  const filed = new Set(lists.flatMap(({ of, tags }) => tags.map(tag => printTag(of, tag))))
+  for (const where of [...filed].filter(tag => !known.has(tag)))
+    differences.push({ what: 'tag', where, why: 'tags.json has it, and the database does not' })
+  for (const where of [...known].filter(tag => !filed.has(tag)))
+    differences.push({ what: 'tag', where, why: 'the database has it, and no tags.json does' })
+}

@@ -1,0 +1,24 @@
+import type { Review } from '../../server/catalog/change.ts'
+import type { PackageRef } from '../../server/core/identity.ts'
+import { transition, type Decision, type Event } from '../../server/core/manifest.ts'
+
+/** What a person's word does to a version, without the review that works it out. */
+export function judge(
+  ref: PackageRef,
+  event: Event,
+  { why = '', decision }: { readonly why?: string; readonly decision?: Decision } = {},
+): Review {
+  return {
+    kind: 'review',
+    ref,
+    judge: (before, now) => ({
+      after: {
+        ...before,
+        state: transition(before.state, event),
+        changed_at: now,
+        ...(decision === undefined ? {} : { decision }),
+      },
+      fact: { action: event === 'quarantine' ? 'QUARANTINE' : 'SECURITY_DECISION', result: 'SUCCESS', detail: why },
+    }),
+  }
+}

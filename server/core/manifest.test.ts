@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { STATES, TRANSITIONS, transition, type Event, type State } from './manifest.ts'
 
-// the specification's table of package states, and the two ways out of quarantine that the README decides
+// the specification's table of package states, and the two ways out of quarantine in docs/decisions.md
 const ALLOWED: readonly [State, Event, State][] = [
   ['pending_review', 'approve', 'published'],
   ['pending_review', 'reject', 'rejected'],

@@ -42,8 +42,8 @@ const configOf = (distributions: readonly Distribution[]): string =>
 /**
  * Has reprepro make the indexes, for sites that want theirs to come from it. It keeps its own pool
  * (`/repos/pool/main/…`) and database (`trees/.reprepro`); the release file, its signatures and the switch stay ours.
- * Limits, which the README names: the newest version of a package alone, a second copy of each file, cost by what is
- * there, and what left the index is gone at once.
+ * Limits, which docs/operations.md names: only the newest version of a package, a second copy of each file, cost by
+ * what is there, and what left the index is gone at once.
  */
 export function createRepreproIndexes({
   layout,

@@ -75,7 +75,7 @@ describe('the documentation', () => {
   })
 
   test('begins with a map that is read in one sitting, and whose links lead somewhere', () => {
-    expect(readme.split('\n').length).toBeLessThanOrEqual(250)
+    expect(readme.split('\n').length).toBeLessThanOrEqual(150)
     for (const [name, text] of documents) {
       for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
         expect(existsSync(join(ROOT, dirname(name), target)), `${name} → ${target}`).toBe(true)

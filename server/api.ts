@@ -11,6 +11,7 @@ import { distributions } from './features/distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { license } from './features/license/contract.ts'
+import { release } from './features/release/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
 import { sbom } from './features/sbom/contract.ts'
@@ -41,6 +42,7 @@ export const api = {
   ...uploads,
   ...artifacts,
   ...distributions,
+  ...release,
   ...retention,
   ...policy,
   ...antivirus,

@@ -19,6 +19,7 @@ import { composeEngines } from './features/engines/compose.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
+import { composeRelease } from './features/release/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
 import { composeSbomRoutes } from './features/sbom/compose.ts'
 import { composePolicy } from './features/policy/compose.ts'
@@ -43,6 +44,7 @@ import type { Enrich } from './pipeline/vulnerabilities.ts'
 import { composePublish } from './publish/compose.ts'
 import { createAdvisoryFollower } from './publish/follow-advisories.ts'
 import { createKeyFollower } from './publish/follow-keys.ts'
+import { createRenewal } from './publish/renew.ts'
 import { composeReview } from './review/compose.ts'
 import { composeSbom } from './sbom/compose.ts'
 import { CANDIDATE_LINES } from './sbom/lockfiles.ts'
@@ -83,6 +85,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const packages = composeCatalog({ ...base, notices, hasTree })
   const { catalog } = packages
   const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
+  const renewal = createRenewal({ ...base, publisher: trees.publisher })
   const keys = createKeyFollower(base)
   const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
@@ -97,14 +100,14 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     carried: sbom.carried,
     candidates: CANDIDATE_LINES,
   })
-  return { outbound, vulndb, scanning, packages, trees, keys, advisories, outlived, gate, sbom, review }
+  return { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review }
 }
 type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
 /** The API by topic, in the order of its documentation, and what is done by the clock. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { log, licensing } = base
-  const { outbound, vulndb, scanning, packages, trees, keys, advisories, outlived, gate, sbom, review } = verbs
+  const { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review } = verbs
   const { fetch, mail } = outbound
   const { scanners, antivirus, dataAt } = scanning
   const { catalog, rebuild } = packages
@@ -117,7 +120,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const access = composeAccess(base)
   const retention = composeRetention({ ...base, catalog })
   const scheduler = createScheduler(
-    [trees, packages, retention, keys, vulndb, advisories, outlived, review].flatMap(part => part.jobs ?? []),
+    [trees, renewal, packages, retention, keys, vulndb, advisories, outlived, review].flatMap(part => part.jobs ?? []),
     (id, error) => log.error({ err: error, job: id }, 'a job failed'),
   )
   const health = composeHealth({
@@ -129,7 +132,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     vulnerability: scanners.vulnerability,
     scheduler,
     dataAt,
-    warnings: viewer => [...env.warnings, ...outlived.warnings(viewer)],
+    warnings: viewer => [...env.warnings, ...outlived.warnings(viewer), ...renewal.warnings(viewer)],
     authenticate: auth.authenticate,
     hiddenFrom: access.rules.hiddenFrom,
   })
@@ -143,6 +146,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeUploaderKeys(base),
     access,
     composeLicense(base),
+    composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard(base),
     composePolicy(base),
@@ -192,8 +196,8 @@ export async function compose(
   })
 
   const { outbox, settings, keyring } = base
-  const { outbound, vulndb, packages, trees, keys, advisories, outlived, review } = verbs
-  const parts: readonly Part[] = [packages, trees, base, outbound, ...features]
+  const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
+  const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
   for (const { debts } of parts) handleDebts(outbox, debts)
   const tellFixes = (): Promise<void> =>
     advisories

@@ -139,6 +139,11 @@ export const ERRORS = {
     409,
     '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.',
   ],
+  no_release_words: [
+    422,
+    '{codename} holds {format} packages, whose clients know no such words. Only distributions of .deb have a Release file.',
+  ],
+  bad_release_words: [422, '{codename}: but_automatic_upgrades says something only beside not_automatic. Set both.'],
   pin_not_found: [404, '{name} {version} is not pinned in {codename}.'],
   generation_not_kept: [404, 'Generation {generation} of {codename} is not kept. Kept: {kept}.'],
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],

@@ -14,6 +14,7 @@ import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
 import { model } from './migrations/0014-model.ts'
 import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
+import { documents } from './migrations/0017-documents.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly Migration[] = [
   access,
   model,
   uploaderKeys,
+  documents,
 ]
 
 const source: Knex.MigrationSource<Migration> = {

@@ -1,6 +1,7 @@
 import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
+import type { RootWords } from '../core/root-words.ts'
 import type { Signer } from '../signing/signer.ts'
 
 /** A package as a publication names it: its facts, and where its bytes are. */
@@ -75,6 +76,8 @@ export interface TreeWriter {
   contents(distribution: Distribution): readonly ContentsPlan[]
   /** Absent where the format's clients are told nothing of the kind. */
   advisories?(distribution: Distribution): readonly AdvisoryPlan[]
+  /** True where clients of the format know words of `RootWords`. */
+  readonly hasWords?: true
   /** Where clients fetch a package, relative to what their configuration names. @param path  its `poolName` */
   fileName(distribution: Distribution, arch: string, path: RelPath): string
   /**
@@ -85,7 +88,12 @@ export interface TreeWriter {
   root(
     files: readonly ListedFile[],
     distribution: Distribution,
-    made: { readonly signer: Signer; readonly at: Date; readonly read: (path: RelPath) => Promise<Buffer> },
+    made: {
+      readonly signer: Signer
+      readonly at: Date
+      readonly words: RootWords
+      readonly read: (path: RelPath) => Promise<Buffer>
+    },
   ): Promise<ReadonlyMap<RelPath, string | Buffer>>
   /** Proves what `root` made: signatures by the active keys, over exactly what lists the files. */
   verifyRoot(read: (path: RelPath) => Promise<Buffer>, signer: Signer, distribution: Distribution): Promise<boolean>

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Distribution } from '../core/repository.ts'
 import { relPath, type Codename } from '../core/identity.ts'
+import type { RootWords } from '../core/root-words.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Shard } from '../formats/shards.ts'
 import type { IndexPlan, Kind, ListedFile, TreeWriter } from '../formats/tree.ts'
@@ -34,6 +35,9 @@ export interface Plan {
   readonly pieces: Pieces
   readonly contents: readonly ListedFile[]
   readonly signer: Signer
+  readonly words: RootWords
+  /** Files of an earlier generation that are taken as they are, in place of pieces and contents. */
+  readonly carried?: { readonly from: number; readonly files: readonly ListedFile[] } | undefined
 }
 
 /** What stands before and after the entries, in a form that may be joined to pieces. */
@@ -167,6 +171,22 @@ async function adopt(
   return files
 }
 
+/** Takes over the files of an earlier generation: they cost a link each. */
+async function carry(
+  { layout, writer }: GenerationDeps,
+  { distribution }: Plan,
+  { root, from, files }: { readonly root: string; readonly from: number; readonly files: readonly ListedFile[] },
+): Promise<ListedFile[]> {
+  const { codename } = distribution
+  const plans = writer.indexes(distribution).filter(({ addressed }) => addressed === 'path')
+  const unshared = new Set(plans.flatMap(({ path, kinds }) => kinds.map(kind => `${path}${kind}`)))
+  for (const file of files) {
+    await linkOnce(join(layout.generation(codename, from), file.path), join(root, file.path))
+    if (!unshared.has(file.path)) await share(layout, codename, { root, file })
+  }
+  return [...files]
+}
+
 /**
  * Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys.
  */
@@ -197,17 +217,18 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
   const files: ListedFile[] = []
-  if (deps.foreign === undefined)
+  if (plan.carried !== undefined) files.push(...(await carry(deps, plan, { root, ...plan.carried })))
+  else if (deps.foreign === undefined)
     for (const index of writer.indexes(distribution))
       files.push(...(await writeIndex(deps, plan, { plan: index, root })))
   else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
-  for (const file of contents) {
+  for (const file of plan.carried === undefined ? contents : []) {
     await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
     await share(layout, distribution.codename, { root, file })
     files.push(file)
   }
   const listed = files.sort((a, b) => (a.path < b.path ? -1 : 1))
-  const made = { signer, at, read: (path: string) => readFile(join(root, path)) }
+  const made = { signer, at, words: plan.words, read: (path: string) => readFile(join(root, path)) }
   for (const [path, bytes] of await writer.root(listed, distribution, made)) await writeFile(join(root, path), bytes)
   failpoint('publish:before-verify')
   await verify(deps, plan, { root, files: listed })

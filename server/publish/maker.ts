@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
+import { validUntil } from '../core/root-words.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
@@ -16,7 +17,15 @@ import { bury, KEEP, liveGeneration, prune, readStates, type Keep } from './prun
 import type { ForeignIndexes } from './reprepro.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
 import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
-import { lastGeneration, markAllDirty, readFrozen, recordGeneration, whichAreWithheld, type PoolFile } from './store.ts'
+import {
+  lastGeneration,
+  markAllDirty,
+  readFrozen,
+  readWords,
+  recordGeneration,
+  whichAreWithheld,
+  type PoolFile,
+} from './store.ts'
 
 export interface MakerDeps {
   readonly db: Db
@@ -39,9 +48,11 @@ export interface Order {
   readonly contents: readonly ListedFile[]
   readonly gone: readonly PoolFile[]
   readonly came: ReadonlySet<string>
+  /** The files of the live generation go on as they are: only the root is made anew. */
+  readonly rootOnly?: true
   readonly from?: number
   /** Written with the record of the generation, in one transaction. */
-  readonly record: (tx: Tx, n: number) => Promise<void>
+  readonly record: (tx: Tx, n: number, until: Date | undefined) => Promise<void>
 }
 
 /** What `make` did. */
@@ -149,19 +160,23 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return gravesOf(gone, withheld, { at, n })
   }
 
-  async function make({ distribution, live, pieces, contents, gone, came, from, record }: Order): Promise<Made> {
+  async function make({ distribution, live, rootOnly, ...order }: Order): Promise<Made> {
+    const { pieces, contents, gone, came, from, record } = order
     const started = performance.now()
     const { codename } = distribution
     const signer = await keyring.signer()
     const at = dateAfter(live, clock.now())
     const n =
       Math.max(live?.n ?? 0, await lastGeneration(db, codename), (await liveGeneration(layout, codename)) ?? 0) + 1
-    const indexes = foreign?.(distribution)
+    const words = await readWords(db, codename)
+    const until = validUntil(words, at)
+    const carried = rootOnly === true && live !== undefined ? { from: live.n, files: live.files } : undefined
+    const indexes = carried === undefined ? foreign?.(distribution) : undefined
     const packages = indexes === undefined ? [] : await filesOf(distribution, pieces)
     const by = indexes === undefined ? undefined : (root: string) => indexes(distribution, { root, packages })
     const files = await buildGeneration(
       { layout, cache, joiner, writer: writerOf(distribution), foreign: by },
-      { distribution, n, at, pieces, contents, signer },
+      { distribution, n, at, pieces, contents, signer, words, carried },
     )
     const named = new Set(gone.map(file => file.path))
     const entries = carriers(distribution, pieces)
@@ -179,6 +194,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       files,
       contents,
       graves: old,
+      ...(until === undefined ? {} : { validUntil: until.toISOString() }),
       ...(from === undefined ? {} : { from }),
     }
     // with its graves before it goes live: after a crash in between nobody would know them any more
@@ -191,7 +207,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     await age(layout, codename, { files: live?.files ?? [], at })
     failpoint('publish:before-done')
     await db.tx(async tx => {
-      await record(tx, n)
+      await record(tx, n, until)
       await recordGeneration(tx, { codename, n, at, packages: entries, bytes })
     })
     return { codename, n, packages: entries, bytes, ms: Math.round(performance.now() - started) }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Codename } from '../core/identity.ts'
+import type { Tx } from '../db/db.ts'
 import type { ListedFile } from '../formats/tree.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
@@ -14,7 +15,7 @@ import { unlinkPackage } from './pool-links.ts'
 import { pruneShards } from './prune.ts'
 import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
-import type { GenerationState } from './state.ts'
+import type { GenerationState, RootDates } from './state.ts'
 import {
   clearDirty,
   readDirty,
@@ -59,6 +60,17 @@ export interface Publisher {
    * Removes what a crash left and proves every live tree; @returns the distributions whose tree is to be built again
    */
   repair(): Promise<readonly Codename[]>
+  /** Of the live tree; undefined where nothing is published. */
+  root(codename: Codename): Promise<RootDates | undefined>
+  /**
+   * Publishes the live tree again with a root of now. Costs the root: every other file is carried on.
+   * @param within  written in the same transaction
+   * @returns undefined where nothing is published. @throws no_signing_key
+   */
+  signAgain(
+    codename: Codename,
+    within: (tx: Tx, done: { readonly n: number; readonly until: Date | undefined }) => Promise<void>,
+  ): Promise<Publication | undefined>
   /** Removes what nobody can ask for any more, in all distributions. */
   tidy(): Promise<void>
   close(): Promise<void>
@@ -124,12 +136,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       contents: contents ?? before?.contents ?? [],
       gone,
       came: await maker.whatCame(distribution, { pieces, live }),
-      record: async (tx, n) => {
+      record: async (tx, n, until) => {
         await clearDirty(
           tx,
           dirty.map(mark => mark.seq),
         )
-        await record(tx, n)
+        await record(tx, n, until)
       },
     })
     const shardsWritten = updates.reduce((sum, update) => sum + update.written, 0)
@@ -221,6 +233,22 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       await unlinkPackage(layout, distribution.codename, path)
   }
 
+  const signAgain: Publisher['signAgain'] = async (codename, within) => {
+    const live = await maker.current(codename)
+    if (live === undefined) return undefined
+    const { pieces, contents, from } = live
+    const done = whole(
+      await maker.make({
+        ...{ distribution: repositories.get(codename), live, pieces, contents, rootOnly: true },
+        ...{ gone: [], came: new Set() },
+        ...(from === undefined ? {} : { from }),
+        record: (tx, n, until) => within(tx, { n, until }),
+      }),
+    )
+    onPublished?.(done)
+    return done
+  }
+
   async function makeLists(distribution: Distribution): Promise<readonly ListedFile[]> {
     const writer = maker.writerOf(distribution)
     const lists: ListedFile[] = []
@@ -248,6 +276,13 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         onPublished?.(whole(done))
         return done
       }),
+    root: async codename => {
+      const live = await maker.current(codename)
+      if (live === undefined) return undefined
+      const { at, validUntil: until } = live
+      return { at: new Date(at), ...(until === undefined ? {} : { until: new Date(until) }) }
+    },
+    signAgain: (codename, within) => lock.run(codename, () => signAgain(codename, within)),
     async repair() {
       const broken: Codename[] = []
       for (const distribution of repositories.all()) {

@@ -35,8 +35,16 @@ export interface GenerationState {
    */
   readonly contents: readonly ListedFile[]
   readonly graves: readonly Grave[]
+  /** Until when clients take the root; absent: for ever. */
+  readonly validUntil?: string
   /** The earlier generation it is a return to, where an admin rolled back. */
   readonly from?: number
+}
+
+/** When the live root was made, and until when clients take it. */
+export interface RootDates {
+  readonly at: Date
+  readonly until?: Date
 }
 
 export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string =>

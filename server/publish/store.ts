@@ -1,6 +1,7 @@
 import type { OfferedPackage } from '../core/advisories.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
+import { NO_WORDS, type RootWords } from '../core/root-words.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 
 export interface Dirty {
@@ -91,6 +92,15 @@ export async function* readOffered(
     if (last === undefined || rows.length < OFFERED_PAGE) return
     after = [last.name, last.sort_key, last.arch]
   }
+}
+
+/** What the root of a distribution says of itself. */
+export async function readWords(db: Queryable, codename: Codename): Promise<RootWords> {
+  const row = await db.first<RootWords>(
+    'select not_automatic, but_automatic_upgrades, valid_days from distribution where codename = $1',
+    [codename],
+  )
+  return row ?? NO_WORDS
 }
 
 /** A package file as clients fetch it. */

@@ -29,6 +29,8 @@ export const AUDIT_ACTIONS = [
   'RETENTION',
   'TAG',
   'PIN',
+  'RELEASE_CHANGE',
+  'RESIGN',
   'ACCESS_CHANGE',
   'MFA_ENABLE',
   'MFA_DISABLE',

@@ -30,6 +30,14 @@ interface UploaderKey {
   readonly distributions?: Names
 }
 
+/** A document of a tree; what its kind has no use for is absent. */
+interface DocumentFact {
+  readonly document: string
+  readonly component?: string
+  readonly arch?: string
+  readonly name?: string
+}
+
 /** What a reviewer said about a package, or about one vulnerability of it. */
 export interface DecidedFact {
   readonly decision: string
@@ -80,6 +88,15 @@ export interface FactsOf {
     readonly reason: string
   }
   'retention.changed': { readonly keep: number | null }
+  'release.changed': {
+    readonly not_automatic: boolean
+    readonly but_automatic_upgrades: boolean
+    readonly valid_days: number
+  }
+  /** `until` absent: clients take it for ever. */
+  'root.signed_again': { readonly generation: number; readonly until?: string }
+  'document.put': DocumentFact & { readonly sha256: string; readonly size: number }
+  'document.removed': DocumentFact
   'access.changed': {
     readonly private: boolean
     readonly roles: Names

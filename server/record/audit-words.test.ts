@@ -119,6 +119,35 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
     [{ kind: 'distribution.rolled_back', generation: 10, reason: '' }, 'Generation 10 follows the packages again.'],
   ],
+  'release.changed': [
+    [
+      { kind: 'release.changed', not_automatic: true, but_automatic_upgrades: false, valid_days: 7 },
+      'NotAutomatic is on, ButAutomaticUpgrades off; a root is valid for 7 days.',
+    ],
+    [
+      { kind: 'release.changed', not_automatic: false, but_automatic_upgrades: false, valid_days: 0 },
+      'NotAutomatic is off, ButAutomaticUpgrades off; a root is valid for ever.',
+    ],
+  ],
+  'root.signed_again': [
+    [
+      { kind: 'root.signed_again', generation: 3, until: '2026-11-16T00:00:00.000Z' },
+      'The root was signed again, as generation 3; it is valid until 2026-11-16T00:00:00.000Z.',
+    ],
+    [{ kind: 'root.signed_again', generation: 4 }, 'The root was signed again, as generation 4; it is valid for ever.'],
+  ],
+  'document.put': [
+    [
+      { kind: 'document.put', document: 'modules', arch: 'x86_64', sha256: 'ab', size: 12 },
+      'modules of x86_64 was put, 12 bytes, SHA-256 ab.',
+    ],
+  ],
+  'document.removed': [
+    [
+      { kind: 'document.removed', document: 'translation', component: 'main', name: 'de' },
+      'translation of main, de was removed.',
+    ],
+  ],
   'retention.changed': [
     [{ kind: 'retention.changed', keep: 3 }, 'The newest 3 versions are kept.'],
     [{ kind: 'retention.changed', keep: null }, 'All versions are kept.'],

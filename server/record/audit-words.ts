@@ -30,6 +30,12 @@ type Moved = FactsOf['package.held']
 const moved = ({ from_state, to_state }: Pick<Moved, 'from_state' | 'to_state'>): string =>
   from_state === to_state ? '' : `${from_state} → ${to_state}.`
 
+/** `modules of x86_64`, `translation of main, de` */
+function documentName({ document, component, arch, name }: FactsOf['document.removed']): string {
+  const of = [component, arch, name].filter(one => one !== undefined).join(', ')
+  return of === '' ? document : `${document} of ${of}`
+}
+
 const decided = ({ decision, cve, until, reason }: DecidedFact): string =>
   `${decision}${cve === undefined ? '' : ` ${cve}`}${until === undefined ? '' : ` until ${until}`}: ${reason}`
 
@@ -95,6 +101,12 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
         : `Generation ${generation} is what generation ${like} was, and stays so.`,
       reason,
     ),
+  'release.changed': ({ not_automatic, but_automatic_upgrades, valid_days }) =>
+    `NotAutomatic is ${not_automatic ? 'on' : 'off'}, ButAutomaticUpgrades ${but_automatic_upgrades ? 'on' : 'off'}; a root is valid for ${valid_days === 0 ? 'ever' : `${valid_days} days`}.`,
+  'root.signed_again': ({ generation, until }) =>
+    `The root was signed again, as generation ${generation}; it is valid ${until === undefined ? 'for ever' : `until ${until}`}.`,
+  'document.put': fact => `${documentName(fact)} was put, ${fact.size} bytes, SHA-256 ${fact.sha256}.`,
+  'document.removed': fact => `${documentName(fact)} was removed.`,
   'retention.changed': ({ keep }) =>
     keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
   'access.changed': ruleWords,

@@ -117,6 +117,8 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /distributions/{codename}/compare': ANY,
   'GET /distributions/{codename}/generations': ANY,
   'POST /distributions/{codename}/rollback': MAINTAINERS,
+  'GET /distributions/{codename}/release': ANY,
+  'PATCH /distributions/{codename}/release': MAINTAINERS,
   'GET /distributions/{codename}/retention': ANY,
   'PATCH /distributions/{codename}/retention': MAINTAINERS,
   'POST /distributions/{codename}/retention/preview': MAINTAINERS,

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { getDistribution } from './repositories.ts'
 import { relPath } from '../../server/core/identity.ts'
+import { NO_WORDS } from '../../server/core/root-words.ts'
 import type { PublishedEntry } from '../../server/formats/tree.ts'
 import { rpm } from '../../server/formats/rpm/index.ts'
 import { signRpm } from '../../server/formats/rpm/sign.ts'
@@ -85,6 +86,7 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
   const made = {
     signer: options.signer,
     at: options.at ?? new Date(),
+    words: NO_WORDS,
     read: () => Promise.reject(new Error('not needed')),
   }
   for (const [path, bytes] of await rpmTree.root(files, distribution, made)) await writeFile(join(folder, path), bytes)

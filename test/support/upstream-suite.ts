@@ -6,6 +6,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
 import { relPath, type RelPath } from '../../server/core/identity.ts'
+import { NO_WORDS } from '../../server/core/root-words.ts'
 import { layoutOf } from './repositories.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { XZ_FLAGS, xzBlock, xzHeader, xzTail } from '../../server/lib/xz-stream.ts'
@@ -93,7 +94,12 @@ async function publish(
     }
   }
   const read = (path: RelPath): Promise<Buffer> => Promise.resolve(tree.get(path) ?? Buffer.alloc(0))
-  for (const [path, bytes] of await writer.root(listed, distribution, { signer, at: new Date(), read }))
+  for (const [path, bytes] of await writer.root(listed, distribution, {
+    signer,
+    at: new Date(),
+    words: NO_WORDS,
+    read,
+  }))
     tree.set(path, Buffer.from(bytes))
   return new Map([...tree].map(([path, bytes]) => [upstream.at(path), bytes]))
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readApkIndex } from '../../../test/support/apk.ts'
 import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
 import { relPath, sha256, type RelPath } from '../../core/identity.ts'
+import { NO_WORDS } from '../../core/root-words.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -86,7 +87,12 @@ async function write(
     return found === undefined ? Promise.reject(new Error(`${path} is not there`)) : Promise.resolve(found)
   }
   const listed = { path: INDEX, size: index.length, sha256: hex('sha256', index), sha512: hex('sha512', index) }
-  for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, { signer: by, at: new Date(), read }))
+  for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, {
+    signer: by,
+    at: new Date(),
+    words: NO_WORDS,
+    read,
+  }))
     files.set(path, Buffer.from(bytes))
   return { files, read }
 }

@@ -1,5 +1,6 @@
 import { mainOf, type Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
+import { validUntil, type RootWords } from '../../core/root-words.ts'
 import type { PublishedEntry } from '../tree.ts'
 import type { ListedFile, TreeWriter } from '../tree.ts'
 import type { DebFacts } from './facts.ts'
@@ -17,10 +18,11 @@ function releaseDate(at: Date): string {
 function printRelease(
   files: readonly ListedFile[],
   { codename, components, archs, release }: Distribution,
-  at: Date,
+  { at, words }: { readonly at: Date; readonly words: RootWords },
 ): string {
   const list = (digest: 'sha256' | 'sha512'): string =>
     files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')
+  const until = validUntil(words, at)
   return [
     `Origin: ${release.origin}`,
     `Label: ${release.label}`,
@@ -28,9 +30,12 @@ function printRelease(
     ...(release.version === undefined ? [] : [`Version: ${release.version}`]),
     `Codename: ${codename}`,
     `Date: ${releaseDate(at)}`,
+    ...(until === undefined ? [] : [`Valid-Until: ${releaseDate(until)}`]),
     `Architectures: ${archs.join(' ')}`,
     `Components: ${components.join(' ')}`,
     `Description: ${release.description}`,
+    ...(words.not_automatic ? ['NotAutomatic: yes'] : []),
+    ...(words.but_automatic_upgrades ? ['ButAutomaticUpgrades: yes'] : []),
     'Acquire-By-Hash: yes',
     `SHA256:\n${list('sha256')}SHA512:\n${list('sha512')}`,
   ].join('\n')
@@ -57,8 +62,9 @@ export const debTree: TreeWriter = {
   contents: ({ archs, components }) =>
     archs.map(arch => ({ arch, path: relPath(`${mainOf({ components })}/Contents-${arch}.gz`) })),
   fileName: (distribution, _arch, path) => `pool/${distribution.codename}/${mainOf(distribution)}/${path}`,
-  async root(files, distribution, { signer, at }) {
-    const release = printRelease(files, distribution, at)
+  hasWords: true,
+  async root(files, distribution, { signer, at, words }) {
+    const release = printRelease(files, distribution, { at, words })
     const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])
     return new Map<RelPath, string>([
       [RELEASE, release],

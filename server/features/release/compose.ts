@@ -1,0 +1,16 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import { getFormat } from '../../formats/index.ts'
+import { release } from './contract.ts'
+import { releaseHandlers } from './handlers.ts'
+import type { ReleaseDeps } from './release.ts'
+
+/** What the root of a distribution tells its clients. */
+export function composeRelease(needs: Omit<ReleaseDeps, 'knowsWords'>): Feature {
+  return {
+    routes: bind(release, releaseHandlers, {
+      ...needs,
+      knowsWords: ({ format }) => getFormat(format).tree?.hasWords === true,
+    }),
+  }
+}

@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import type { ReleaseCard } from './release.ts'
+
+const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
+const Reply = Type.Unsafe<ReleaseCard>(
+  Type.Object({
+    codename: Type.String(),
+    not_automatic: Type.Boolean(),
+    but_automatic_upgrades: Type.Boolean(),
+    valid_days: Type.Integer(),
+    valid_until: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    renew_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  }),
+)
+
+/** What the root of a distribution tells its clients. */
+export const release = contract({
+  'GET /distributions/{codename}/release': {
+    summary: 'What the Release file of the distribution tells its clients, and until when they take the one published.',
+    access: 'any',
+    params: Codename,
+    reply: Reply,
+    fails: ['distribution_not_found'],
+  },
+  'PATCH /distributions/{codename}/release': {
+    summary:
+      'Sets words of the Release file: NotAutomatic, ButAutomaticUpgrades, and Valid-Until in days (0: none), which is renewed at half of its time. The tree is signed again at once.',
+    access: 'maintainer+',
+    limit: { bucket: 'distributions', perMinute: 5 },
+    params: Codename,
+    body: Type.Object({
+      not_automatic: Type.Optional(Type.Boolean()),
+      but_automatic_upgrades: Type.Optional(Type.Boolean()),
+      valid_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3650 })),
+    }),
+    reply: Reply,
+    fails: ['distribution_not_found', 'no_release_words', 'bad_release_words'],
+  },
+})

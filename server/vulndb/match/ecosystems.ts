@@ -15,25 +15,11 @@ export interface Family {
    * Its updates list builds: with module streams, kernel flavours, and an epoch that the header of their source lacks.
    */
   readonly listsBuilds?: true
-  /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
-  readonly marksRebuilds?: true
-  /** The source whose code a source only signs, if any; what it builds has the version of that one. */
-  readonly signedSource?: (source: string) => string | undefined
-}
-
-/**
- * Signed kernels come from sources of their own that no advisory names: `linux-signed-amd64` for `linux`,
- * `linux-signed-hwe-6.5` for `linux-hwe-6.5`.
- */
-function signedKernel(source: string): string | undefined {
-  return /^linux-signed(?:-|$)/.test(source)
-    ? source.replace('-signed', '').replace(/-(?:amd64|arm64|i386)$/, '')
-    : undefined
 }
 
 const FAMILIES: Readonly<Record<string, Family>> = {
-  debian: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
-  ubuntu: { order: 'deb', kind: 'distribution', marksRebuilds: true, signedSource: signedKernel },
+  debian: { order: 'deb', kind: 'distribution' },
+  ubuntu: { order: 'deb', kind: 'distribution' },
   alpine: { order: 'apk', kind: 'distribution' },
   almalinux: { order: 'rpm', kind: 'distribution', listsBuilds: true },
   rocky: { order: 'rpm', kind: 'distribution', listsBuilds: true },

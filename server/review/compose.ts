@@ -2,9 +2,9 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Job, Part } from '../core/feature.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { StepName } from '../core/report.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import { createSeenDb } from '../db/seen.ts'
 import type { Pool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -76,7 +76,7 @@ function reviewJobs(
       name: 'Tell of deadlines that were missed',
       when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
       run: async () => {
-        await sla.check()
+        await sla.check(ALL_SEEING)
       },
     },
     {
@@ -139,8 +139,7 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     rescans,
     rematch,
     sla,
-    // what reviewers ask, they may see
-    decisions: createDecisions({ db: createSeenDb(db), catalog, settings }),
+    decisions: createDecisions({ db, catalog, settings }),
     jobs: reviewJobs(needs, { sla, rematch, rescans }),
     stop: () => rematch.stop(),
   }

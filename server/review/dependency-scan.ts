@@ -1,5 +1,7 @@
+import { listNew } from '../catalog/queries/looks.ts'
 import type { IndexedManifest } from '../catalog/search.ts'
 import { isRefusal } from '../core/errors.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -37,12 +39,7 @@ export function createDependencyScan({ db, candidates, look, log }: DependencySc
     async run() {
       const counts = { looked: 0, held: 0, unavailable: 0 }
       for (;;) {
-        const rows = await db.query<{ id: number; carries: boolean; manifest: IndexedManifest; facts: unknown }>(
-          `
-          select id, manifest, facts, paths ~ $2 as carries from package
-          where id > $1 and scanned_at is null and state in ('published', 'pending_review') order by id limit ${BATCH}`,
-          [last, candidates],
-        )
+        const rows = await listNew(db, ALL_SEEING, { candidates, after: last, limit: BATCH })
         if (rows.length === 0) return counts
         for (const { id, carries, manifest, facts } of rows) {
           last = id

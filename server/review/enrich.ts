@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Judgement } from '../catalog/change.ts'
+import { listWithFindings } from '../catalog/queries/looks.ts'
 import type { IndexedManifest } from '../catalog/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Finding } from '../core/findings.ts'
@@ -7,6 +8,7 @@ import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest } from '../core/manifest.ts'
 import { asksForReview, openFindings } from '../core/review.ts'
 import type { CvePolicy } from '../core/policy.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** What one run over all packages with findings did. */
@@ -128,10 +130,7 @@ export function createEnrichment({ db, catalog, enrich, policy }: EnrichmentDeps
     async run() {
       const counts = { looked: 0, changed: 0, held: 0 }
       for (let last = 0; ;) {
-        const rows = await db.query<{ id: number; manifest: IndexedManifest }>(
-          `select id, manifest from package where findings > 0 and id > $1 order by id limit ${BATCH}`,
-          [last],
-        )
+        const rows = await listWithFindings(db, ALL_SEEING, { after: last, limit: BATCH })
         if (rows.length === 0) return counts
         for (const { id, manifest } of rows) {
           last = id

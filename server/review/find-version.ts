@@ -1,17 +1,14 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import { isKnown, listCandidates, type VersionPlace } from '../catalog/queries/versions.ts'
 import type { FormatId, PackageRef } from '../core/identity.ts'
 import { fail } from '../core/errors.ts'
 import type { Manifest, State } from '../core/manifest.ts'
 import type { Repositories } from '../core/repository.ts'
+import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** What a request names: a version, and where it lies when that is not clear. */
-export interface Which {
-  readonly name: string
-  readonly version: string
-  readonly distribution?: string | undefined
-  readonly arch?: string | undefined
-}
+export type Which = VersionPlace
 
 type Place = { readonly distribution?: string; readonly arch?: string }
 /** What path, query and body name together; the first that names a place counts. */
@@ -47,46 +44,23 @@ export interface Found {
   readonly uploadedBy: string
 }
 
-interface Row {
-  readonly id: number
-  readonly format: FormatId
-  readonly codename: PackageRef['codename']
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly state: State
-  readonly uploaded_by: string
-}
-
-// more of one version than this are one too many to be told apart anyway
-const MOST = 50
-
-async function candidates(db: Queryable, { name, version, distribution, arch }: Which): Promise<readonly Found[]> {
-  const rows = await db.query<Row>(
-    `
-    select id, format, codename, name, version, arch, state, uploaded_by from package
-    where name = $1 and version = $2 and ($3::text is null or codename = $3) and ($4::text is null or arch = $4)
-    order by (state = 'published') desc, codename, arch limit ${MOST}`,
-    [name, version, distribution ?? null, arch ?? null],
-  )
+async function candidates(db: Queryable, viewer: Viewer, which: Which): Promise<readonly Found[]> {
+  const { name, version } = which
+  const rows = await listCandidates(db, viewer, which)
   if (rows.length === 0) {
-    const known = await db.first('select 1 from package where name = $1 limit 1', [name])
-    return known === undefined ? fail('package_not_found', { name }) : fail('version_not_found', { name, version })
+    return (await isKnown(db, viewer, name))
+      ? fail('version_not_found', { name, version })
+      : fail('package_not_found', { name })
   }
-  return rows.map(({ id, state, uploaded_by: uploadedBy, format, codename, name: own, version: its, arch: built }) => ({
-    id,
-    state,
-    uploadedBy,
-    ref: { format, codename, name: own, version: its, arch: built },
-  }))
+  return rows.map(({ id, state, uploaded_by: uploadedBy, ...ref }) => ({ id, state, uploadedBy, ref }))
 }
 
 /**
  * The one package that is meant: what a reviewer does touches one version in one distribution.
  * @throws package_not_found, version_not_found, ambiguous_version naming where it lies
  */
-export async function findOne(db: Queryable, which: Which): Promise<Found> {
-  const found = await candidates(db, which)
+export async function findOne(db: Queryable, viewer: Viewer, which: Which): Promise<Found> {
+  const found = await candidates(db, viewer, which)
   const [first] = found
   if (first !== undefined && found.length === 1) return first
   return fail('ambiguous_version', {
@@ -100,9 +74,10 @@ export async function findOne(db: Queryable, which: Which): Promise<Found> {
 /** For reading: the published one first, with the others beside it. @throws package_not_found, version_not_found */
 export async function findAny(
   db: Queryable,
+  viewer: Viewer,
   which: Which,
 ): Promise<{ readonly found: Found; readonly others: readonly Found[] }> {
-  const [found, ...others] = await candidates(db, which)
+  const [found, ...others] = await candidates(db, viewer, which)
   return found === undefined
     ? fail('version_not_found', { name: which.name, version: which.version })
     : { found, others }
@@ -117,10 +92,11 @@ export interface VersionDeps {
 /** The same with its manifest. @throws unknown_distribution, package_not_found, version_not_found */
 export async function readVersion(
   { db, catalog, repositories }: VersionDeps,
+  viewer: Viewer,
   which: Which,
 ): Promise<{ readonly manifest: Manifest; readonly others: readonly Found[] }> {
   if (which.distribution !== undefined) repositories.get(which.distribution)
-  const { found, others } = await findAny(db, which)
+  const { found, others } = await findAny(db, viewer, which)
   const { name, version } = which
   return { manifest: (await catalog.find(found.ref)) ?? fail('version_not_found', { name, version }), others }
 }

@@ -1,11 +1,11 @@
-import type { IndexedManifest } from '../catalog/search.ts'
-import { pageOf, type Paging } from '../catalog/page.ts'
+import { pageOf } from '../catalog/page.ts'
+import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from '../catalog/queries/reviews.ts'
 import { cveStatus, findingView } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
 import type { State } from '../core/manifest.ts'
-import { acceptanceOf, heldSince, type SlaDays } from '../core/review.ts'
+import { acceptanceOf, heldSince } from '../core/review.ts'
+import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
-import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Orders } from '../catalog/queries/sql.ts'
 
 /** Where a waiting package stands against its deadline. */
 export interface Sla {
@@ -63,13 +63,7 @@ export interface ReviewItem {
 
 const TOP = 10
 
-interface Row {
-  readonly manifest: IndexedManifest
-  readonly due_at: Date | null
-  readonly size: number
-}
-
-function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'>, now: Date): ReviewItem {
+function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
   const { ref, findings, reports, review } = manifest
   const at = now.toISOString()
   const marked = findings.map(finding => ({
@@ -118,50 +112,6 @@ function reviewItem({ manifest, due_at }: Pick<Row, 'manifest' | 'due_at'>, now:
 // `unknown` ranks between medium and low, see core/findings.ts
 const SEVERITIES_BY_RANK: readonly Severity[] = ['critical', 'high', 'medium', 'unknown', 'low', 'negligible']
 
-export interface ReviewFilter {
-  readonly states: readonly State[]
-  readonly distribution?: string | undefined
-  readonly format?: string | undefined
-  /** Packages with a finding of this severity. */
-  readonly severity?: string | undefined
-  readonly kev?: boolean | undefined
-  readonly fixable?: boolean | undefined
-  readonly overdue?: boolean | undefined
-  /** A user name, or `none`. */
-  readonly assignedTo?: string | undefined
-  readonly q?: string | undefined
-  /** Leaves out packages without any finding. */
-  readonly withFindings?: boolean
-}
-
-const ORDERS = {
-  sla: [
-    ['due_at', 'asc'],
-    ['p.open_rank', 'desc'],
-    ['p.held_at', 'asc'],
-  ],
-  severity: [
-    ['p.open_rank', 'desc'],
-    ['p.open_epss', 'desc'],
-    ['due_at', 'asc'],
-  ],
-  kev: [
-    ['p.open_kev', 'desc'],
-    ['p.open_epss', 'desc'],
-    ['p.open_rank', 'desc'],
-  ],
-  epss: [
-    ['p.open_epss', 'desc'],
-    ['p.open_rank', 'desc'],
-  ],
-  age: [['coalesce(p.held_at, p.created_at)', 'asc']],
-  name: [
-    ['p.name', 'asc'],
-    ['p.sort_key', 'desc'],
-  ],
-} satisfies Orders
-export const REVIEW_ORDERS = orderNames(ORDERS)
-
 export interface ReviewPage {
   readonly packages: readonly ReviewItem[]
   readonly total: number
@@ -170,62 +120,13 @@ export interface ReviewPage {
   readonly pages: number
 }
 
-/**
- * A page of packages as a reviewer looks at them, cut and sorted by the database.
- * @param days  the deadlines of the settings as they are now: a change of them moves every deadline
- */
+/** A page of packages as a reviewer looks at them. */
 export async function listReviews(
   db: Queryable,
-  filter: ReviewFilter,
-  {
-    paging,
-    sort,
-    days,
-    now,
-  }: { readonly paging: Paging; readonly sort: string; readonly days: SlaDays; readonly now: Date },
+  viewer: Viewer,
+  ask: ReviewAsk & { readonly filter: ReviewFilter },
 ): Promise<ReviewPage> {
-  const is = conditions()
-  is.when(filter.states, place => `p.state = any(${place}::text[])`)
-  is.when(filter.distribution, place => `p.codename = ${place}`)
-  is.when(filter.format, place => `p.format = ${place}`)
-  is.when(
-    filter.severity,
-    place => `exists (select 1 from finding f where f.package_id = p.id and f.severity = ${place})`,
-  )
-  is.when(filter.kev, place => `p.open_kev = ${place}`)
-  is.when(
-    filter.fixable,
-    place =>
-      `exists (select 1 from finding f where f.package_id = p.id and not f.accepted and f.fixed_in is not null) = ${place}`,
-  )
-  is.when(filter.assignedTo, place => `coalesce(p.assignee, 'none') = ${place}`)
-  is.when(
-    filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()),
-    place =>
-      `(lower(p.name) like ${place} or exists (select 1 from finding f where f.package_id = p.id and lower(f.cve) like ${place}))`,
-  )
-  is.when(filter.withFindings === true ? 0 : undefined, place => `p.findings > ${place}`)
-  const due = dueSql(days, is.add)
-  is.when(
-    filter.overdue === undefined ? undefined : now,
-    place => `(coalesce(${due} <= ${place}, false)) = ${String(filter.overdue)}`,
-  )
-  const from = `from package p ${is.where()}`
-  // every place of the page query but the last two is also one of the count: the deadline is named so that none is left
-  // over
-  const counted = db.first<{ total: number }>(`select count(*) as total, count(${due}) as with_deadline ${from}`, [
-    ...is.values,
-  ])
-  const rows = db.query<Row>(
-    `
-    select p.manifest, page.due_at from (
-      select id, due_at, row_number() over () as n from (
-        select p.id, ${due} as due_at ${from} order by ${orderOf(ORDERS, sort)}, p.id ${pageClause(paging, is.add)}
-      ) as found
-    ) as page join package p using (id) order by page.n`,
-    is.values,
-  )
-  const [total, items] = await Promise.all([counted, rows])
-  const { items: _, ...numbers } = pageOf([], total?.total ?? 0, paging)
-  return { packages: items.map(row => reviewItem(row, now)), ...numbers }
+  const { rows, total } = await listReviewed(db, viewer, ask)
+  const { items: _, ...numbers } = pageOf([], total, ask.paging)
+  return { packages: rows.map(row => reviewItem(row, ask.now)), ...numbers }
 }

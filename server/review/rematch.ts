@@ -1,6 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { IndexedManifest } from '../catalog/search.ts'
+import { listStale, markLooked, type Looked } from '../catalog/queries/looks.ts'
 import { isRefusal } from '../core/errors.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -30,12 +31,6 @@ export interface Rematch {
   stop(): Promise<void>
 }
 
-interface Row {
-  readonly id: number
-  readonly manifest: IndexedManifest
-  readonly facts: unknown
-}
-
 const BATCH = 100
 // an engine that does not answer for so many in a row will not for the next either
 const GIVE_UP = 25
@@ -45,7 +40,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
   let running: Promise<RematchCounts> | undefined
   let again = false
 
-  async function matchOne({ manifest, facts }: Row): Promise<Matched | 'failed'> {
+  async function matchOne({ manifest, facts }: Looked): Promise<Matched | 'failed'> {
     await breathe() // requests go first
     try {
       return await rescans.rematch({ ...manifest, facts }, stopping.signal)
@@ -65,11 +60,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
     let silent = 0
     let last = 0
     while (!stopping.signal.aborted && silent < GIVE_UP) {
-      const rows = await db.query<Row>(
-        `select id, manifest, facts from package
-        where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2 order by id limit ${BATCH}`,
-        [start, last],
-      )
+      const rows = await listStale(db, ALL_SEEING, { before: start, after: last, limit: BATCH })
       if (rows.length === 0) break
       const waiting = [...rows]
       const looked: number[] = []
@@ -87,7 +78,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       }
       await Promise.all(Array.from({ length: parallel }, worker))
       last = rows.at(-1)?.id ?? last
-      await db.query('update package set scanned_at = $2 where id = any($1::bigint[])', [looked, start])
+      await markLooked(db, ALL_SEEING, { ids: looked, at: start })
     }
     if (silent >= GIVE_UP) log.warn({ ...counts }, 'no vulnerability engine answers: packages were not looked up again')
     else log.info({ ...counts }, 'packages were looked up again')

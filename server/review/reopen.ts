@@ -1,8 +1,10 @@
+import { listReopening } from '../catalog/queries/looks.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Judgement } from '../catalog/change.ts'
-import type { Iso, PackageRef } from '../core/identity.ts'
+import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest } from '../core/manifest.ts'
 import { isApproved, reconsider, reopensAt } from '../core/review.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { policyOf } from '../pipeline/subject.ts'
@@ -60,11 +62,7 @@ const MOST = 500
 
 /** Reopens what was accepted until a time that is over. @returns how many packages had such a decision */
 export async function reopenExpired({ db, catalog, settings, clock }: ReopenDeps): Promise<number> {
-  const refs = await db.query<PackageRef>(
-    `select format, codename, name, version, arch from package
-    where reopens_at <= $1 order by reopens_at limit ${MOST}`,
-    [clock.now()],
-  )
+  const refs = await listReopening(db, ALL_SEEING, { now: clock.now(), limit: MOST })
   for (const ref of refs) {
     await catalog.change(
       { kind: 'review', ref, judge: (before, now) => judge(before, now, settings.now()) },

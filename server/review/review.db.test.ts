@@ -52,7 +52,7 @@ const finding = (id: string, severity: Severity, more: Partial<Finding> = {}): F
 })
 const held = (name: string, findings: readonly Finding[], by = 'ada'): Promise<unknown> =>
   stock.put({ name, findings, state: 'pending_review', by })
-const find = (name: string) => findOne(stock.db, { name, version: '1.0' })
+const find = (name: string) => findOne(stock.db, ALL_SEEING, { name, version: '1.0' })
 const ref = (name: string): PackageRef => ({
   format: 'deb',
   name,
@@ -69,11 +69,13 @@ const decide = async (name: string, more: Partial<Said> = {}) =>
   )
 const queue = async (sort: string, more = {}) =>
   (
-    await listReviews(
-      stock.db,
-      { states: ['pending_review'], ...more },
-      { paging: { page: 1, perPage: 50 }, sort, days: slaDays(now.cve_policy), now: stock.clock.now() },
-    )
+    await listReviews(stock.db, ALL_SEEING, {
+      filter: { states: ['pending_review'], ...more },
+      paging: { page: 1, perPage: 50 },
+      sort,
+      days: slaDays(now.cve_policy),
+      now: stock.clock.now(),
+    })
   ).packages.map(({ name }) => name)
 
 describe('the review queue', () => {
@@ -114,11 +116,13 @@ describe('the review queue', () => {
   })
   test('is cut by the database, and a deadline of the settings moves every deadline', async () => {
     now = { ...now, cve_policy: { ...now.cve_policy, sla_medium_days: 1 } }
-    const page = await listReviews(
-      stock.db,
-      { states: ['pending_review'] },
-      { paging: { page: 2, perPage: 2 }, sort: 'sla', days: slaDays(now.cve_policy), now: stock.clock.now() },
-    )
+    const page = await listReviews(stock.db, ALL_SEEING, {
+      filter: { states: ['pending_review'] },
+      paging: { page: 2, perPage: 2 },
+      sort: 'sla',
+      days: slaDays(now.cve_policy),
+      now: stock.clock.now(),
+    })
     expect(page).toMatchObject({
       total: 5,
       page: 2,
@@ -132,19 +136,18 @@ describe('the review queue', () => {
     expect(await queue('sla')).toEqual(['critical', 'medium', 'high', 'low', 'empty'])
   })
   test('the posture counts what counts, and the preview moves only what would move', async () => {
-    expect(await readPosture(stock.db, now.cve_policy, stock.clock.now())).toMatchObject({
+    expect(await readPosture(stock.db, ALL_SEEING, { policy: now.cve_policy, now: stock.clock.now() })).toMatchObject({
       total_packages: 6,
       by_status: { published: 1, pending_review: 5 },
       by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 1 },
       findings: { total: 5, open: 5, kev: 1, fixable: 1 },
       review: { waiting: 5, overdue: 1, unassigned: 5, oldest_held_at: '2026-03-01T10:00:00.000Z' },
     })
-    const preview = await previewPolicy(
-      stock.db,
-      { ...now.cve_policy, high: 'allow', kev_action: 'review', on_scanner_unavailable: 'hold' },
-      { page: 1, perPage: 50 },
-      new AbortController().signal,
-    )
+    const preview = await previewPolicy(stock.db, ALL_SEEING, {
+      policy: { ...now.cve_policy, high: 'allow', kev_action: 'review', on_scanner_unavailable: 'hold' },
+      paging: { page: 1, perPage: 50 },
+      signal: new AbortController().signal,
+    })
     expect(preview.items.map(({ name, from, to }) => `${name} ${from} ${to}`)).toEqual([
       'low pending_review published',
       'high pending_review published',
@@ -213,9 +216,9 @@ test('a missed deadline is told once, also by two checks at the same moment; a p
     },
   })
   for (const name of ['a', 'b', 'c']) await held(name, [finding('CVE-1', 'high')])
-  expect(await watch.check()).toMatchObject({ checked: 3, breached: 0, told: 0 })
+  expect(await watch.check(ALL_SEEING)).toMatchObject({ checked: 3, breached: 0, told: 0 })
   stock.clock.set('2026-04-01T10:00:00.000Z')
-  const both = await Promise.all([watch.check(), watch.check()])
+  const both = await Promise.all([watch.check(ALL_SEEING), watch.check(ALL_SEEING)])
   expect(both.map(check => check.told).reduce((a, b) => a + b)).toBe(3)
   expect(
     told.flatMap(notice => (notice.event === 'sla.breached' ? notice.packages.map(({ name }) => name) : [])).sort(),
@@ -226,11 +229,11 @@ test('a missed deadline is told once, also by two checks at the same moment; a p
   })
   await decide('a')
   await stock.catalog.change(judge(ref('a'), 'hold', { why: 'Again.' }), { name: 'mae' })
-  expect(await watch.check()).toMatchObject({ breached: 2, told: 0 })
+  expect(await watch.check(ALL_SEEING)).toMatchObject({ breached: 2, told: 0 })
   stock.clock.set('2026-06-01T10:00:00.000Z')
   await decide('b')
   // c; what was accepted in a does not count
-  expect(await watch.check()).toMatchObject({ checked: 2, breached: 1, told: 0 })
+  expect(await watch.check(ALL_SEEING)).toMatchObject({ checked: 2, breached: 1, told: 0 })
 })
 
 describe('looking everything up again', () => {
@@ -363,8 +366,10 @@ test('what everybody asks for is the same after the database was lost: decisions
   await decide('hello', { cves: ['CVE-2'], expiresAt: '2026-04-01T00:00:00.000Z' })
   await stock.outbox.drain()
   const read = async () => ({
-    found: await listVulnerabilities(stock.db, {}, { paging: { page: 1, perPage: 9 }, sort: 'id' }),
-    decisions: (await listDecisions(stock.db, {}, { page: 1, perPage: 9 }, stock.clock.now())).items,
+    found: await listVulnerabilities(stock.db, ALL_SEEING, { filter: {}, paging: { page: 1, perPage: 9 }, sort: 'id' }),
+    decisions: (
+      await listDecisions(stock.db, ALL_SEEING, { filter: {}, paging: { page: 1, perPage: 9 }, now: stock.clock.now() })
+    ).items,
     rows: await stock.db.query(
       'select held_at, open_worst, open_rank, open_count, open_epss, open_kev, reopens_at from package',
     ),
@@ -390,13 +395,18 @@ test('what everybody asks for is the same after the database was lost: decisions
 test('a probability is told as it came, not as the column rounds it, and found by that number', async () => {
   await held('hello', [finding('CVE-1', 'high', { epss: 0.99999 })])
   const [listed] = (
-    await listVulnerabilities(stock.db, { minEpss: 0.99999 }, { paging: { page: 1, perPage: 9 }, sort: 'epss' })
+    await listVulnerabilities(stock.db, ALL_SEEING, {
+      filter: { minEpss: 0.99999 },
+      paging: { page: 1, perPage: 9 },
+      sort: 'epss',
+    })
   ).vulnerabilities
   expect(listed?.epss).toBe(0.99999)
 })
 
 test('the posture says when somebody last looked: an upload that an engine answered for counts, one without an answer does not', async () => {
-  const lastScan = async () => (await readPosture(stock.db, now.cve_policy, stock.clock.now())).last_scanned_at
+  const lastScan = async () =>
+    (await readPosture(stock.db, ALL_SEEING, { policy: now.cve_policy, now: stock.clock.now() })).last_scanned_at
   const report = (outcome: Report['outcome']): Report => ({
     step: 'vulnerabilities',
     outcome,
@@ -416,9 +426,13 @@ test('the posture says when somebody last looked: an upload that an engine answe
 
 describe('acceptances that hold now', () => {
   const standing = async () =>
-    (await listDecisions(stock.db, { standing: true }, { page: 1, perPage: 9 }, stock.clock.now())).items.map(
-      ({ name, cve, justification }) => `${name} ${cve ?? 'whole'} ${justification}`,
-    )
+    (
+      await listDecisions(stock.db, ALL_SEEING, {
+        filter: { standing: true },
+        paging: { page: 1, perPage: 9 },
+        now: stock.clock.now(),
+      })
+    ).items.map(({ name, cve, justification }) => `${name} ${cve ?? 'whole'} ${justification}`)
   const later = (day: number) => stock.clock.set(`2026-03-0${day}T10:00:00.000Z`)
   const BOTH = [finding('CVE-1', 'high'), finding('CVE-2', 'high')]
 
@@ -472,7 +486,13 @@ test('decisions stay on record when their package is deleted', async () => {
   await decide('hello', { decision: 'reject', justification: 'Not here.' })
   await stock.catalog.change({ kind: 'delete', ref: ref('hello'), why: '' }, { name: 'mae' })
   expect(
-    (await listDecisions(stock.db, { q: 'not HERE' }, { page: 1, perPage: 9 }, stock.clock.now())).items,
+    (
+      await listDecisions(stock.db, ALL_SEEING, {
+        filter: { q: 'not HERE' },
+        paging: { page: 1, perPage: 9 },
+        now: stock.clock.now(),
+      })
+    ).items,
   ).toMatchObject([{ name: 'hello', decision: 'reject', decided_by: 'mae' }])
   expect(await stock.db.query('select 1 from finding')).toEqual([])
 })

@@ -3,7 +3,7 @@ import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
 import { FindingSchema, pagingQuery, Term } from '../catalog/schemas.ts'
 import { counts, listed, OrNull, Text, Time } from '../core/schemas.ts'
-import { REVIEW_ORDERS } from './queue.ts'
+import { REVIEW_ORDERS } from '../catalog/queries/reviews.ts'
 
 /** A severity in an answer. */
 export const SeverityName = Type.String({ enum: [...SEVERITIES] })

@@ -78,7 +78,8 @@ export async function countBlobs(
   const row = await db.first<{ blobs: number; bytes: number }>(
     `
     select count(*) as blobs, coalesce(sum(size), 0)::bigint as bytes
-    from (select sha256, max(size) as size from package where ${seenBy(viewer, add, 'codename')} group by sha256) as blob`,
+    from (select f.sha256, max(f.size) as size from package_file f join package p on p.id = f.package_id
+          where ${seenBy(viewer, add, 'p.codename')} group by f.sha256) as blob`,
     values,
   )
   return row ?? { blobs: 0, bytes: 0 }

@@ -1,7 +1,6 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Db } from '../../db/db.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import type { Audit } from '../../record/audit.ts'
 import { dashboard } from './contract.ts'
 import { createDashboard } from './dashboard.ts'
@@ -14,6 +13,6 @@ export function composeDashboard({
   events,
   clock,
 }: Pick<DashboardRouteDeps, 'events' | 'clock'> & { readonly db: Db; readonly audit: Audit }): Feature {
-  const deps = { dashboard: createDashboard({ db: createSeenDb(db), audit, clock }), events, clock }
+  const deps = { dashboard: createDashboard({ db, audit, clock }), events, clock }
   return { routes: bind(dashboard, dashboardHandlers, deps) }
 }

@@ -4,7 +4,6 @@ import type { FormatId } from '../../core/identity.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn, switchesFor } from '../../formats/index.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -55,7 +54,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
   })
   return {
     routes: bind(distributions, distributionHandlers, {
-      db: createSeenDb(db),
+      db,
       catalog,
       audit,
       keyring,

@@ -1,10 +1,9 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { policy } from './contract.ts'
 import { policyHandlers, type PolicyDeps } from './handlers.ts'
 
 /** What becomes of packages with findings. */
 export function composePolicy(deps: PolicyDeps): Feature {
-  return { routes: bind(policy, policyHandlers, { ...deps, db: createSeenDb(deps.db) }) }
+  return { routes: bind(policy, policyHandlers, deps) }
 }

@@ -30,10 +30,14 @@ export const policyHandlers: Handlers<typeof policy, PolicyDeps> = {
     })
     return policyView(settings.now())
   },
-  'POST /security/policy/preview': async ({ db, settings }, { body, query, raw }) => {
+  'POST /security/policy/preview': async ({ db, settings }, { body, query, viewer, raw }) => {
     const now = settings.now()
     const wanted = { ...now, cve_policy: { ...now.cve_policy, ...body } }
-    const preview = await previewPolicy(db, policyOf(wanted), pagingOf(query), raw.signal)
+    const preview = await previewPolicy(db, viewer, {
+      policy: policyOf(wanted),
+      paging: pagingOf(query),
+      signal: raw.signal,
+    })
     return { policy: policyView(wanted), ...preview }
   },
 }

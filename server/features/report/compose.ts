@@ -1,10 +1,9 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { report } from './contract.ts'
 import { reportHandlers, type ReportDeps } from './handlers.ts'
 
 /** The security report. */
 export function composeReport(deps: ReportDeps): Feature {
-  return { routes: bind(report, reportHandlers, { ...deps, db: createSeenDb(deps.db) }) }
+  return { routes: bind(report, reportHandlers, deps) }
 }

@@ -19,9 +19,9 @@ export interface ReportDeps {
 const REPORT_DAYS = 90
 
 export const reportHandlers: Handlers<typeof rows, ReportDeps> = {
-  'GET /security/report': async ({ db, settings, clock, engines }, { query, who }) => {
+  'GET /security/report': async ({ db, settings, clock, engines }, { query, who, viewer }) => {
     const now = settings.now()
-    const report = await makeReport(db, {
+    const report = await makeReport(db, viewer, {
       by: who.name,
       days: query.days ?? REPORT_DAYS,
       now: clock.now(),

@@ -2,6 +2,7 @@ import type { Policy } from '../../review/policy-view.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Queryable } from '../../db/db.ts'
 import { slaDays } from '../../core/review.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 import { listDecisions, type DecisionRow } from '../../review/history.ts'
 import { readPosture, type Posture } from '../../review/posture.ts'
@@ -41,16 +42,23 @@ export interface ReportAsk {
 /** The state of things at `now`, with the decisions of the last `days`. */
 export async function makeReport(
   db: Queryable,
+  viewer: Viewer,
   { by, days, now, settings, policy, engines }: ReportAsk,
 ): Promise<SecurityReport> {
   const paging = { page: 1, perPage: SHOWN }
   const from = new Date(now.getTime() - days * DAY_MS)
   const [posture, waiting, found, decisions, exceptions] = await Promise.all([
-    readPosture(db, settings.cve_policy, now),
-    listReviews(db, { states: ['pending_review'] }, { paging, sort: 'sla', days: slaDays(settings.cve_policy), now }),
-    listVulnerabilities(db, {}, { paging, sort: 'severity' }),
-    listDecisions(db, { from }, paging, now),
-    listDecisions(db, { standing: true }, paging, now),
+    readPosture(db, viewer, { policy: settings.cve_policy, now }),
+    listReviews(db, viewer, {
+      filter: { states: ['pending_review'] },
+      paging,
+      sort: 'sla',
+      days: slaDays(settings.cve_policy),
+      now,
+    }),
+    listVulnerabilities(db, viewer, { filter: {}, paging, sort: 'severity' }),
+    listDecisions(db, viewer, { filter: { from }, paging, now }),
+    listDecisions(db, viewer, { filter: { standing: true }, paging, now }),
   ])
   return {
     generated_at: now.toISOString(),

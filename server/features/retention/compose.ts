@@ -1,6 +1,5 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers, type RetentionRouteDeps } from './handlers.ts'
 import { cleanAll } from './retention.ts'
@@ -8,7 +7,7 @@ import { cleanAll } from './retention.ts'
 /** How many versions stay: the rules, and their nightly run. */
 export function composeRetention({ db, catalog, audit, clock, repositories }: RetentionRouteDeps): Feature {
   return {
-    routes: bind(retention, retentionHandlers, { db: createSeenDb(db), catalog, audit, clock, repositories }),
+    routes: bind(retention, retentionHandlers, { db, catalog, audit, clock, repositories }),
     jobs: [
       {
         id: 'version-retention',

@@ -1,10 +1,9 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { review } from './contract.ts'
 import { reviewHandlers, type ReviewHandlerDeps } from './handlers.ts'
 
 /** What waits, and what people decide. */
 export function composeReviewRoutes(deps: ReviewHandlerDeps): Feature {
-  return { routes: bind(review, reviewHandlers, { ...deps, db: createSeenDb(deps.db) }) }
+  return { routes: bind(review, reviewHandlers, deps) }
 }

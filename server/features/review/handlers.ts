@@ -36,7 +36,7 @@ const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.
 /** The package that a change is about, if the caller may change it there. @throws unknown_distribution */
 async function target({ db, repositories }: ReviewHandlerDeps, which: Which, caller: Caller): Promise<Found> {
   if (which.distribution !== undefined) repositories.get(which.distribution)
-  const found = await findOne(db, which)
+  const found = await findOne(db, caller.viewer, which)
   needDistribution(caller, found.ref.codename)
   return found
 }
@@ -53,16 +53,18 @@ async function movedView(changed: Changed, before: string) {
 }
 
 export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
-  'GET /security/review-queue': ({ db, settings, clock, repositories }, { query }) => {
+  'GET /security/review-queue': ({ db, settings, clock, repositories }, { query, viewer }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories, query)
-    return listReviews(
-      db,
-      { ...filter, assignedTo, states: ['pending_review'] },
-      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
-    )
+    return listReviews(db, viewer, {
+      filter: { ...filter, assignedTo, states: ['pending_review'] },
+      paging: pagingOf(query),
+      sort,
+      days: slaDays(settings.now().cve_policy),
+      now: clock.now(),
+    })
   },
-  'GET /security/packages/{name}/{version}/decision': async (deps, { params, query }) => {
-    const { manifest, others } = await readVersion(deps, whichOf(params, query))
+  'GET /security/packages/{name}/{version}/decision': async (deps, { params, query, viewer }) => {
+    const { manifest, others } = await readVersion(deps, viewer, whichOf(params, query))
     return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
   },
   'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
@@ -105,9 +107,9 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       gone: [...gone],
     }
   },
-  'POST /security/check-sla': async ({ sla }) => ({ status: 'ok', ...(await sla.check()) }),
-  'GET /security/decisions': ({ db, clock }, { query }) => {
+  'POST /security/check-sla': async ({ sla }, { viewer }) => ({ status: 'ok', ...(await sla.check(viewer)) }),
+  'GET /security/decisions': ({ db, clock }, { query, viewer }) => {
     const { decided_by: decidedBy, ...filter } = query
-    return listDecisions(db, { ...filter, decidedBy }, pagingOf(query), clock.now())
+    return listDecisions(db, viewer, { filter: { ...filter, decidedBy }, paging: pagingOf(query), now: clock.now() })
   },
 }

@@ -1,10 +1,9 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { vulnerabilities } from './contract.ts'
 import { vulnerabilityHandlers, type VulnerabilityDeps } from './handlers.ts'
 
 /** What is known to be wrong. */
 export function composeVulnerabilities(deps: VulnerabilityDeps): Feature {
-  return { routes: bind(vulnerabilities, vulnerabilityHandlers, { ...deps, db: createSeenDb(deps.db) }) }
+  return { routes: bind(vulnerabilities, vulnerabilityHandlers, deps) }
 }

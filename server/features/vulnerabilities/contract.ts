@@ -21,7 +21,8 @@ import {
   WhereQuery,
 } from '../../review/schemas.ts'
 import type { VersionCves } from '../../review/version-view.ts'
-import { VULNERABILITY_ORDERS, type VulnerabilityDetail, type VulnerabilityPage } from '../../review/vulnerabilities.ts'
+import { VULNERABILITY_ORDERS } from '../../catalog/queries/vulnerabilities.ts'
+import type { VulnerabilityDetail, VulnerabilityPage } from '../../review/vulnerabilities.ts'
 
 /** What is known to be wrong: by vulnerability, by package, and altogether. */
 export const vulnerabilities = contract({

@@ -22,27 +22,29 @@ export interface VulnerabilityDeps {
 }
 
 export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
-  'GET /security/packages': ({ db, settings, clock, repositories }, { query }) => {
+  'GET /security/packages': ({ db, settings, clock, repositories }, { query, viewer }) => {
     const { status, sort = 'severity', ...filter } = checkFilter(repositories, query)
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
-    return listReviews(
-      db,
-      { ...filter, states, withFindings: status === undefined || status === 'published' },
-      { paging: pagingOf(query), sort, days: slaDays(settings.now().cve_policy), now: clock.now() },
-    )
+    return listReviews(db, viewer, {
+      filter: { ...filter, states, withFindings: status === undefined || status === 'published' },
+      paging: pagingOf(query),
+      sort,
+      days: slaDays(settings.now().cve_policy),
+      now: clock.now(),
+    })
   },
-  'GET /security/packages/{name}/{version}/cve': async (deps, { params, query }) => {
-    const { manifest, others } = await readVersion(deps, whichOf(params, query))
+  'GET /security/packages/{name}/{version}/cve': async (deps, { params, query, viewer }) => {
+    const { manifest, others } = await readVersion(deps, viewer, whichOf(params, query))
     return versionCves(manifest, others, isoNow(deps.clock))
   },
-  'GET /security/vulnerabilities': ({ db, repositories }, { query }) => {
+  'GET /security/vulnerabilities': ({ db, repositories }, { query, viewer }) => {
     const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories, query)
-    return listVulnerabilities(db, { ...filter, minEpss }, { paging: pagingOf(query), sort })
+    return listVulnerabilities(db, viewer, { filter: { ...filter, minEpss }, paging: pagingOf(query), sort })
   },
-  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query }) =>
-    getVulnerability(db, params.cve, pagingOf(query)),
-  'GET /security/packages-posture': ({ db, settings, clock }) =>
-    readPosture(db, settings.now().cve_policy, clock.now()),
+  'GET /security/vulnerabilities/{cve}': ({ db }, { params, query, viewer }) =>
+    getVulnerability(db, viewer, { cve: params.cve, paging: pagingOf(query) }),
+  'GET /security/packages-posture': ({ db, settings, clock }, { viewer }) =>
+    readPosture(db, viewer, { policy: settings.now().cve_policy, now: clock.now() }),
 }

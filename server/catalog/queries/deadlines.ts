@@ -1,0 +1,72 @@
+import type { Severity } from '../../core/findings.ts'
+import type { SlaDays } from '../../core/review.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+import { conditions, dueSql, params, seenBy } from './sql.ts'
+
+/** A waiting package whose deadline has passed. */
+export interface BreachRow {
+  readonly id: number
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly severity: Severity
+  readonly held_at: Date
+  readonly due_at: Date
+  readonly assigned_to: string | null
+}
+
+/** Every waiting package whose deadline has passed, the oldest deadline first. */
+export function listBreaches(
+  db: Queryable,
+  viewer: Viewer,
+  { days, now }: { readonly days: SlaDays; readonly now: Date },
+): Promise<BreachRow[]> {
+  const is = conditions(`p.state = 'pending_review'`)
+  const due = dueSql(days, is.add)
+  is.seenBy(viewer, 'p.codename')
+  is.when(now, at => `${due} <= ${at}`)
+  return db.query<BreachRow>(
+    `
+    select p.id, p.name, p.version, p.arch, p.codename as distribution, p.open_worst as severity, p.held_at, ${due} as due_at, p.assignee as assigned_to
+    from package p ${is.where()} order by due_at, p.id`,
+    is.values,
+  )
+}
+
+/** How many packages wait for a decision. */
+export async function countWaiting(db: Queryable, viewer: Viewer): Promise<number> {
+  const { values, add } = params()
+  const row = await db.first<{ n: number }>(
+    `select count(*) as n from package where state = 'pending_review' and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
+/**
+ * Notes that these breaches are told of; what is gone meanwhile is not. @returns the ids of those that nobody had been
+ * told of: of two who note the same at once, one gets it
+ */
+export async function noteTold(
+  tx: Tx,
+  viewer: Viewer,
+  { rows, now }: { readonly rows: readonly BreachRow[]; readonly now: Date },
+): Promise<ReadonlySet<number>> {
+  const { values, add } = params(
+    rows.map(({ id }) => id),
+    rows.map(row => row.held_at),
+    rows.map(row => row.due_at),
+    now,
+  )
+  const fresh = await tx.query<{ package_id: number }>(
+    `
+    insert into sla_breach (package_id, held_at, due_at, told_at)
+    select b.id, b.held_at, b.due_at, $4 from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) as b (id, held_at, due_at)
+    where exists (select 1 from package p where p.id = b.id and ${seenBy(viewer, add, 'p.codename')})
+    on conflict do nothing returning package_id`,
+    values,
+  )
+  return new Set(fresh.map(row => row.package_id))
+}

@@ -1,0 +1,79 @@
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Paging } from '../page.ts'
+import { conditions, containing, pageClause } from './sql.ts'
+
+export interface DecisionFilter {
+  readonly q?: string | undefined
+  readonly cve?: string | undefined
+  readonly package?: string | undefined
+  readonly decidedBy?: string | undefined
+  readonly action?: string | undefined
+  readonly from?: Date | undefined
+  /** Acceptances that hold now: not ended, not taken back or replaced, and of a package that is there. */
+  readonly standing?: boolean | undefined
+}
+
+/** One decision as it was written down, with what it was about. */
+export interface DecidedRow {
+  readonly format: string
+  readonly distribution: string
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly cve: string
+  readonly decision: string
+  readonly action: 'approve' | 'reject'
+  readonly justification: string
+  readonly by: string
+  readonly decided_at: Date
+  readonly expires_at: Date | null
+  readonly due_at: Date | null
+}
+
+const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch']
+  .map(column => `other.${column} = d.${column}`)
+  .join(' and ')
+
+/**
+ * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package has to know the decision:
+ * one of the same name that was uploaded after a deletion does not.
+ */
+const standingSql = (now: string): string => `d.action = 'approve' and (d.expires_at is null or d.expires_at > ${now})
+  and exists (select 1 from package other where ${SAME_PACKAGE} and case when d.cve = ''
+    then other.manifest->'decision'->>'action' = 'approve' and (other.manifest->'decision'->>'at')::timestamptz = d.decided_at
+      and (other.state = 'published' or exists (select 1 from finding f where f.package_id = other.id and f.accepted))
+    else jsonb_path_exists(other.manifest, '$.review.history[*] ? (@.cve == $cve && @.at == $at)',
+      jsonb_build_object('cve', d.cve, 'at', to_char(d.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) end)
+  and (d.cve = '' or not exists (select 1 from decision other where ${SAME_PACKAGE} and other.decided_at > d.decided_at and (
+    (other.action = 'reject' and other.cve in ('', d.cve))
+    or (other.action = 'approve' and other.cve = d.cve and (other.expires_at is null or other.expires_at > ${now})))))`
+
+/** A page of everything that was ever decided, newest first, also about packages that are gone. */
+export async function listDecided(
+  db: Queryable,
+  viewer: Viewer,
+  { filter, paging, now }: { readonly filter: DecisionFilter; readonly paging: Paging; readonly now: Date },
+): Promise<{ readonly rows: readonly DecidedRow[]; readonly total: number }> {
+  const is = conditions()
+  is.seenBy(viewer, 'd.codename')
+  is.when(
+    filter.q === undefined || filter.q.trim() === '' ? undefined : containing(filter.q.trim().toLowerCase()),
+    place => `lower(d.name || ' ' || d.cve || ' ' || d.decided_by || ' ' || d.justification) like ${place}`,
+  )
+  is.when(filter.cve?.toUpperCase(), place => `upper(d.cve) = ${place}`)
+  is.when(filter.package, place => `d.name = ${place}`)
+  is.when(filter.decidedBy, place => `d.decided_by = ${place}`)
+  is.when(filter.action, place => `d.action = ${place}`)
+  is.when(filter.from, place => `d.decided_at >= ${place}`)
+  is.when(filter.standing === true ? now : undefined, standingSql)
+  const from = `from decision d ${is.where()}`
+  const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...is.values])
+  const asked = db.query<DecidedRow>(
+    `select d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
+    d.decided_at, d.expires_at, d.due_at ${from} order by d.decided_at desc, d.id desc ${pageClause(paging, is.add)}`,
+    is.values,
+  )
+  const [total, rows] = await Promise.all([counted, asked])
+  return { rows, total: total?.total ?? 0 }
+}

@@ -1,0 +1,88 @@
+import type { PackageRef } from '../../core/identity.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { IndexedManifest } from '../search.ts'
+import { params, seenBy } from './sql.ts'
+
+/** A package that is to be looked at again. */
+export interface Looked {
+  readonly id: number
+  readonly manifest: IndexedManifest
+  readonly facts: unknown
+}
+
+/** Served and waiting packages that were not looked up since `before`, in the order of their ids. */
+export function listStale(
+  db: Queryable,
+  viewer: Viewer,
+  { before, after, limit }: { readonly before: Date; readonly after: number; readonly limit: number },
+): Promise<Looked[]> {
+  const { values, add } = params(before, after, limit)
+  return db.query<Looked>(
+    `select id, manifest, facts from package
+    where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2
+      and ${seenBy(viewer, add, 'codename')}
+    order by id limit $3`,
+    values,
+  )
+}
+
+/**
+ * Served and waiting packages that were never looked up again, in the order of their ids; `carries` where one of their
+ * paths matches.
+ * @param candidates  a regular expression of PostgreSQL over the list of a package's paths
+ */
+export function listNew(
+  db: Queryable,
+  viewer: Viewer,
+  { candidates, after, limit }: { readonly candidates: string; readonly after: number; readonly limit: number },
+): Promise<(Looked & { readonly carries: boolean })[]> {
+  const { values, add } = params(after, candidates, limit)
+  return db.query(
+    `
+    select id, manifest, facts, paths ~ $2 as carries from package
+    where id > $1 and scanned_at is null and state in ('published', 'pending_review') and ${seenBy(viewer, add, 'codename')}
+    order by id limit $3`,
+    values,
+  )
+}
+
+/** Packages that have findings, in the order of their ids. */
+export function listWithFindings(
+  db: Queryable,
+  viewer: Viewer,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<Omit<Looked, 'facts'>[]> {
+  const { values, add } = params(after, limit)
+  return db.query<Omit<Looked, 'facts'>>(
+    `select id, manifest from package where findings > 0 and id > $1 and ${seenBy(viewer, add, 'codename')} order by id limit $2`,
+    values,
+  )
+}
+
+/** Packages that lean on an acceptance which has ended, the one that ended first before others. */
+export function listReopening(
+  db: Queryable,
+  viewer: Viewer,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<PackageRef[]> {
+  const { values, add } = params(now, limit)
+  return db.query<PackageRef>(
+    `select format, codename, name, version, arch from package
+    where reopens_at <= $1 and ${seenBy(viewer, add, 'codename')} order by reopens_at limit $2`,
+    values,
+  )
+}
+
+/** Notes that these packages were looked up. */
+export async function markLooked(
+  db: Queryable,
+  viewer: Viewer,
+  { ids, at }: { readonly ids: readonly number[]; readonly at: Date },
+): Promise<void> {
+  const { values, add } = params(ids, at)
+  await db.query(
+    `update package set scanned_at = $2 where id = any($1::bigint[]) and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+}

@@ -1,0 +1,105 @@
+import type { State } from '../../core/manifest.ts'
+import type { Report } from '../../core/report.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import { params, seenBy } from './sql.ts'
+
+/** A package with what a policy looks at in its findings. */
+export interface Profiled {
+  readonly id: number
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+  readonly state: State
+  /** What is different among its findings that count: numbers that `readProfile` reads. */
+  readonly profiles: readonly number[] | null
+}
+
+/** What a waiting package waits for beside findings. */
+export interface Waiting {
+  readonly approved: boolean
+  readonly reports: readonly Pick<Report, 'step' | 'outcome'>[]
+}
+
+const BATCH = 5_000
+
+/**
+ * A finding in a number, without its name: rank, known exploitation, a fix, and whether its probability reaches the
+ * threshold.
+ */
+const profileSql = (threshold: string): string =>
+  `f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
+
+/** A finding as far as a policy looks. `rank` 6 is critical, 1 negligible. */
+export interface Profile {
+  readonly rank: number
+  readonly kev: boolean
+  readonly isFixable: boolean
+  readonly isLikely: boolean
+}
+
+/** What the number says that `profileSql` made. */
+export const readProfile = (profile: number): Profile => ({
+  rank: profile >> 3,
+  kev: (profile & 4) !== 0,
+  isFixable: (profile & 2) !== 0,
+  isLikely: (profile & 1) !== 0,
+})
+
+/**
+ * Served and waiting packages in the order of their ids: those with findings that count, and waiting ones whatever they
+ * wait for.
+ */
+export function listProfiles(
+  db: Queryable,
+  viewer: Viewer,
+  { after, threshold }: { readonly after: number; readonly threshold: number },
+): Promise<Profiled[]> {
+  const { values, add } = params(after, threshold)
+  return db.query<Profiled>(
+    `
+    with batch as (
+      select p.id, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state from package p
+      where p.id > $1 and (p.state = 'pending_review' or (p.state = 'published' and p.open_count > 0)) and ${seenBy(viewer, add, 'p.codename')} order by p.id limit ${BATCH}
+    ), profile as (
+      select f.package_id, array_agg(distinct ${profileSql('$2')}) as profiles from finding f
+      where f.package_id > $1 and f.package_id <= (select max(id) from batch) and not f.accepted group by f.package_id
+    )
+    select batch.*, profile.profiles from batch left join profile on profile.package_id = batch.id order by batch.id`,
+    values,
+  )
+}
+
+/** What these packages wait for beside findings, by id. */
+export async function readWaiting(
+  db: Queryable,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Waiting>> {
+  const { values, add } = params(ids)
+  const waiting = await db.query<Waiting & { readonly id: number }>(
+    `
+    select id, coalesce(manifest->'decision'->>'action' = 'approve', false) as approved, jsonb_path_query_array(manifest, '$.reports[*]') as reports
+    from package where id = any($1::bigint[]) and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return new Map(waiting.map(row => [row.id, row]))
+}
+
+/** The names of what counts in these packages, by id, the worst first. */
+export async function readOpenCves(
+  db: Queryable,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const { values, add } = params(ids)
+  const rows = await db.query<{ id: number; cves: string[] }>(
+    `
+    select f.package_id as id, array_agg(f.cve order by f.rank desc, f.cve) as cves from finding f join package p on p.id = f.package_id
+    where f.package_id = any($1::bigint[]) and not f.accepted and ${seenBy(viewer, add, 'p.codename')} group by f.package_id`,
+    values,
+  )
+  return new Map(rows.map(({ id, cves }) => [id, [...new Set(cves)]]))
+}

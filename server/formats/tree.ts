@@ -2,6 +2,7 @@ import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
 import type { RootWords } from '../core/root-words.ts'
+import type { PackageFile } from '../core/manifest.ts'
 import type { Signer } from '../signing/signer.ts'
 
 /** A package as a publication names it: its facts, and where its bytes are. */
@@ -12,6 +13,8 @@ export interface PublishedEntry {
   readonly sortKey: string
   readonly source: string
   readonly blob: Blob
+  /** Further files of the version, which clients fetch from the same folder. */
+  readonly others?: readonly Pick<PackageFile, 'path' | 'blob'>[]
   readonly facts: unknown
 }
 

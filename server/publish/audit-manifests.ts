@@ -29,6 +29,8 @@ export interface VerifiedRow extends PackageRef {
   readonly changed_at: Date
   readonly source: string
   readonly blobs: readonly string[]
+  /** The names of its files after the first one. */
+  readonly others: readonly string[]
 }
 
 interface Run {

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Distribution, Repositories } from '../core/repository.ts'
 import { relPath, sha256, type FormatId } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
@@ -12,7 +12,7 @@ import { digestOf } from './live-tree.ts'
 import { liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
-import { readFrozen } from './store.ts'
+import { everyFile, readFrozen } from './store.ts'
 
 /** What a proof found. */
 export interface Verified {
@@ -93,16 +93,22 @@ async function checkEntries(
     differences.push({ what: 'index', where: `${codename}: ${where}`, why })
   }
   const expected = new Map(published.map(row => [formats(format).poolName(row, row.source) as string, row]))
+  /** Every file of what is published, with its digest. */
+  const all = new Map<string, string>()
+  for (const [path, { blobs, others }] of expected)
+    for (const [n, file] of [path, ...others.map(other => join(dirname(path), other))].entries())
+      all.set(file, blobs[n] ?? '')
   const named = new Map<string, string>()
   const isFrozen = (await readFrozen(db, codename)) !== undefined
   for (const [arch, plans] of Map.groupBy(formats(format).tree?.indexes(distribution) ?? [], plan => plan.arch)) {
     const shards = state.pieces[plans[0]?.id ?? ''] ?? []
-    const files = (await Promise.all(shards.map(shard => cache.find(shard.digest)))).flatMap(card => card?.files ?? [])
+    const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
+    const files = everyFile(cards.flatMap(card => card?.files ?? []))
     const here = new Map(files.map(file => [file.path, file.sha256]))
     for (const [path, digest] of here) {
       named.set(path, digest)
       // what was deleted after it comes back with an earlier generation
-      if (!isFrozen && !expected.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
+      if (!isFrozen && !all.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
     }
     if (!isFrozen)
       for (const [path, row] of expected)
@@ -110,9 +116,7 @@ async function checkEntries(
           say(path, `it is published, and the index of ${arch} does not name it`)
   }
   // while rolled back, what came since is not served yet, and what was deleted since is
-  for (const [path, digest] of isFrozen
-    ? named
-    : new Map([...expected].map(([path, row]) => [path, row.blobs[0] ?? '']))) {
+  for (const [path, digest] of isFrozen ? named : all) {
     const [there, blob] = await Promise.all(
       [layout.published(codename, relPath(path)), layout.blob(sha256(digest))].map(one =>
         stat(one).catch(() => undefined),
@@ -125,7 +129,7 @@ async function checkEntries(
   const graves = new Set(state.graves.map(grave => grave.path))
   for (const { pieces } of await readStates(layout, codename)) {
     for (const shard of Object.values(pieces).flat())
-      for (const file of (await cache.find(shard.digest))?.files ?? []) graves.add(file.path)
+      for (const file of everyFile((await cache.find(shard.digest))?.files ?? [])) graves.add(file.path)
   }
   const top = layout.publishedFolder(codename)
   for await (const path of walkFiles(top)) {
@@ -145,7 +149,8 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
     const run: Run = { ...deps, verified }
     const rows = await deps.db.query<VerifiedRow>(`
       select format, codename, name, version, arch, component, state, changed_at, manifest->'about'->>'source' as source,
-        array(select sha256 from package_file where package_id = id order by n) as blobs
+        array(select sha256 from package_file where package_id = id order by n) as blobs,
+        array(select path from package_file where package_id = id and n > 0 order by n) as others
       from package order by id`)
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -7,7 +8,7 @@ import { cut, plan, splice, type Range, type Rendered, type Shard } from '../for
 import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
 import { linkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
-import { readEntries, type PoolFile } from './store.ts'
+import { everyFile, readEntries, type PoolFile } from './store.ts'
 
 export interface IndexDeps {
   readonly db: Db
@@ -50,7 +51,7 @@ const AT_ONCE = 4
 
 async function filesOf(cache: ShardCache, shards: readonly Shard[]): Promise<PoolFile[]> {
   const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
-  return cards.flatMap(card => card?.files ?? [])
+  return everyFile(cards.flatMap(card => card?.files ?? []))
 }
 
 interface Rewritten {
@@ -79,6 +80,16 @@ async function keepAll(
   return written
 }
 
+/** Makes every file of a version reachable. @returns false when one of them is not in the pool */
+async function linkAll(
+  layout: IndexDeps['layout'],
+  codename: Distribution['codename'],
+  files: readonly Parameters<typeof linkPackage>[2][],
+): Promise<boolean> {
+  for (const file of files) if (!(await linkPackage(layout, codename, file))) return false
+  return true
+}
+
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
 async function rewrite(
   deps: IndexDeps,
@@ -95,11 +106,21 @@ async function rewrite(
       entry.source,
     )
     const isNew = names === undefined || names.has(entry.name)
-    if (isNew && !(await linkPackage(deps.layout, codename, { path, blob: entry.blob }))) {
+    const others = (entry.others ?? []).map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
+    if (isNew && !(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) {
       missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
       return
     }
-    files.push({ name: entry.name, version: entry.version, arch: entry.arch, path, sha256: entry.blob.sha256 })
+    files.push({
+      name: entry.name,
+      version: entry.version,
+      arch: entry.arch,
+      path,
+      sha256: entry.blob.sha256,
+      ...(others.length === 0
+        ? {}
+        : { others: others.map(other => ({ path: other.path, sha256: other.blob.sha256 })) }),
+    })
     const file = deps.writer.fileName(distribution, arch, path)
     for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file) })
   }
@@ -141,7 +162,7 @@ export async function updateIndexes(deps: IndexDeps, question: Question): Promis
   for (const range of ranges) {
     const old = await filesOf(deps.cache, first.slice(...range.shards))
     const fresh = await rewrite(deps, isWhole ? { ...question, names: undefined } : question, range)
-    const kept = new Set(fresh.files.map(file => file.path))
+    const kept = new Set(everyFile(fresh.files).map(file => file.path))
     gone.push(...old.filter(file => !kept.has(file.path)))
     missing.push(...fresh.missing)
     written += fresh.written

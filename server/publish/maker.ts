@@ -18,6 +18,7 @@ import type { ForeignIndexes } from './reprepro.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
 import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
 import {
+  everyFile,
   lastGeneration,
   markAllDirty,
   readFrozen,
@@ -71,7 +72,7 @@ export interface Maker {
   readonly cache: ShardCache
   writerOf(distribution: Distribution): TreeWriter
   plansByArch(distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]>
-  /** The package files that the pieces name. */
+  /** The package files that the pieces name, each by itself. */
   filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]>
   /** Files that new pieces name, where there are graves that they may have left. */
   whatCame(distribution: Distribution, order: Pick<Order, 'pieces' | 'live'>): Promise<ReadonlySet<string>>
@@ -139,7 +140,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
         .flatMap(([, shards]) => shards)
         .map(shard => cache.find(shard.digest)),
     )
-    return cards.flatMap(card => card?.files ?? [])
+    return everyFile(cards.flatMap(card => card?.files ?? []))
   }
 
   async function current(codename: Codename): Promise<GenerationState | undefined> {

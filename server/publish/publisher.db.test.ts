@@ -245,6 +245,74 @@ describe('what clients may still hold', () => {
     expect((await publisher.generations(JAMMY)).generations.map(one => one.n)).toEqual([2])
   })
 
+  test('a version is reachable with all of its files, and a file that versions share as long as one of them is', async () => {
+    const put = (version: string): Promise<unknown> =>
+      stock.put({
+        version,
+        bytes: `first of ${version}`,
+        others: { 'hello_1.orig.tar.gz': 'orig', [`hello_${version}.patch`]: `patch of ${version}` },
+      })
+    const folder = dirname(poolPath('hello'))
+    const reachable = async (): Promise<string[]> => (await readdir(folder)).sort()
+    for (const version of ['1', '2', '3']) await put(version)
+    await publisher.publish(JAMMY)
+    const [first, second, third] = ['1', '2', '3'].map(n => [`hello_${n}.patch`, `hello_${n}_amd64.deb`])
+    const orig = 'hello_1.orig.tar.gz'
+    expect(await reachable()).toEqual([orig, ...(first ?? []), ...(second ?? []), ...(third ?? [])].sort())
+    expect(await readFile(join(folder, orig), 'utf8')).toBe('orig')
+    expect(await differences()).toEqual([])
+    // out of reach at once, but for what the others need
+    await stock.catalog.change(judge(ref('hello', '1'), 'quarantine'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await reachable()).toEqual([orig, ...(second ?? []), ...(third ?? [])].sort())
+    expect(await differences()).toEqual([])
+    await stock.catalog.change({ kind: 'delete', ref: ref('hello', '2'), why: '' }, { name: 'max' })
+    await publisher.publish(JAMMY)
+    later(8 * 24 * 60)
+    await publisher.tidy()
+    expect(await reachable()).toEqual([orig, ...(third ?? [])].sort())
+    expect(await differences()).toEqual([])
+    await rm(join(folder, 'hello_3.patch'))
+    expect(await differences()).toEqual([
+      {
+        what: 'index',
+        where: 'jammy: h/hello/hello_3.patch',
+        why: 'the index names it, and clients cannot fetch it',
+      },
+    ])
+    await stock.catalog.change(judge(ref('hello', '3'), 'quarantine'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await reachable()).toEqual([])
+    expect(await differences()).toEqual([])
+    await stock.catalog.change(judge(ref('hello', '1'), 'approve'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await reachable()).toEqual([orig, ...(first ?? [])].sort())
+    expect(await differences()).toEqual([])
+  })
+
+  test('a rollback brings back all the files of a version, and takes out none that another one needs', async () => {
+    const put = (version: string): Promise<unknown> =>
+      stock.put({ version, bytes: version, others: { 'hello.orig': 'orig', [`${version}.patch`]: version } })
+    const folder = dirname(poolPath('hello'))
+    for (const version of ['1', '2']) await put(version)
+    await publisher.publish(JAMMY)
+    await put('3')
+    await publisher.publish(JAMMY)
+    await stock.catalog.change(judge(ref('hello', '1'), 'quarantine'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    const back = await publisher.rollback(JAMMY, 1, async () => undefined)
+    expect(back.left_out).toEqual(['hello 1 amd64'])
+    expect(await named()).toEqual(['hello 2'])
+    expect(await exists(join(folder, 'hello.orig'))).toBe(true)
+    expect(await exists(join(folder, '1.patch'))).toBe(false)
+    expect(await differences()).toEqual([])
+    await stock.catalog.change(judge(ref('hello', '2'), 'quarantine'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual([])
+    expect(await exists(join(folder, '2.patch'))).toBe(false)
+    expect(await differences()).toEqual([])
+  })
+
   test('a quarantined package is out of reach also while no index can be written, and comes back when it is approved', async () => {
     await stock.put({ name: 'held', bytes: 'held' })
     await stock.put({ name: 'kept', bytes: 'kept' })

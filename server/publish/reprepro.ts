@@ -67,10 +67,10 @@ export function createRepreproIndexes({
     return out.toString('utf8')
   }
 
-  /** Of each name and architecture the newest: reprepro keeps no second one. */
+  /** Of each name and architecture the newest: reprepro keeps no second one. It is given binary packages alone. */
   function newest(packages: readonly PoolFile[]): Map<string, PoolFile> {
     const chosen = new Map<string, PoolFile>()
-    for (const file of packages) {
+    for (const file of packages.filter(({ path }) => path.endsWith('.deb'))) {
       const key = `${file.name} ${file.arch}`
       const other = chosen.get(key)
       if (other === undefined || compareVersions(file.version, other.version) > 0) chosen.set(key, file)

@@ -175,7 +175,9 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
     return {
       ...publication,
       frozen: true,
-      left_out: files.filter(file => out.has(file.path)).map(file => `${file.name} ${file.version} ${file.arch}`),
+      left_out: [
+        ...new Set(files.filter(file => out.has(file.path)).map(file => `${file.name} ${file.version} ${file.arch}`)),
+      ],
     }
   }
 

@@ -2,6 +2,7 @@ import type { OfferedPackage } from '../core/advisories.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { NO_WORDS, type RootWords } from '../core/root-words.ts'
+import type { Manifest } from '../core/manifest.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 
 export interface Dirty {
@@ -34,7 +35,7 @@ interface EntryRow {
   readonly version: string
   readonly arch: string
   readonly sort_key: string
-  readonly blob: PublishedEntry['blob']
+  readonly files: Manifest['files']
   readonly source: string
   readonly facts: unknown
 }
@@ -60,13 +61,16 @@ export async function* readEntries(
   for (;;) {
     const rows = await db.query<EntryRow>(
       `
-      select name, version, arch, sort_key, manifest->'files'->0->'blob' as blob, manifest->'about'->>'source' as source, facts
+      select name, version, arch, sort_key, manifest->'files' as files, manifest->'about'->>'source' as source, facts
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
       order by name, sort_key, arch limit ${PAGE}`,
       [codename, format, archs, ...after, to ?? null],
     )
-    for (const { sort_key, ...row } of rows) yield { ...row, sortKey: sort_key }
+    for (const { sort_key, files, ...row } of rows) {
+      const [{ blob }, ...others] = files
+      yield { ...row, sortKey: sort_key, blob, ...(others.length === 0 ? {} : { others }) }
+    }
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
     after = [last.name, last.sort_key, last.arch]
@@ -110,6 +114,20 @@ export interface PoolFile {
   readonly arch: string
   readonly path: string
   readonly sha256: string
+  /** Further files of the same version, where it has any. */
+  readonly others?: readonly { readonly path: string; readonly sha256: string }[]
+}
+
+/** Each file by itself, those of one version after each other. */
+export function everyFile(files: readonly PoolFile[]): PoolFile[] {
+  return files.flatMap(({ others = [], ...file }) => [file, ...others.map(other => ({ ...file, ...other }))])
+}
+
+/** The paths of those for which this holds, but for those that another one still needs: versions may share a file. */
+function pathsOf(files: readonly PoolFile[], holds: (file: PoolFile) => boolean): Set<string> {
+  const paths = new Set(files.filter(holds).map(file => file.path))
+  for (const file of files) if (!holds(file)) paths.delete(file.path)
+  return paths
 }
 
 /**
@@ -139,7 +157,7 @@ export async function saveFrozen(tx: Queryable, codename: Codename, frozen: Froz
   )
 }
 
-/** Of these, those that are not published any more with these bytes: withheld, deleted, or replaced. */
+/** Of these, each by itself, those that are not published any more with these bytes: withheld, deleted, or replaced. */
 export async function whichAreNotPublished(
   db: Queryable,
   codename: Codename,
@@ -148,18 +166,18 @@ export async function whichAreNotPublished(
   if (files.length === 0) return new Set()
   const rows = await db.query<{ name: string; version: string; arch: string; sha256: string }>(
     `
-    select name, version, arch, sha256 from package where codename = $1 and state = 'published' and name = any($2)`,
+    select p.name, p.version, p.arch, f.sha256 from package p join package_file f on f.package_id = p.id
+    where p.codename = $1 and p.state = 'published' and p.name = any($2)`,
     [codename, [...new Set(files.map(file => file.name))]],
   )
   const published = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}\u0000${row.sha256}`))
-  return new Set(
-    files
-      .filter(file => !published.has(`${file.name}\u0000${file.version}\u0000${file.arch}\u0000${file.sha256}`))
-      .map(file => file.path),
+  return pathsOf(
+    files,
+    file => !published.has(`${file.name}\u0000${file.version}\u0000${file.arch}\u0000${file.sha256}`),
   )
 }
 
-/** Of these, those that are still known but must not be served: held, quarantined or rejected since. */
+/** Of these, each by itself, those that are still known but must not be served: held, quarantined or rejected since. */
 export async function whichAreWithheld(
   db: Queryable,
   codename: Codename,
@@ -172,9 +190,7 @@ export async function whichAreWithheld(
     [codename, [...new Set(files.map(file => file.name))]],
   )
   const withheld = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}`))
-  return new Set(
-    files.filter(file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`)).map(file => file.path),
-  )
+  return pathsOf(files, file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`))
 }
 
 export interface GenerationRow {

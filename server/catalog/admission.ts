@@ -7,7 +7,7 @@ import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
 import type { Blobs } from './blobs.ts'
 import type { Actor, Admit, Copy, Written } from './change.ts'
-import { findManifest, findRival, insertManifest, lockManifest, lockOutRivals } from './store.ts'
+import { findManifest, findRival, insertManifest, lockManifest, lockOutOtherBytes, lockOutRivals } from './store.ts'
 
 export interface AdmissionDeps {
   readonly db: Db
@@ -46,6 +46,8 @@ export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Ad
     const written = await db.tx<Written | undefined>(async tx => {
       const rival = await lockOutRivals(tx, manifest.ref)
       if (rival !== undefined) refuseOtherFiles(rival, manifest)
+      const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
+      if (clash !== undefined) fail('file_conflict', { ...clash, ref: printRef(clash.ref) })
       if (!(await insertManifest(tx, manifest))) {
         const other = await lockManifest(tx, manifest.ref)
         if (other === undefined) return undefined

@@ -58,6 +58,36 @@ export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest |
   return findRival(tx, ref)
 }
 
+/** A file of one source package that another file would be mistaken for. */
+export interface FileClash {
+  readonly path: string
+  readonly ref: PackageRef
+  readonly incoming_sha256: string
+  readonly existing_sha256: string
+}
+
+/**
+ * A file of another version of the same source that has the name of one of these and other bytes. Versions share their
+ * upstream tarball, and clients find it by its name alone. Of two that are about to be inserted at the same moment the
+ * second sees the first.
+ */
+export async function lockOutOtherBytes(tx: Tx, { ref, files }: Manifest): Promise<FileClash | undefined> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    `files ${ref.format} ${ref.codename} ${ref.name}`,
+  ])
+  const row = await tx.first<PackageRef & { path: string; incoming_sha256: string; existing_sha256: string }>(
+    `
+    select p.format, p.codename, p.name, p.version, p.arch, f.path, mine.sha256 as incoming_sha256, f.sha256 as existing_sha256
+    from package p join package_file f on f.package_id = p.id
+    join unnest($5::text[], $6::text[]) as mine (path, sha256) on mine.path = f.path and mine.sha256 <> f.sha256
+    where p.format = $1 and p.codename = $2 and p.name = $3 and p.arch = $4 limit 1`,
+    [ref.format, ref.codename, ref.name, ref.arch, files.map(file => file.path), files.map(file => file.blob.sha256)],
+  )
+  if (row === undefined) return undefined
+  const { path, incoming_sha256, existing_sha256, ...other } = row
+  return { path, incoming_sha256, existing_sha256, ref: other }
+}
+
 /** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
 function columns(manifest: Manifest): unknown[] {
   const { facts, paths, ...rest } = manifest
@@ -78,6 +108,7 @@ function columns(manifest: Manifest): unknown[] {
     JSON.stringify(facts),
     paths.join('\n'),
     manifest.component ?? null,
+    manifest.kind ?? 'binary',
     ...reviewColumns(manifest),
   ]
 }
@@ -101,8 +132,8 @@ async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Prom
   )
 }
 
-const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${22 + n}`)
-const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${22 + n}`)
+const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${23 + n}`)
+const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${23 + n}`)
 
 /** The rows beside a package's own that the review reads. Most packages have neither findings nor decisions. */
 async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
@@ -115,8 +146,8 @@ export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolea
   const row = await tx.first<{ id: number }>(
     `
     insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
-                         uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, ${REVIEW_COLUMNS.join(', ')})
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, ${REVIEW_PARAMS.join(', ')})
+                         uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, kind, ${REVIEW_COLUMNS.join(', ')})
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, ${REVIEW_PARAMS.join(', ')})
     on conflict (format, codename, name, version, arch) do nothing returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],
   )
@@ -139,7 +170,7 @@ export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> 
   const row = await tx.first<{ id: number }>(
     `
     update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
-      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, paths = $20, component = $21,
+      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, paths = $20, component = $21, kind = $22,
       ${REVIEW_SET.join(', ')}
     where ${REF} returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],

@@ -28,6 +28,7 @@ import { createEvents } from '../record/events.ts'
 import { createMetrics } from '../record/metrics.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
+import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
 async function openDatabase(
   env: Env,
@@ -114,6 +115,7 @@ export async function layFoundation(env: Env, log: Log) {
     licensing,
     shared,
     keyring: createKeyring({ layout, box, clock }),
+    uploaderKeys: createUploaderKeys({ db, clock }),
     debts: { audit: { deliver: () => audit.deliver(), longestMs: FILES_LONGEST_MS } },
     async stop() {
       await shared.close()

@@ -160,6 +160,10 @@ export const ERRORS = {
     409,
     '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.',
   ],
+  file_conflict: [
+    409,
+    'The file {path} is part of {ref} with other bytes. One name stands for one content: raise the upstream version.',
+  ],
   package_not_found: [404, 'There is no package {name}.'],
   version_not_found: [404, 'There is no version {version} of {name}.'],
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],

@@ -107,6 +107,10 @@ export interface PackageSignature {
   readonly received: Blob
 }
 
+/** What a package is for, where it is not to be installed and run: the source of others, or symbols for a debugger. */
+export const PACKAGE_KINDS = ['binary', 'source', 'debug'] as const
+export type PackageKind = (typeof PACKAGE_KINDS)[number]
+
 /** One file of a version. */
 export interface PackageFile {
   /** The name it came with, different from those of the version's other files; shown, never a path on this disk. */
@@ -125,6 +129,8 @@ export interface Manifest {
   readonly ref: PackageRef
   /** The component of the repository it is in; absent: the first one. No part of what identifies it. */
   readonly component?: string
+  /** Absent: `binary`. */
+  readonly kind?: PackageKind
   /** First the one that was inspected; others where a version has several, as the tarballs of a source package. */
   readonly files: readonly [PackageFile, ...PackageFile[]]
   readonly about: Description

@@ -15,6 +15,7 @@ import { access } from './migrations/0013-access.ts'
 import { model } from './migrations/0014-model.ts'
 import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 import { documents } from './migrations/0017-documents.ts'
+import { packageKind } from './migrations/0018-package-kind.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
   model,
   uploaderKeys,
   documents,
+  packageKind,
 ]
 
 const source: Knex.MigrationSource<Migration> = {

@@ -2,12 +2,13 @@ import type { Dirent } from 'node:fs'
 import { access, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Sha256 } from '../core/identity.ts'
+import type { PackageFile } from '../core/manifest.ts'
 import { fsyncFolder } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Layout } from './layout.ts'
-import type { SpooledFile } from './spool.ts'
+import { together, type SpooledFile } from './spool.ts'
 
 /**
  * Content-addressed bytes. Files in `pool/` may be linked into a tree, files in `quarantine/` never. All calls are
@@ -29,6 +30,24 @@ export interface Pool {
   locate(digest: Sha256): Promise<string>
   /** Deletes every blob that `isNeeded` denies and that is older than an hour. */
   sweep(isNeeded: (digest: Sha256) => Promise<boolean>): Promise<{ readonly removed: number }>
+}
+
+/**
+ * The files of a version that is kept, as those of one that arrives; discarding them does nothing. @throws ENOENT
+ */
+export async function readPooled(
+  pool: Pick<Pool, 'locate'>,
+  [first, ...others]: readonly [PackageFile, ...PackageFile[]],
+): Promise<SpooledFile> {
+  const read = async ({ path: filename, blob }: PackageFile): Promise<SpooledFile> => ({
+    path: await pool.locate(blob.sha256),
+    filename,
+    blob,
+    head: new Uint8Array(),
+    discard: () => Promise.resolve(),
+  })
+  const main = await read(first)
+  return others.length === 0 ? main : together(main, await Promise.all(others.map(read)))
 }
 
 export interface PoolDeps {

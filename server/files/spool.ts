@@ -16,8 +16,21 @@ export interface SpooledFile {
   readonly blob: Blob
   /** The first 512 bytes. */
   readonly head: Uint8Array
+  /** The other files of the same version, where there are several; `discard` removes them too. */
+  readonly beside?: readonly SpooledFile[]
   /** Removes the file. Harmless when it was moved into the pool. */
   discard(): Promise<void>
+}
+
+/** The files of one version as one: `main` is the one that is read, the others stand beside it. */
+export function together(main: SpooledFile, beside: readonly SpooledFile[]): SpooledFile {
+  return {
+    ...main,
+    beside,
+    discard: async () => {
+      await Promise.all([main, ...beside].map(file => file.discard()))
+    },
+  }
 }
 
 export interface ReceiveOptions {

@@ -1,6 +1,6 @@
 import type { Distribution } from '../core/repository.ts'
 import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
-import type { Description } from '../core/manifest.ts'
+import type { Description, PackageKind } from '../core/manifest.ts'
 import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Signer } from '../signing/signer.ts'
@@ -10,6 +10,8 @@ import type { UpstreamReader } from './upstream.ts'
 
 /** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
 export interface Inspection<Facts = unknown> {
+  /** Absent for a package that is installed and run. */
+  readonly kind?: PackageKind
   readonly identity: PackageIdentity
   readonly about: Description
   readonly facts: Facts
@@ -17,6 +19,8 @@ export interface Inspection<Facts = unknown> {
   readonly paths: readonly string[]
   /** The signature the package itself carries, if any; checked by the signature step. */
   readonly signature?: EmbeddedSignature
+  /** The document that its developer signed, where the package is described by one. */
+  readonly clearsigned?: ClearSigned
 }
 
 /** A signature inside the package over bytes inside the package. */
@@ -31,6 +35,12 @@ interface SignedBytes {
 /** Armoured or binary OpenPGP signature packet(s). */
 export interface OpenpgpSignature extends SignedBytes {
   readonly kind: 'openpgp'
+}
+
+/** A clear-signed document, and what its reader took out of it; signed by a developer, not by a repository. */
+export interface ClearSigned {
+  readonly document: string
+  readonly text: string
 }
 
 /** RSA, PKCS #1 v1.5. */

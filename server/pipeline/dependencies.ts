@@ -37,7 +37,7 @@ export function dependenciesStep(db: Queryable): Step {
   return {
     name: 'dependencies',
     async run(subject, signal) {
-      const { about, identity } = await subject.inspected(signal)
+      const { about, identity, kind } = await subject.inspected(signal)
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
       if (names.length === 0)
         return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
@@ -65,6 +65,14 @@ export function dependenciesStep(db: Queryable): Step {
           outcome: 'ok',
           verdict: 'satisfied',
           said: 'Everything it needs is served here.',
+        }
+      if (kind === 'source')
+        return {
+          step: 'dependencies',
+          outcome: 'ok',
+          verdict: 'missing',
+          missing,
+          said: `Building it needs ${about.depends.length} packages, of which ${missing.length} are not served here; nothing that is installed waits for them.`,
         }
       return {
         step: 'dependencies',

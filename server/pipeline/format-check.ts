@@ -14,6 +14,7 @@ export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
     const { identity } = inspection
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })
+    if (inspection.kind === 'source') return inspection
     if (![...distribution.archs, ...distribution.neutral].includes(identity.arch)) {
       fail('wrong_arch', {
         codename: distribution.codename,

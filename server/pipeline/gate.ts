@@ -76,7 +76,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
       readonly reports: readonly Report[]
       readonly verdict: Verdict
     },
-    { identity, about, paths }: Inspection,
+    { kind, identity, about, paths }: Inspection,
     { file, facts, signed }: Sealed,
   ): Manifest {
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
@@ -85,7 +85,11 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
     return {
       schema: 2,
       ref: { ...identity, codename: subject.distribution.codename },
-      files: [{ path: subject.file.filename, blob: file.blob, ...(signed === undefined ? {} : { signed }) }],
+      ...(kind === undefined ? {} : { kind }),
+      files: [
+        { path: subject.file.filename, blob: file.blob, ...(signed === undefined ? {} : { signed }) },
+        ...(file.beside ?? []).map(({ filename: path, blob }) => ({ path, blob })),
+      ],
       about,
       state: verdict.state,
       reports,
@@ -133,7 +137,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
         const inspection = await subject.inspected(signal)
         sealed = await signing(subject, inspection)
         const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
-        return await catalog.change({ kind: 'admit', manifest, files: [sealed.file] }, actor)
+        return await catalog.change({ kind: 'admit', manifest, files: [sealed.file, ...(file.beside ?? [])] }, actor)
       } finally {
         await sealed?.file.discard()
         await file.discard()

@@ -25,10 +25,10 @@ const run = async (signature: Pick<RsaSignature, 'keyName'> & { readonly made: s
     signed: () => Readable.from([Buffer.from('the control '), Buffer.from('member')]),
   }
   const subject = { inspected: () => Promise.resolve({ signature: embedded }) } as unknown as Subject
-  return signatureStep({ keys: () => Promise.resolve([]), signer: () => Promise.resolve(signer) }).run(
-    subject,
-    new AbortController().signal,
-  )
+  return signatureStep(
+    { keys: () => Promise.resolve([]), signer: () => Promise.resolve(signer) },
+    { check: () => Promise.reject(new Error('no .dsc here')) },
+  ).run(subject, new AbortController().signal)
 }
 
 test('a package that our own RSA key signed is said to be ours', async () => {

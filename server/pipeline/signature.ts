@@ -1,7 +1,8 @@
 import { isRefusal } from '../core/errors.ts'
 import type { Report } from '../core/report.ts'
-import type { EmbeddedSignature } from '../formats/format.ts'
+import type { ClearSigned, EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
+import type { UploaderKeys } from '../signing/uploader-keys.ts'
 import type { Step } from './subject.ts'
 
 // the check reads a signed part whole; a larger one is left to the client, which checks it anyway
@@ -68,11 +69,32 @@ function isOurs(signature: EmbeddedSignature, bytes: Buffer, signer: Signer): Pr
   return signer.verifyRsa(bytes, { keyName, hash, signature: made })
 }
 
+/** A source package is signed by who made it; whose key is not known here is told, and a person may look. */
+async function checkClearsigned({ document, text }: ClearSigned, keys: Pick<UploaderKeys, 'check'>): Promise<Report> {
+  const signed = await keys.check(document, text)
+  if (signed.kind === 'good')
+    return {
+      step: 'signature',
+      outcome: 'ok',
+      verdict: 'signed',
+      said: `The .dsc is signed by ${signed.by.name} (${signed.by.fingerprint}). The index is signed.`,
+    }
+  return {
+    step: 'signature',
+    outcome: 'warned',
+    verdict: 'signed',
+    said:
+      signed.kind === 'unknown'
+        ? `The .dsc is signed by ${signed.keyIds.join(', ')}, which is no uploader key here. The index is signed.`
+        : `The signature of the .dsc does not hold: ${signed.why}. The index is signed.`,
+  }
+}
+
 /**
  * Step 5. Checks the signature inside a package, and that there is a key for the index: nothing is published unsigned,
  * so without a key the package waits. Never changes the package.
  */
-export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
+export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: Pick<UploaderKeys, 'check'>): Step {
   return {
     name: 'signature',
     async run(subject, signal) {
@@ -88,7 +110,8 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>): Step {
           said: 'There is no signing key, and nothing is published unsigned. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
         }
       }
-      const { signature } = await subject.inspected(signal)
+      const { signature, clearsigned } = await subject.inspected(signal)
+      if (clearsigned !== undefined) return checkClearsigned(clearsigned, keys)
       if (signature !== undefined) return checkEmbedded(signature, signer)
       const key = signer.keys.find(({ role }) => role === 'current')
       return {

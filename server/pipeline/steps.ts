@@ -1,6 +1,7 @@
 import type { Queryable } from '../db/db.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../scanners/scanner.ts'
 import type { Keyring } from '../signing/signer.ts'
+import type { UploaderKeys } from '../signing/uploader-keys.ts'
 import { antivirusStep } from './antivirus.ts'
 import { dependenciesStep } from './dependencies.ts'
 import { formatStep } from './format-check.ts'
@@ -16,18 +17,20 @@ export interface StepDeps {
   }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
   readonly db: Queryable
+  /** Who may have signed a source package. */
+  readonly uploaderKeys: Pick<UploaderKeys, 'check'>
   /** Adds what is known about exploitation to findings, where the settings ask for it. */
   readonly enrich?: Enrich
 }
 
 /** The six steps in the specification's order. */
-export function createSteps({ scanners, keyring, db, enrich }: StepDeps): readonly Step[] {
+export function createSteps({ scanners, keyring, db, uploaderKeys, enrich }: StepDeps): readonly Step[] {
   return [
     formatStep,
     provenanceStep,
     antivirusStep(scanners.antivirus),
     vulnerabilitiesStep(scanners.vulnerability, enrich),
-    signatureStep(keyring),
+    signatureStep(keyring, uploaderKeys),
     dependenciesStep(db),
   ]
 }

@@ -7,7 +7,7 @@ import type { Report } from '../core/report.ts'
 import { acceptanceOf, asksForReview, newFindings, openFindings, reconsider } from '../core/review.ts'
 import { fail } from '../core/errors.ts'
 import type { Repositories } from '../core/repository.ts'
-import type { Pool } from '../files/pool.ts'
+import { readPooled, type Pool } from '../files/pool.ts'
 import type { Format } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import { policyOf, type Step, type Subject } from '../pipeline/subject.ts'
@@ -142,18 +142,11 @@ export function createRescans({
 }: RescanDeps): Rescans {
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, about, facts, paths } = known
-    const { path: filename, blob } = known.files[0]
     const { codename, ...identity } = ref
     const { validation, cve_policy } = settings.now()
     const now = isoNow(clock)
     return {
-      file: {
-        path: await pool.locate(blob.sha256),
-        filename,
-        blob,
-        head: new Uint8Array(),
-        discard: () => Promise.resolve(),
-      },
+      file: await readPooled(pool, known.files),
       format: formats(ref.format),
       distribution: repositories.get(codename),
       settings: { validation, cve_policy },

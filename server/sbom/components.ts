@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
-import type { Pool } from '../files/pool.ts'
+import { readPooled, type Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Format } from '../formats/format.ts'
 import { writeAtomic } from '../lib/atomic.ts'
@@ -124,16 +124,8 @@ export function createComponents({ pool, formats, folder }: ComponentsDeps): Com
   const lock = createKeyedLock()
   const pathOf = (digest: string): string => join(folder, digest.slice(0, 2), `${digest}.json`)
 
-  async function read({ ref, files: [{ path: filename, blob }] }: Carrier): ReturnType<typeof readContents> {
-    const path = await pool.locate(blob.sha256)
-    return readContents(formats(ref.format), {
-      path,
-      filename,
-      blob,
-      head: new Uint8Array(),
-      discard: async () => undefined,
-    })
-  }
+  const read = async ({ ref, files }: Carrier): ReturnType<typeof readContents> =>
+    readContents(formats(ref.format), await readPooled(pool, files))
 
   return {
     async of(carrier, paths) {

@@ -31,6 +31,7 @@ import { createClamd } from '../../server/scanners/clamd.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../../server/scanners/scanner.ts'
 import type { SettingsValue } from '../../server/settings/schema.ts'
 import type { Signer } from '../../server/signing/signer.ts'
+import { createUploaderKeys } from '../../server/signing/uploader-keys.ts'
 import { hasClamd, startClamd, type TestClamd } from './clamd.ts'
 import { buildDeb } from './packages.ts'
 import { layoutOf, repositories } from './repositories.ts'
@@ -240,7 +241,12 @@ export function openUploads(): Uploads {
       signer: async () => (given.hasKey ? ({ keys: [] } as unknown as Signer) : fail('no_signing_key', {})),
     }
     const settings = { now: () => given.settings }
-    const steps = createSteps({ scanners: { antivirus: [antivirus], vulnerability: [vulnerability] }, keyring, db })
+    const steps = createSteps({
+      scanners: { antivirus: [antivirus], vulnerability: [vulnerability] },
+      keyring,
+      db,
+      uploaderKeys: createUploaderKeys({ db, clock: systemClock }),
+    })
     const gate = createGate({
       steps,
       catalog,

@@ -1,23 +1,15 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { createUploaderKeys } from '../../signing/uploader-keys.ts'
-import { uploaderKeys } from './contract.ts'
+import type { UploaderKeys } from '../../signing/uploader-keys.ts'
+import { uploaderKeys as rows } from './contract.ts'
 import { uploaderKeyHandlers, type UploaderKeyDeps } from './handlers.ts'
 
-/** The keys whose signatures open the door to source packages. */
+/** The keys whose signatures open the door to developers' uploads. */
 export function composeUploaderKeys({
   db,
   audit,
-  clock,
   repositories,
-}: Omit<UploaderKeyDeps, 'keys'> & { readonly clock: Clock }): Feature {
-  return {
-    routes: bind(uploaderKeys, uploaderKeyHandlers, {
-      db,
-      audit,
-      repositories,
-      keys: createUploaderKeys({ db, clock }),
-    }),
-  }
+  uploaderKeys,
+}: Omit<UploaderKeyDeps, 'keys'> & { readonly uploaderKeys: UploaderKeys }): Feature {
+  return { routes: bind(rows, uploaderKeyHandlers, { db, audit, repositories, keys: uploaderKeys }) }
 }

@@ -131,6 +131,14 @@ function unfold(lines: readonly string[]): string {
     .join('\n')
 }
 
+/**
+ * Debug symbols, as debhelper marks them. They are published beside the packages, where only who looks for them finds
+ * them. Source: dh_strip(1); deb-control(5), "Auto-Built-Package".
+ */
+export function isDebugSymbols(paragraph: Paragraph): boolean {
+  return valueOf(paragraph, 'auto-built-package') === 'debug-symbols'
+}
+
 const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
 
 /** Fields of one word, in which dpkg takes no others: yes or no, and behind a priority that it knows nothing. */

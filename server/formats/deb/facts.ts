@@ -5,4 +5,6 @@ export interface DebFacts {
    * kept, no trailing newline; without Filename, Size and digests, which the tree adds.
    */
   readonly control: string
+  /** The files that a .dsc names, in its order; of a source package alone. */
+  readonly parts?: readonly string[]
 }

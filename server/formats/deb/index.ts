@@ -9,11 +9,15 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
 import { debSite } from './site.ts'
+import { complainSource, fileVersion } from './source/dsc.ts'
+import { isDsc } from './source/inspect.ts'
 import { debTree } from './tree.ts'
 import { debUpstream } from './upstream.ts'
 import { compareVersions, versionKey } from './version.ts'
 
 const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
+
+const SOURCE = 'source'
 
 /**
  * `h/hello`, `libx/libxyz`: as Debian's own pool is cut. The epoch stays in the file name, or two versions would share
@@ -22,7 +26,9 @@ const HEAD = Buffer.from(`${AR_MAGIC}debian-binary`, 'latin1')
  */
 function poolName({ name, version, arch }: PackageIdentity, source: string): RelPath {
   const prefix = source.startsWith('lib') && source.length > 3 ? source.slice(0, 4) : source.slice(0, 1)
-  return relPath(`${prefix}/${source}/${name}_${version}_${arch}.deb`)
+  // the parts of a source package name themselves without the epoch, so its .dsc does too
+  const file = arch === SOURCE ? `${name}_${fileVersion(version)}.dsc` : `${name}_${version}_${arch}.deb`
+  return relPath(`${prefix}/${source}/${file}`)
 }
 
 // the purl specification leaves a colon as it is
@@ -33,8 +39,8 @@ export const deb: Format<DebFacts> = {
   id: 'deb',
   label: 'Debian package (.deb)',
   word: 'apt',
-  endings: ['.deb'],
-  recognises: head => HEAD.equals(head.subarray(0, HEAD.length)),
+  endings: ['.deb', '.dsc'],
+  recognises: head => HEAD.equals(head.subarray(0, HEAD.length)) || isDsc(head),
   inspect,
   inner,
   compareVersions,
@@ -48,8 +54,8 @@ export const deb: Format<DebFacts> = {
     const distro = vendor === '' ? '' : `&distro=${vendor}-${encode(release)}`
     return `pkg:deb/${vendor === '' ? '' : `${vendor}/`}${encode(name)}@${encode(version)}?arch=${encode(arch)}${distro}${upstream}`
   },
-  installCommand: ({ name, version }) => `apt-get install ${name}=${version}`,
-  complain,
+  installCommand: ({ name, version, arch }) => `apt-get ${arch === SOURCE ? 'source' : 'install'} ${name}=${version}`,
+  complain: identity => (identity.arch === SOURCE ? complainSource(identity) : complain(identity)),
   tree: debTree,
   upstream: debUpstream,
   site: debSite,

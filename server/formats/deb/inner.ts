@@ -6,7 +6,8 @@ import type { Packed } from '../../lib/decompress.ts'
 import { refuse } from '../refuse.ts'
 import type { DebMembers } from './members.ts'
 import { openDeb } from './members.ts'
-import { CONTROL_BYTES, DATA_BYTES } from './inspect.ts'
+import { CONTROL_BYTES, DATA_BYTES } from './limits.ts'
+import { innerSource } from './source/inner.ts'
 
 /** Opens the file anew for each stream, so that one may be read late, twice or never. */
 async function* read(
@@ -33,6 +34,7 @@ async function* read(
  * read.
  */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
+  if (file.beside !== undefined) return yield* innerSource(file)
   let skipped: readonly string[] = []
   try {
     const deb = await openDeb(file.path)

@@ -8,16 +8,15 @@ import type { TarEntry } from '../../lib/tar.ts'
 import { unpack } from '../../lib/decompress.ts'
 import type { Packed } from '../../lib/decompress.ts'
 import { refuse } from '../refuse.ts'
-import { MAX_CONTROL, describe, identityOf, parseControl, printControl } from './control.ts'
+import { inspectSource, isDsc } from './source/inspect.ts'
+import { MAX_CONTROL, describe, identityOf, isDebugSymbols, parseControl, printControl } from './control.ts'
 import type { DebFacts } from './facts.ts'
+import { CONTROL_BYTES, DATA_BYTES } from './limits.ts'
 import type { DebMembers } from './members.ts'
 import { openDeb } from './members.ts'
 import { MAX_LIST, checkTriggers, parseConffiles, type Conffile } from './lists.ts'
 import { cleanName, createPayload } from './payload.ts'
 
-/** The budgets of `Format.inspect`. */
-export const CONTROL_BYTES = 32 * 2 ** 20
-export const DATA_BYTES = 8 * 2 ** 30
 const CONTROL_ENTRIES = 1000
 const DATA_ENTRIES = 300_000
 const SECONDS = 60
@@ -133,6 +132,7 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
   }
   const signature = await readSignature(deb, path)
   return {
+    ...(isDebugSymbols(paragraph) ? { kind: 'debug' as const } : {}),
     identity,
     about,
     facts: { control: printControl(paragraph) },
@@ -146,6 +146,7 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
  * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
  */
 export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<DebFacts>> {
+  if (isDsc(file.head)) return inspectSource(file, signal)
   try {
     const deb = await openDeb(file.path)
     try {

@@ -26,6 +26,8 @@ export interface Changes {
   /** The entry of the changelog, as it is read: no leading blanks, no dots for empty lines. */
   readonly changes: string
   readonly files: readonly NamedFile[]
+  /** What was read: the text under the signature, if there is one. */
+  readonly text: string
   /** The signed document; absent when nobody signed. */
   readonly document?: string
 }
@@ -71,6 +73,7 @@ export function parseChanges(bytes: Buffer): Changes {
     closes: words(said('Closes')),
     changes: unfold(paragraph.get('changes')?.more ?? []),
     files: parseFiles(paragraph, { field: 'Files', hasSection: true, isNeeded: true }),
+    text: text.toString('utf8'),
     ...(document === undefined ? {} : { document }),
   }
 }

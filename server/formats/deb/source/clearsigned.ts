@@ -46,5 +46,5 @@ export function unwrap(bytes: Buffer, what: string): Unwrapped {
   for (const mark of [BEGIN, SIGNATURE, END])
     if (lines.filter(line => line === mark).length > 1) malformed(`${what} has the line ${quote(mark)} twice`)
   const signed = signedLines(lines, what)
-  return { text: Buffer.from(signed.map(line => `${line}\n`).join('')), document: `${lines.join('\n')}\n` }
+  return { text: Buffer.from(`${signed.join('\n').replace(/\n+$/, '')}\n`), document: `${lines.join('\n')}\n` }
 }

@@ -23,6 +23,8 @@ export interface SourcePackage {
   readonly files: readonly NamedFile[]
   /** The paragraph as `Sources` carries it, without what the index adds; no trailing newline. */
   readonly control: string
+  /** What was read: the text under the signature, if there is one. */
+  readonly text: string
   /** The signed document, where the .dsc is signed. */
   readonly document?: string
 }
@@ -176,6 +178,7 @@ export function parseDsc(bytes: Buffer): SourcePackage {
     about: describe(paragraph, identity),
     files,
     control: printControl(paragraph, identity.name),
+    text: text.toString('utf8'),
     ...(document === undefined ? {} : { document }),
   }
 }

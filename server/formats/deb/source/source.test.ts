@@ -52,7 +52,8 @@ describe('a .dsc', () => {
       'Package-List': '\n acme deb utils optional arch=any',
       ...listFiles(Object.fromEntries(Object.entries(files).filter(([name]) => !name.endsWith('.dsc')))),
     })
-    const { control, ...rest } = parseDsc(Buffer.from(sent))
+    const { control, text: read, ...rest } = parseDsc(Buffer.from(sent))
+    expect(read).toBe(sent)
     expect(rest).toEqual({
       identity: { format: 'deb', name: 'acme', version: '1:1.0-1', arch: 'source' },
       format: '3.0 (quilt)',
@@ -219,6 +220,7 @@ describe('a .changes', () => {
   const changes = buildChanges({ source: 'acme', version: '1:1.0-1', distribution: 'bookworm', files })
   test('says what is uploaded where', () => {
     expect(parseChanges(changes)).toEqual({
+      text: changes.toString(),
       source: 'acme',
       version: '1:1.0-1',
       distribution: 'bookworm',

@@ -24,6 +24,7 @@ import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
 import { sso } from './features/sso/contract.ts'
 import { uploaderKeys } from './features/uploader-keys/contract.ts'
+import { developerUploads } from './features/uploads/developer-contract.ts'
 import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
@@ -40,6 +41,7 @@ export const api = {
   ...license,
   ...uploaderKeys,
   ...uploads,
+  ...developerUploads,
   ...artifacts,
   ...distributions,
   ...release,

@@ -118,9 +118,12 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const auth = composeAuth({ ...base, jwtMinutes, mail, directory })
   const setup = composeSetup({ ...base, setupToken, hashPassword })
   const access = composeAccess(base)
+  const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active })
   const retention = composeRetention({ ...base, catalog })
   const scheduler = createScheduler(
-    [trees, renewal, packages, retention, keys, vulndb, advisories, outlived, review].flatMap(part => part.jobs ?? []),
+    [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review].flatMap(
+      part => part.jobs ?? [],
+    ),
     (id, error) => log.error({ err: error, job: id }, 'a job failed'),
   )
   const health = composeHealth({
@@ -139,7 +142,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const features: readonly Feature[] = [
     setup,
     auth,
-    composeUploads({ ...base, gate: gate.gate, activeFormats: active }),
+    uploads,
     composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
     composeAudit(base),
     composeDistributions({ ...base, catalog, publisher: trees.publisher, clientFacts, activeFormats: active }),
@@ -173,7 +176,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     }),
     health,
   ]
-  return { features, setup, auth, access, health, scheduler }
+  return { features, setup, auth, access, uploads, health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -184,7 +187,7 @@ export async function compose(
   await needAddress(env)
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
-  const { features, setup, auth, access, health, scheduler } = composeFeatures(env, base, verbs)
+  const { features, setup, auth, access, uploads, health, scheduler } = composeFeatures(env, base, verbs)
   const http = composeHttp({
     ...env,
     ...base,
@@ -233,7 +236,8 @@ export async function compose(
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
     async stop() {
-      for (const part of [http, vulndb, review, scheduler, health, outbound, outbox, trees, base]) await part.stop?.()
+      for (const part of [http, uploads, vulndb, review, scheduler, health, outbound, outbox, trees, base])
+        await part.stop?.()
     },
   }
 }

@@ -40,8 +40,11 @@ export interface Row {
   readonly fails?: readonly ErrorCode[]
   /** Served at the root: `/health`, `/metrics`, webhooks. */
   readonly root?: true
-  /** A credential other than an access token that is accepted too. */
-  readonly also?: 'mfa_setup_token'
+  /**
+   * A credential other than an access token that is accepted too. `basic` is for programs that know only HTTP Basic and
+   * show people nothing of an answer but its status line.
+   */
+  readonly also?: 'mfa_setup_token' | 'basic'
   /** What an API token with limits may do here; unless said, it may only read. */
   readonly scoped?: Scoped
 }

@@ -160,6 +160,23 @@ export const ERRORS = {
     409,
     '{ref} exists with other bytes. A version is never replaced: raise the version, or delete the old one first.',
   ],
+  announcement_unsigned: [422, '{filename} is not signed. Sign it with debsign and send it again.'],
+  announcement_untrusted: [
+    403,
+    'The signature of {filename} does not open the door: {why}. An admin adds keys with POST /uploader-keys.',
+  ],
+  announcement_misdirected: [
+    422,
+    '{filename} is for {target}, and it was sent to {codename}. Send it there, or build it for {codename}.',
+  ],
+  announcement_incomplete: [422, '{filename} needs {missing}, which did not arrive. Send all files, it last.'],
+  announcement_refused: [422, '{filename}: {said}. Of {of} packages {taken} were taken.'],
+  key_not_for: [403, 'The key {key} may upload to {allowed}, not to {codename}. An admin can add it for {codename}.'],
+  no_developer_uploads: [422, '{codename} takes packages one by one: POST /upload/.'],
+  incoming_full: [
+    413,
+    'More than {files} files or {gib} GiB wait for the .changes that names them. Send that, or wait six hours.',
+  ],
   file_conflict: [
     409,
     'The file {path} is part of {ref} with other bytes. One name stands for one content: raise the upstream version.',

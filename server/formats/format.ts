@@ -5,6 +5,7 @@ import type { Provided, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { ClientSide, Site } from './site.ts'
+import type { Announcements, ClearSigned } from './announcements.ts'
 import type { TreeWriter } from './tree.ts'
 import type { UpstreamReader } from './upstream.ts'
 
@@ -35,12 +36,6 @@ interface SignedBytes {
 /** Armoured or binary OpenPGP signature packet(s). */
 export interface OpenpgpSignature extends SignedBytes {
   readonly kind: 'openpgp'
-}
-
-/** A clear-signed document, and what its reader took out of it; signed by a developer, not by a repository. */
-export interface ClearSigned {
-  readonly document: string
-  readonly text: string
 }
 
 /** RSA, PKCS #1 v1.5. */
@@ -115,6 +110,8 @@ export interface Format<Facts = unknown> {
     file: SpooledFile,
     made: { readonly facts: Facts; readonly signer: Signer },
   ): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
+  /** How developers announce what belongs together; absent where they do not. */
+  readonly announcements?: Announcements
   /** How its signed tree is laid out; absent while this build cannot publish it. */
   readonly tree?: TreeWriter
   /** How a repository of this kind is read that others publish; absent while this build cannot. */

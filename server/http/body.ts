@@ -21,6 +21,30 @@ function linger(request: IncomingMessage): void {
   request.resume()
 }
 
+const AWAY_BYTES = 2 ** 30
+
+/**
+ * Reads what a client is still sending and throws it away, up to 1 GiB in a minute: some look at an answer only when
+ * they have sent everything.
+ */
+export function readAway(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return Promise.resolve()
+  return new Promise(resolve => {
+    let left = AWAY_BYTES
+    const done = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(done, 2 * BODY_MS).unref()
+    request.on('data', (chunk: Buffer) => {
+      if ((left -= chunk.length) < 0) done()
+    })
+    request.once('end', done)
+    request.once('close', done)
+    request.resume()
+  })
+}
+
 /** How long a request may go on arriving after its answer. */
 export const boundLeftover: Middleware = async (ctx, next) => {
   const { req, res } = ctx

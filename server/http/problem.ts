@@ -1,6 +1,8 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
 import { DatabaseGone } from '../db/unreachable.ts'
+import { BASIC_CHALLENGE } from './basic.ts'
+import { readAway } from './body.ts'
 import { lackOf } from '../lib/machine-faults.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -91,6 +93,12 @@ export function problemBody({ code, detail, facts }: Problem, requestId: string)
   return { detail, code, ...(facts === undefined ? {} : { facts }), request_id: requestId }
 }
 
+/** The reason as one line of plain ASCII: all that such a program shows. */
+function statusLine(error: unknown, otherwise: string): string {
+  if (!(error instanceof AppError)) return otherwise
+  return error.message.replace(/[^ -~]+/g, ' ').slice(0, 500)
+}
+
 /** Errors that may be over in a moment. */
 const SOON: ReadonlySet<string> = new Set<ErrorCode>(['database_gone', 'too_many_files'])
 
@@ -106,12 +114,17 @@ export function catchProblems(log: Log) {
       if (problem.status >= 500)
         log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
-      // package managers know only Basic; a tree has set this header by now
-      if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', 'Bearer')
+      // package managers know only Basic: a tree has said so by now
+      if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate'))
+        ctx.set('WWW-Authenticate', ctx.state.isTool === true ? BASIC_CHALLENGE : 'Bearer')
       if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
       if (problem.status === 503 && SOON.has(problem.code)) ctx.set('Retry-After', '5')
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
       ctx.body = problemBody(problem, requestId)
+      if (ctx.state.isTool === true) {
+        ctx.message = statusLine(error, ctx.message)
+        await readAway(ctx.req)
+      }
     }
   }
 }

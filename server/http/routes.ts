@@ -7,6 +7,7 @@ import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Log } from '../lib/log.ts'
+import { bearerOf } from './basic.ts'
 import { readJson } from './body.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { sendReply } from './reply.ts'
@@ -16,7 +17,7 @@ import { validate } from './validate.ts'
  * Identifies the sender of this header. A token for setting up the second factor counts only where `also` allows it.
  * @throws not_authenticated, bad_credential, account_inactive
  */
-export type Authenticate = (authorization: string | undefined, also?: Row['also']) => Promise<Principal>
+export type Authenticate = (authorization: string | undefined, also?: 'mfa_setup_token') => Promise<Principal>
 
 export interface RouteDeps {
   readonly routes: readonly BoundRoute[]
@@ -94,7 +95,10 @@ async function identify(
   authenticate: Authenticate,
 ): Promise<Principal | undefined> {
   if (row.access === 'public') return undefined
-  const who = await authenticate(ctx.get('authorization') || undefined, row.also)
+  const sent = ctx.get('authorization') || undefined
+  const who = await (row.also === 'basic'
+    ? authenticate(sent === undefined ? undefined : bearerOf(sent))
+    : authenticate(sent, row.also))
   ctx.state.who = who
   const role: Role = who.role
   if (!allows(row.access, role)) fail('forbidden', { needs: NEEDS[row.access], role })
@@ -167,6 +171,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
     ctx.state.route = row.root === true ? path : `${API_PREFIX}${path}`
+    ctx.state.isTool = row.also === 'basic'
     await next()
   }
   const answer = async (ctx: Context): Promise<void> => {

@@ -3,6 +3,7 @@ import type { Principal } from '../core/access.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Format } from '../formats/format.ts'
+import { bearerOf } from './basic.ts'
 
 export interface TreeGuardDeps {
   readonly repositories: Pick<Repositories, 'all' | 'find'>
@@ -32,18 +33,6 @@ function codenamesOf(
     .all()
     .filter(one => common.has(one.format))
     .map(one => one.codename)
-}
-
-/**
- * What apt's auth.conf, dnf and apk send: the token is the password, and the name is not looked at. Source: RFC 7617,
- * 2.
- */
-function bearerOf(authorization: string): string | undefined {
-  const [, scheme = '', value = ''] = /^(\S+)\s+(\S+)$/.exec(authorization) ?? []
-  if (/^bearer$/i.test(scheme)) return authorization
-  if (!/^basic$/i.test(scheme)) return undefined
-  const [, password = ''] = /^[^:]*:(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? []
-  return password === '' ? undefined : `Bearer ${password}`
 }
 
 /** Keeps private trees to those who may see them. */

@@ -5,6 +5,7 @@ import { fail } from '../core/errors.ts'
 import type { FormatId } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { NamedTree, Place, Site } from '../formats/site.ts'
+import { BASIC_CHALLENGE } from './basic.ts'
 import { createPairs } from './pairs.ts'
 import { sendFile } from './send-file.ts'
 import { createTreeGuard, type Admission, type TreeGuardDeps } from './tree-guard.ts'
@@ -126,7 +127,7 @@ export function createTrees({ layout, repositories, formats, binaryKey, ...guard
     }
     const admission = await guard(ctx, treeSegments(path) ?? [])
     if (admission === 'ask') {
-      ctx.set('WWW-Authenticate', 'Basic realm="Gatehouse", charset="UTF-8"')
+      ctx.set('WWW-Authenticate', BASIC_CHALLENGE)
       return fail('private_tree', {})
     }
     if (admission === 'absent') return next()

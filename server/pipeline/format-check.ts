@@ -2,6 +2,16 @@ import { fail } from '../core/errors.ts'
 import type { Inspection } from '../formats/format.ts'
 import { printIdentity, type Step, type Subject } from './subject.ts'
 
+/** What comes together was built together. @throws bad_package */
+function mustComeFrom({ builtFrom, file }: Pick<Subject, 'builtFrom' | 'file'>, { about }: Inspection): void {
+  if (builtFrom === undefined) return
+  if (about.source === builtFrom.source && about.source_version === builtFrom.version) return
+  fail('bad_package', {
+    filename: file.filename,
+    why: `it is built from ${about.source} ${about.source_version}, and it came with ${builtFrom.source} ${builtFrom.version}`,
+  })
+}
+
 /**
  * Makes a subject. The package is read once, at the first request.
  * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch
@@ -14,6 +24,7 @@ export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
     const { identity } = inspection
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })
+    mustComeFrom(given, inspection)
     if (inspection.kind === 'source') return inspection
     if (![...distribution.archs, ...distribution.neutral].includes(identity.arch)) {
       fail('wrong_arch', {

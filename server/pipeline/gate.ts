@@ -15,7 +15,7 @@ import type { PackageSigning, Sealed } from './package-signing.ts'
 import { policyOf, type Step, type Subject } from './subject.ts'
 
 /** Bytes that ask for admission, and who sent them. */
-export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution'> {
+export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution' | 'builtFrom'> {
   readonly expectedSha256?: string
   readonly actor: Actor
   readonly from: Manifest['from']
@@ -106,13 +106,14 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
 
   return {
     async *admit(applicant, signal) {
-      const { file, format, distribution, expectedSha256, actor } = applicant
+      const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
       const subject = createSubject({
         file,
         format,
         distribution,
         settings: { validation, cve_policy },
+        ...(builtFrom === undefined ? {} : { builtFrom }),
         ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
       })
       const examination = examine({ subject, steps, signal }, reports =>

@@ -1,6 +1,7 @@
 import { isRefusal } from '../core/errors.ts'
 import type { Report } from '../core/report.ts'
-import type { ClearSigned, EmbeddedSignature } from '../formats/format.ts'
+import type { ClearSigned } from '../formats/announcements.ts'
+import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
 import type { UploaderKeys } from '../signing/uploader-keys.ts'
 import type { Step } from './subject.ts'

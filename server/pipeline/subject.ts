@@ -13,6 +13,8 @@ export interface Subject {
   readonly file: SpooledFile
   readonly format: Format
   readonly distribution: Distribution
+  /** The source that it has to be built from, or be, where it comes together with others. */
+  readonly builtFrom?: { readonly source: string; readonly version: string }
   /** Lower-case hex, from the sender or the upstream index. */
   readonly expectedSha256?: string
   /** One snapshot for the whole run: a setting that changes meanwhile does not split it. */

@@ -236,6 +236,13 @@ export const SETTINGS = Type.Object(
         'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.',
       ),
     }),
+    developer_uploads: section('Uploads that developers sign.', {
+      watched_folder: text(
+        '',
+        'A folder in which uploads with a signed .changes are looked for; what was refused is moved to rejected/ in it. Empty: none.',
+        { ...FOLDER_OR_EMPTY },
+      ),
+    }),
     cve_policy: section('What happens to a package with findings, by its worst severity.', {
       critical: choice(ACTIONS, 'block', 'Action for critical findings.'),
       high: choice(ACTIONS, 'review', 'Action for high findings.'),

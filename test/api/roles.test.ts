@@ -130,6 +130,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /access/groups': ADMINS,
   'PUT /access/groups/{name}': ADMINS,
   'DELETE /access/groups/{name}': ADMINS,
+  'PUT /incoming/{codename}/{filename}': UPLOADERS,
   'GET /uploader-keys': AUDITORS,
   'POST /uploader-keys': ADMINS,
   'DELETE /uploader-keys/{name}': ADMINS,

@@ -140,7 +140,7 @@ async function launch(entry: string, env: Record<string, string>): Promise<Runni
 }
 
 const isAtRoot = (path: string): boolean =>
-  /^\/(api|repos|apk|health|metrics|openapi\.json|docs|redoc|internal|webhooks)\b/.test(path) || path === '/'
+  /^\/(api|repos|apk|health|metrics|openapi\.json|docs|redoc|internal|webhooks|incoming)\b/.test(path) || path === '/'
 
 async function request<Body>(base: string, method: string, path: string, options: CallOptions): Promise<Answer<Body>> {
   const { token, body, form, headers = {}, ip = nextAddress() } = options

@@ -11,6 +11,7 @@ const PROGRAMS = {
   'clamav-freshclam': 'freshclam',
   'dpkg': 'dpkg',
   'dpkg-dev': 'dpkg-scanpackages',
+  'dput': 'dput',
   'chromium': 'chromium',
   'createrepo-c': 'createrepo_c',
   'dnf': 'dnf',

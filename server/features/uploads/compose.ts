@@ -1,10 +1,71 @@
+import { findPart } from '../../catalog/queries/parts.ts'
 import { bind } from '../../core/contract.ts'
-import type { Feature } from '../../core/feature.ts'
+import type { Feature, Job } from '../../core/feature.ts'
+import type { Repositories } from '../../core/repository.ts'
+import type { Db } from '../../db/db.ts'
+import { readPooled, type Pool } from '../../files/pool.ts'
 import { switchesFor } from '../../formats/index.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { UploaderKeys } from '../../signing/uploader-keys.ts'
+import { createCollection } from './collection.ts'
 import { uploads } from './contract.ts'
-import { uploadHandlers, type UploadDeps } from './handlers.ts'
+import { developerUploads } from './developer-contract.ts'
+import { developerHandlers } from './developer-handlers.ts'
+import { createDeveloperUploads } from './developer-upload.ts'
+import { record, uploadHandlers, type UploadDeps } from './handlers.ts'
+import { createWatchedFolder } from './watched-folder.ts'
 
-/** The way in for packages. */
-export function composeUploads(needs: Omit<UploadDeps, 'switchesFor'>): Feature {
-  return { routes: bind(uploads, uploadHandlers, { ...needs, switchesFor: id => switchesFor(id, needs.formats) }) }
+export interface UploadNeeds extends Omit<UploadDeps, 'switchesFor'> {
+  readonly db: Db
+  readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
+  readonly audit: Pick<Audit, 'owe'>
+  readonly pool: Pick<Pool, 'locate'>
+  readonly uploaderKeys: Pick<UploaderKeys, 'check'>
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+/** The ways in for packages: one by one, and what developers send together. */
+export function composeUploads(needs: UploadNeeds): Feature {
+  const { db, audit, pool, repositories, uploaderKeys, spool, settings, gate, clock, log } = needs
+  const formats = needs.formats.filter(({ id }) => needs.activeFormats.has(id))
+  const collection = createCollection(clock)
+  const together = createDeveloperUploads({
+    gate,
+    keys: uploaderKeys,
+    formats,
+    repositories,
+    async findPart({ format, codename }, name, { name: path, sha256 }) {
+      const found = await findPart(db, { format, codename, name, arch: 'source', path, sha256 })
+      return found === undefined ? undefined : readPooled(pool, [found])
+    },
+    db,
+    audit,
+    record: changed => record(needs, changed),
+  })
+  const watched = createWatchedFolder({ spool, settings, uploads: together, clock, log })
+  const sweep: Job = {
+    id: 'incoming',
+    name: 'Remove files that no .changes named',
+    when: () => '*/10 * * * *',
+    run: () => collection.sweep(),
+  }
+  return {
+    routes: [
+      ...bind(uploads, uploadHandlers, { ...needs, switchesFor: id => switchesFor(id, needs.formats) }),
+      ...bind(developerUploads, developerHandlers, {
+        spool,
+        settings,
+        formats,
+        repositories,
+        collection,
+        uploads: together,
+        lock: createKeyedLock(),
+      }),
+    ],
+    jobs: [sweep, ...(watched.jobs ?? [])],
+    start: () => watched.start?.(),
+    stop: () => watched.stop?.(),
+  }
 }

@@ -129,7 +129,10 @@ function applied(
 }
 
 /** Counts the result and tells the dashboard. */
-function record({ metrics, events, clock }: UploadDeps, { outcome, manifest }: Changed): void {
+export function record(
+  { metrics, events, clock }: Pick<UploadDeps, 'metrics' | 'events' | 'clock'>,
+  { outcome, manifest }: Changed,
+): void {
   metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state)
   if (outcome !== 'created') return
   for (const { severity } of manifest.findings) metrics.found(severity, 1)

@@ -9,6 +9,7 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
 import { debSite } from './site.ts'
+import { announcements } from './source/announcements.ts'
 import { complainSource, fileVersion } from './source/dsc.ts'
 import { isDsc } from './source/inspect.ts'
 import { debTree } from './tree.ts'
@@ -56,6 +57,7 @@ export const deb: Format<DebFacts> = {
   },
   installCommand: ({ name, version, arch }) => `apt-get ${arch === SOURCE ? 'source' : 'install'} ${name}=${version}`,
   complain: identity => (identity.arch === SOURCE ? complainSource(identity) : complain(identity)),
+  announcements,
   tree: debTree,
   upstream: debUpstream,
   site: debSite,

@@ -12,6 +12,8 @@ const REQUIRED = ['Format', 'Date', 'Source', 'Architecture', 'Version', 'Distri
 export interface Changes {
   readonly source: string
   readonly version: string
+  /** The version of the source; another one where only the binaries were built again. */
+  readonly sourceVersion: string
   /** As the field says: a codename, or a suite such as `unstable`. */
   readonly distribution: string
   /** `source`, `amd64`, `all`. */
@@ -35,10 +37,12 @@ export interface Changes {
 const words = (value: string): readonly string[] => value.split(/[\s,]+/).filter(word => word !== '')
 
 /** `acme (1.0-1)` names the version of the source where a rebuild has one of its own. */
-function sourceOf(value: string, version: string): { readonly source: string; readonly version: string } {
+function sourceOf(value: string, version: string): Pick<Changes, 'source' | 'version' | 'sourceVersion'> {
   const [, source = '', own] = /^([^\s()]+)(?:\s+\(([^\s()]+)\))?$/.exec(value) ?? []
   const why = complainSource({ format: 'deb', name: source, version: own ?? version, arch: 'source' })
-  return why === undefined ? { source, version } : malformed(`the field Source is ${quote(value)}: ${why}`)
+  return why === undefined
+    ? { source, version, sourceVersion: own ?? version }
+    : malformed(`the field Source is ${quote(value)}: ${why}`)
 }
 
 /** What stands below a field, as a person reads it. */

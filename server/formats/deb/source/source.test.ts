@@ -223,6 +223,7 @@ describe('a .changes', () => {
       text: changes.toString(),
       source: 'acme',
       version: '1:1.0-1',
+      sourceVersion: '1:1.0-1',
       distribution: 'bookworm',
       architectures: ['source', 'all'],
       binaries: ['acme'],

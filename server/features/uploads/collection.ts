@@ -1,0 +1,67 @@
+import { fail } from '../../core/errors.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+/**
+ * Files that wait for the announcement that names them: one box per sender and distribution. They lie in `incoming/`,
+ * which a start empties, so what is here is known to this process alone.
+ */
+export interface Collection {
+  /** Keeps a file; one of the same name that was there before goes. @throws incoming_full */
+  put(box: string, file: SpooledFile): Promise<void>
+  find(box: string, name: string): SpooledFile | undefined
+  /** Takes files out; whoever does owns them. */
+  take(box: string, names: readonly string[]): void
+  /** Removes what nobody named for six hours. */
+  sweep(): Promise<void>
+}
+
+const MOST_FILES = 500
+/** What one sender may have waiting; a kernel with its debug symbols has some 2 GiB. */
+const MOST_BYTES = 8 * 2 ** 30
+const KEPT_MS = 6 * 60 * 60 * 1000
+
+interface Waiting {
+  readonly file: SpooledFile
+  readonly since: number
+}
+
+/** Makes the collection; it is empty. */
+export function createCollection(clock: Clock): Collection {
+  const boxes = new Map<string, Map<string, Waiting>>()
+
+  function forget(box: string, name: string): void {
+    const files = boxes.get(box)
+    files?.delete(name)
+    if (files?.size === 0) boxes.delete(box)
+  }
+
+  return {
+    async put(box, file) {
+      const files = boxes.get(box) ?? new Map<string, Waiting>()
+      const before = files.get(file.filename)
+      const bytes = [...files.values()].reduce((sum, { file: { blob } }) => sum + blob.size, 0)
+      const isFull = before === undefined && files.size >= MOST_FILES
+      if (isFull || bytes - (before?.file.blob.size ?? 0) + file.blob.size > MOST_BYTES) {
+        await file.discard()
+        fail('incoming_full', { files: MOST_FILES, gib: MOST_BYTES / 2 ** 30 })
+      }
+      files.set(file.filename, { file, since: clock.now().getTime() })
+      boxes.set(box, files)
+      await before?.file.discard()
+    },
+    find: (box, name) => boxes.get(box)?.get(name)?.file,
+    take(box, names) {
+      for (const name of names) forget(box, name)
+    },
+    async sweep() {
+      const oldest = clock.now().getTime() - KEPT_MS
+      for (const [box, files] of [...boxes])
+        for (const [name, { file, since }] of [...files]) {
+          if (since > oldest) continue
+          forget(box, name)
+          await file.discard()
+        }
+    },
+  }
+}

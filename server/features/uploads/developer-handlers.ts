@@ -1,0 +1,93 @@
+import { needDistribution } from '../../core/access.ts'
+import type { Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { Repositories } from '../../core/repository.ts'
+import type { Spool } from '../../files/spool.ts'
+import type { Format } from '../../formats/format.ts'
+import type { createKeyedLock } from '../../lib/keyed-lock.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Collection } from './collection.ts'
+import type { developerUploads, PackageOutcome, UploadedTogether } from './developer-contract.ts'
+import type { DeveloperUploads } from './developer-upload.ts'
+
+export interface IncomingDeps {
+  readonly spool: Pick<Spool, 'receive'>
+  readonly settings: Pick<Settings, 'now'>
+  /** Formats that are switched on here. */
+  readonly formats: readonly Format[]
+  readonly repositories: Pick<Repositories, 'get'>
+  readonly collection: Collection
+  readonly uploads: DeveloperUploads
+  readonly lock: ReturnType<typeof createKeyedLock>
+}
+
+const INDEX_WAIT_MS = 30_000
+
+const isKeptAway = ({ status }: PackageOutcome): boolean =>
+  status === 'refused' || status === 'quarantined' || status === 'rejected'
+
+const printOutcome = (one: PackageOutcome): string =>
+  one.status === 'refused' ? one.detail.replace(/\.$/, '') : `${one.filename} is ${one.status}`
+
+/** Whoever sends with a tool sees only whether it went well: then all of it did. @throws announcement_refused */
+export function mustBeTaken(filename: string, upload: UploadedTogether): UploadedTogether {
+  const away = upload.packages.filter(isKeptAway)
+  if (away.length > 0)
+    fail('announcement_refused', {
+      filename,
+      said: away.map(printOutcome).join('; '),
+      taken: upload.packages.length - away.length,
+      of: upload.packages.length,
+      packages: upload.packages,
+    })
+  return upload
+}
+
+export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> = {
+  'PUT /incoming/{codename}/{filename}': async (
+    { spool, settings, formats, repositories, collection, uploads, lock },
+    { params: { codename, filename }, who, viewer, raw },
+  ) => {
+    needDistribution({ who, viewer }, codename)
+    const { format: id } = repositories.get(codename)
+    const reader = formats.find(format => format.id === id)?.announcements
+    if (reader === undefined) return fail('no_developer_uploads', { codename })
+    if (!reader.isPlainName(filename)) fail('bad_path', { path: filename })
+    const isLast = uploads.isAnnouncement(filename)
+    const mb = settings.now().validation.max_upload_size_mb
+    const file = await spool.receive(raw.stream, {
+      filename,
+      limitBytes: isLast ? reader.limitBytes : mb * 1024 * 1024,
+      signal: raw.signal,
+    })
+    const box = `${who.kind} ${who.credential} ${codename}`
+    const received = { filename, sha256: file.blob.sha256 }
+    if (!isLast) {
+      await collection.put(box, file)
+      return received
+    }
+    return lock.run(box, async () => {
+      try {
+        const { files } = await uploads.read(file)
+        const upload = await uploads.admit(
+          {
+            announcement: file,
+            find: name => collection.find(box, name),
+            codename,
+            actor: { name: who.name, ip: raw.clientIp },
+            waitMs: INDEX_WAIT_MS,
+          },
+          // what began is finished: some of its packages may be in by now
+          new AbortController().signal,
+        )
+        collection.take(
+          box,
+          files.map(({ name }) => name),
+        )
+        return { ...received, upload: mustBeTaken(filename, upload) }
+      } finally {
+        await file.discard()
+      }
+    })
+  },
+}

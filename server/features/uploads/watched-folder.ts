@@ -1,0 +1,177 @@
+import { watch, type FSWatcher } from 'node:fs'
+import { constants, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError } from '../../core/errors.ts'
+import type { Part } from '../../core/feature.ts'
+import type { Spool, SpooledFile } from '../../files/spool.ts'
+import type { Announcement } from '../../formats/announcements.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Settings } from '../../settings/store.ts'
+import { mustBeTaken } from './developer-handlers.ts'
+import type { DeveloperUploads } from './developer-upload.ts'
+
+export interface WatchedFolderDeps {
+  readonly spool: Pick<Spool, 'receive'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly uploads: DeveloperUploads
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+const REJECTED = 'rejected'
+/** An announcement may still be arriving for so long; then what is wrong with it is told. */
+const ARRIVING_MS = 60_000
+/** Its files may come so much later. */
+const INCOMPLETE_MS = 24 * 60 * 60 * 1000
+const DELAY_MS = 1_000
+
+/** A folder in which complete uploads are looked for: `dput` with the method local, rsync, a share. */
+export interface WatchedFolder extends Part {
+  /** Looks once, and follows the setting. */
+  scan(): Promise<void>
+}
+
+/**
+ * Takes what is announced in the folder of the setting, as if its developer had sent it: the name of the key is the
+ * user. What was taken is removed; what was refused lies in `rejected/`, with the reason in a file beside it.
+ */
+export function createWatchedFolder({ spool, settings, uploads, clock, log }: WatchedFolderDeps): WatchedFolder {
+  let watching: { readonly folder: string; readonly watcher: FSWatcher } | undefined
+  let running: Promise<void> | undefined
+  let soon: NodeJS.Timeout | undefined
+
+  async function sizeOf(path: string): Promise<{ readonly size: number; readonly age: number } | undefined> {
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    return found?.isFile() === true ? { size: found.size, age: clock.now().getTime() - found.mtimeMs } : undefined
+  }
+
+  /** Copies a file in; a link is not followed, because it may lead anywhere. */
+  async function take(folder: string, filename: string): Promise<SpooledFile> {
+    const handle = await open(join(folder, filename), constants.O_RDONLY | constants.O_NOFOLLOW)
+    const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
+    return spool.receive(handle.createReadStream(), { filename, limitBytes, signal: new AbortController().signal })
+  }
+
+  async function reject(folder: string, names: readonly string[], why: string): Promise<void> {
+    const [filename = ''] = names
+    await mkdir(join(folder, REJECTED), { recursive: true })
+    for (const name of names)
+      await rename(join(folder, name), join(folder, REJECTED, name)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error
+      })
+    await writeFile(join(folder, REJECTED, `${filename}.reason`), `${why}\n`)
+    log.warn({ upload: filename, why }, 'an upload in the watched folder was refused')
+  }
+
+  /** @returns whether every file is here as long as announced; those that are still being written are shorter */
+  async function isComplete(folder: string, { files }: Announcement): Promise<boolean> {
+    for (const { name, size } of files) if ((await sizeOf(join(folder, name)))?.size !== size) return false
+    return true
+  }
+
+  async function admit(folder: string, announcement: SpooledFile, { files }: Announcement): Promise<void> {
+    const here = new Map<string, SpooledFile>()
+    try {
+      for (const { name } of files) here.set(name, await take(folder, name))
+      const upload = await uploads.admit(
+        { announcement, find: name => here.get(name), waitMs: 0 },
+        new AbortController().signal,
+      )
+      mustBeTaken(announcement.filename, upload)
+      log.info(
+        { upload: announcement.filename, by: upload.signed_by.name },
+        'an upload in the watched folder was taken',
+      )
+    } finally {
+      for (const file of here.values()) await file.discard()
+    }
+  }
+
+  async function look(folder: string, filename: string): Promise<void> {
+    const age = (await sizeOf(join(folder, filename)))?.age
+    if (age === undefined) return
+    const announcement = await take(folder, filename)
+    let announced: Announcement | undefined
+    try {
+      announced = await uploads.read(announcement)
+      if (!(await isComplete(folder, announced))) {
+        if (age > INCOMPLETE_MS) await reject(folder, [filename], 'Not all of its files came within a day.')
+        return
+      }
+      await admit(folder, announcement, announced)
+      for (const name of [filename, ...announced.files.map(file => file.name)])
+        await rm(join(folder, name), { force: true })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (announced !== undefined || age > ARRIVING_MS)
+        await reject(folder, [filename, ...(announced?.files ?? []).map(file => file.name)], error.message)
+    } finally {
+      await announcement.discard()
+    }
+  }
+
+  function follow(folder: string): void {
+    if (watching?.folder === folder) return
+    watching?.watcher.close()
+    watching = undefined
+    if (folder === '') return
+    const watcher = watch(folder, () => {
+      soon ??= setTimeout(() => {
+        soon = undefined
+        scan().catch((error: unknown) => log.error({ err: error, folder }, 'the watched folder could not be read'))
+      }, DELAY_MS).unref()
+    })
+    // a folder that goes away is looked for again by the clock
+    watcher.on('error', () => {
+      watching = undefined
+    })
+    watching = { folder, watcher }
+  }
+
+  async function scanNow(): Promise<void> {
+    const folder = settings.now().developer_uploads.watched_folder
+    if (folder !== '') await mkdir(folder, { recursive: true })
+    follow(folder)
+    if (folder === '') return
+    for (const name of (await readdir(folder)).sort()) {
+      if (!uploads.isAnnouncement(name)) continue
+      await look(folder, name).catch((error: unknown) =>
+        log.error({ err: error, upload: name }, 'an upload in the watched folder could not be taken'),
+      )
+    }
+  }
+
+  /** One at a time; who asks meanwhile waits for a look that begins after the question. */
+  async function scan(): Promise<void> {
+    while (running !== undefined) await running.catch(() => undefined)
+    running = scanNow().finally(() => {
+      running = undefined
+    })
+    await running
+  }
+
+  return {
+    scan,
+    jobs: [
+      {
+        id: 'watched-folder',
+        name: 'Look for uploads in the watched folder',
+        when: () => (settings.now().developer_uploads.watched_folder === '' ? undefined : '* * * * *'),
+        run: scan,
+      },
+    ],
+    start() {
+      if (settings.now().developer_uploads.watched_folder === '') return
+      scan().catch((error: unknown) => log.error({ err: error }, 'the watched folder could not be read'))
+    },
+    async stop() {
+      clearTimeout(soon)
+      watching?.watcher.close()
+      await running?.catch(() => undefined)
+    },
+  }
+}

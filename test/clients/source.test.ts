@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildAcme, dput } from '../support/debianize.ts'
+import { createDeveloper, type Developer } from '../support/gpg.ts'
+import { lacking } from '../support/tools.ts'
+
+const missing = lacking('apt', 'dpkg', 'dpkg-dev', 'dput', 'gnupg', 'gpgv')
+
+describe.skipIf(missing.length > 0)('developers and their source packages (needs dput, dpkg-dev, apt, gnupg)', () => {
+  let daemon: Daemon
+  let admin: string
+  let token: string
+  let work: string
+  let jo: Developer
+  let eve: Developer
+
+  beforeAll(async () => {
+    work = await mkdtemp(join(tmpdir(), 'gh-source-'))
+    ;[daemon, jo, eve] = await Promise.all([
+      startDaemon(),
+      createDeveloper('Jo <jo@example.test>'),
+      createDeveloper('Eve <eve@example.test>'),
+    ])
+    admin = await daemon.setupAdmin()
+    for (const codename of ['bookworm', 'jammy'])
+      expect((await daemon.call('POST', '/distributions/init', { token: admin, body: { codename } })).status).toBe(200)
+    const made = await daemon.call('POST', '/auth/api-tokens', {
+      token: admin,
+      body: { name: 'ci', role: 'uploader', scopes: { distributions: ['bookworm'], upload_only: true } },
+    })
+    token = String(made.body.token)
+    const key = await daemon.call('POST', '/uploader-keys', {
+      token: admin,
+      body: { name: 'jo', public_key: jo.publicKey, distributions: ['bookworm'] },
+    })
+    expect(key, key.text).toMatchObject({ status: 201, body: { fingerprint: jo.fingerprint } })
+  })
+  afterAll(async () => {
+    await Promise.all([jo.close(), eve.close()])
+    await daemon.close()
+    await rm(work, { recursive: true, force: true })
+  })
+
+  const build = async (name: string, spec: Omit<Parameters<typeof buildAcme>[1], 'developer'>, developer = jo) => {
+    const folder = join(work, name)
+    await mkdir(folder, { recursive: true })
+    return buildAcme(folder, { ...spec, developer })
+  }
+  const send = (changes: string, { codename = 'bookworm', secret = token, home = jo.home } = {}) =>
+    dput(changes, { url: daemon.url, codename, token: secret, home })
+  const listed = async (): Promise<readonly string[]> => {
+    const { body } = await daemon.call<{ items: readonly Record<string, string>[] }>(
+      'GET',
+      '/distributions/bookworm/packages?limit=100',
+      { token: admin },
+    )
+    return body.items.map(({ name, version, arch, status }) => `${name} ${version} ${arch} ${status}`).sort()
+  }
+
+  test('a signed .changes is taken whole: source, binary and debug symbols pass the gate', async () => {
+    const sent = await send(await build('one', { version: '1.0-1', distribution: 'bookworm' }))
+    expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
+    expect(sent.out).toContain('need authentication')
+    expect(await listed()).toEqual([
+      'acme 1.0-1 amd64 published',
+      'acme 1.0-1 source published',
+      'acme-dbgsym 1.0-1 amd64 published',
+    ])
+  })
+
+  test('a revision without its upstream tarball takes the one that is here', async () => {
+    const sent = await send(await build('one', { version: '1.0-2', distribution: 'bookworm', args: ['-S', '-sd'] }))
+    expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
+    expect(sent.out).not.toContain('orig.tar')
+    expect(await listed()).toContain('acme 1.0-2 source published')
+  })
+
+  test('who may not is told why on the line that dput shows, and nothing is taken', async () => {
+    const before = await listed()
+    const good = await build('two', { version: '1.0-3', distribution: 'bookworm', args: ['-S'] })
+    const [stranger, elsewhere] = await Promise.all([
+      build('three', { version: '1.0-4', distribution: 'bookworm', args: ['-S'] }, eve),
+      build('four', { version: '1.0-5', distribution: 'jammy', args: ['-S'] }),
+    ])
+    const refused = async (sending: ReturnType<typeof send>): Promise<string> => {
+      const { code, out } = await sending
+      expect(code).toBe(1)
+      return out.split('\n').findLast(line => line.includes('Upload failed')) ?? out
+    }
+    expect(await refused(send(stranger, { home: eve.home }))).toContain(
+      `403 The signature of acme_1.0-4_source.changes does not open the door: no uploader key here has the id ${eve.fingerprint.slice(-16)}`,
+    )
+    expect(await refused(send(elsewhere))).toContain(
+      '422 acme_1.0-5_source.changes is for jammy, and it was sent to bookworm',
+    )
+    expect(await refused(send(good, { secret: 'wrong' }))).toContain('unauthorized')
+    expect(await refused(send(good, { codename: 'jammy' }))).toContain('403 This API token may not touch jammy')
+    expect(await refused(send(elsewhere, { codename: 'jammy', secret: admin }))).toContain(
+      '403 The key jo may upload to bookworm, not to jammy',
+    )
+    expect(await listed()).toEqual(before)
+    const { body } = await daemon.call<{ items: readonly Record<string, string>[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=UPLOAD&result=FAILURE',
+      { token: admin },
+    )
+    expect(body.items.map(({ user, package: name, version }) => [user, name, version])).toEqual([
+      ['ci', 'acme', '1.0-4'],
+    ])
+  })
+})

@@ -96,7 +96,7 @@ const rules = {
     { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrors: 'none' },
   ],
   'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true } }],
-  'max-lines': ['error', { max: 450 }],
+  'max-lines': ['error', { max: 400 }],
   'max-len': [
     'error',
     { code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true },
@@ -120,7 +120,7 @@ export default tseslint.config(
     plugins: { '@typescript-eslint': tseslint.plugin, house },
     rules: {
       ...rules,
-      'house/own-lines': ['error', 140],
+      'house/own-lines': ['error', 90],
       'no-restricted-properties': [
         'error',
         {

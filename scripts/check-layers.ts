@@ -19,22 +19,15 @@ const NEIGHBOURS = new Set([
   'publish -> catalog',
   'review -> catalog',
   'review -> pipeline',
-  'http -> api.ts',
-])
-/** Types that may be looked at from below: an interface stands where it is implemented. */
-const TYPES_FROM_BELOW = new Set([
-  'formats/format.ts',
-  'scanners/scanner.ts',
-  'signing/signer.ts',
-  'signing/trusted-keys.ts',
-  'settings/schema.ts',
-  'env.ts',
 ])
 /**
  * Where the console may name types of the server: the file that gathers what goes over the wire. Nothing that runs
  * comes over.
  */
 const MAY_SEE_SERVER = new Set(['ui/wire.ts', 'ui/api.ts'])
+
+/** The one file that composes the parts. */
+const ALL = 'server/compose.ts'
 
 /** One import of a source file: where it goes and whether only types come over. */
 export interface Import {
@@ -98,8 +91,9 @@ export function judge({ from, to, isType }: Import): string | undefined {
   const [here, there] = [placeOf(from), placeOf(to)]
   if (here === undefined)
     return `${from} is on no floor. Put it into one of the folders of RANKS in scripts/check-layers.ts, or give its folder a rank there.`
+  if (/\/compose\.ts$/.test(to) && to !== ALL && from !== ALL)
+    return `${from} imports ${to}. A part is composed once, in ${ALL}: take what it makes as a parameter.`
   if (there === undefined || here.unit === there.unit || there.rank < here.rank) return undefined
-  if (isType && TYPES_FROM_BELOW.has(to.replace(/^server\//, ''))) return undefined
   if (there.rank > here.rank) {
     return `${from} (floor ${here.rank}) imports ${to} (floor ${there.rank}), which is above it. Move what both need down to ${RANKS[Math.max(0, here.rank - 1)]?.join(' or ')}, or pass it in as a parameter.`
   }

@@ -33,7 +33,7 @@ export interface ReviewNeeds {
   readonly log: Log
   readonly catalog: Catalog
   readonly notices: Notices
-  /** The gate's own, so that a later look is the same look. */
+  /** The gate's own steps, so that a later look is the same look. */
   readonly steps: readonly Step[]
   readonly enrich: Enrich
   readonly carried: NonNullable<RescanDeps['carried']>
@@ -41,10 +41,10 @@ export interface ReviewNeeds {
   readonly candidates: string
 }
 
-/** The later looks at packages, and what people decide about them. */
+/** Later looks at packages, and people's decisions about them. */
 export interface ReviewPart extends Part {
   readonly rescans: Rescans
-  /** `soon()` is for engines whose data has changed. */
+  /** `soon()` is for engines whose data have changed. */
   readonly rematch: Rematch
   readonly decisions: Decisions
   readonly sla: SlaWatch

@@ -23,7 +23,7 @@ export interface Breach {
 export interface SlaCheck {
   /** Packages that wait for a decision. */
   readonly checked: number
-  /** All that are past their deadline, and those of them that nobody had been told of before. */
+  /** All that are past their deadline, and those of them that were not reported before. */
   readonly breached: number
   readonly told: number
   readonly breaches: readonly Breach[]
@@ -45,7 +45,7 @@ export interface SlaDeps {
   readonly clock: Clock
 }
 
-// a message names that many packages at most; the rest follow in the next one
+// one message names this many packages at most; the rest follow in the next one
 const A_MESSAGE = 100
 
 const breachOf = ({ id: _, ...row }: BreachRow): Breach => ({
@@ -54,7 +54,7 @@ const breachOf = ({ id: _, ...row }: BreachRow): Breach => ({
   due_at: row.due_at.toISOString(),
 })
 
-/** Looks for packages past their deadline and tells of each once. */
+/** Finds packages past their deadline and reports each once. */
 export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps): SlaWatch {
   /** @returns the ids of those that nobody had been told of */
   async function tellOf(rows: readonly BreachRow[], now: Date): Promise<ReadonlySet<number>> {

@@ -13,16 +13,16 @@ export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
   upgrade_required: 'reject',
 }
 
-/** What a reviewer says. */
+/** A reviewer's decision. */
 export interface Said {
   readonly decision: string
   readonly justification: string
-  /** About these vulnerabilities alone; empty: about the package. */
+  /** Only about these vulnerabilities; empty: about the package. */
   readonly cves: readonly string[]
   readonly expiresAt?: Iso
-  /** When the request came: what was decided after that the reviewer cannot have seen. */
+  /** When the request came. The reviewer cannot have seen later decisions. */
   readonly arrivedAt: Iso
-  /** The `updated_at` that the reviewer looked at: what changed since is told instead of decided on. */
+  /** The `updated_at` that the reviewer looked at. If anything changed since, the decision is refused. */
   readonly seenAt?: Iso
 }
 
@@ -40,11 +40,11 @@ export interface SentDecision {
 }
 
 const KNOWN = Object.keys(DECISIONS).join(', ')
-// something that is seen: no blank, no control or format character, nor one that is drawn as nothing (a zero-width
-// space, a filler)
+// something visible: no blank, no control or format character, nor one that is drawn as nothing (a zero-width space, a
+// filler)
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** The word of either form. A record sent back as it was answered has both; they may not contradict each other. */
+/** The word of either form. A record sent back as it was answered has both, and they may not contradict each other. */
 function readDecision({ decision, action }: SentDecision): string {
   for (const [field, word] of Object.entries({ decision, action })) {
     if (word !== undefined && !Object.hasOwn(DECISIONS, word))

@@ -33,7 +33,7 @@ export interface DecisionDeps {
 const withoutStanding = ({ decision: _, ...rest }: Manifest): Manifest => rest
 const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.history?.at(-1) ?? manifest.decision
 
-/** Refuses what was decided by somebody else since the reviewer looked. */
+/** Refuses a decision when somebody else decided since the reviewer looked. */
 function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said): void {
   const last = lastWord(before)
   const isStale =
@@ -49,7 +49,7 @@ function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said
     })
 }
 
-/** The decisions that were said, each about one vulnerability by the name its finding has, or one about the package. */
+/** The decisions in a request: one for each named vulnerability, or one about the package. */
 function decisionsOf(
   before: Manifest,
   said: Said,
@@ -74,14 +74,14 @@ function decisionsOf(
   return [...new Set(named)].map(cve => ({ ...base, cve }))
 }
 
-/** A waiting package that nothing holds any more is served; a served one whose vulnerability counts again waits. */
+/** A waiting package that nothing holds any more is served. A served one whose vulnerability counts again waits. */
 function follow(manifest: Manifest, wanted: State): State {
   if (manifest.state === 'pending_review' && wanted === 'published') return transition(manifest.state, 'approve')
   if (manifest.state === 'published' && wanted === 'pending_review') return transition(manifest.state, 'hold')
   return manifest.state
 }
 
-/** What somebody said, as a sentence, and where that moved the package. */
+/** A decision in one sentence, and where it moved the package. */
 function andMoved(said: string, from: State, to: State): string {
   const sentence = /[.!?…]$/.test(said) ? said : `${said}.`
   return from === to ? sentence : `${sentence} ${from} → ${to}.`
@@ -91,7 +91,7 @@ function describe({ decision, justification, cve, expires_at }: Decision): strin
   return `${decision}${cve === undefined ? '' : ` ${cve}`}${expires_at === undefined ? '' : ` until ${expires_at}`}: ${justification}`
 }
 
-/** What people do with held packages. Everything is worked out from the locked row, so of two reviewers one wins. */
+/** People's decisions about held packages. All is computed from the locked row, so of two reviewers one wins. */
 export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisions {
   function judge(before: Manifest, now: Iso, made: readonly Decision[]): Judgement {
     const [first] = made
@@ -123,7 +123,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     if (why !== undefined) fail('bad_assignee', { username: username.slice(0, 100), why, field: 'assignee' })
   }
 
-  /** Whether one person stands behind both names: a user, or an API token and who made it. */
+  /** Whether one person is behind both names: a user, or an API token and its owner. */
   async function isOnePerson(one: string, other: string): Promise<boolean> {
     const behind = (place: string): string =>
       `(select ${place}::text as person union select created_by from api_token where name = ${place})`
@@ -188,7 +188,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     async quarantine({ ref }, why, actor) {
       return review(ref, actor, (before, now) => {
         const state = transition(before.state, 'quarantine')
-        // an approval does not outlive the quarantine: leaving it takes another
+        // an approval ends with quarantine: leaving it takes another
         return {
           after: {
             ...withoutStanding(before),

@@ -5,7 +5,7 @@ import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 
-/** What one run did. `unavailable`: no engine could answer; the nightly look asks again. */
+/** The result of one run. `unavailable`: no engine could answer; the nightly run asks again. */
 export interface DependencyCounts {
   readonly looked: number
   readonly held: number
@@ -16,7 +16,7 @@ export interface DependencyScanDeps {
   readonly db: Queryable
   /** A regular expression of PostgreSQL over the list of a package's paths: which packages may carry libraries. */
   readonly candidates: string
-  /** Looks a package up again, with what it carries inside; may hold it for review and nothing else. */
+  /** Looks a package up again, with the libraries inside it. May hold it for review and nothing else. */
   readonly look: (
     known: IndexedManifest & { readonly facts: unknown },
   ) => Promise<'same' | 'changed' | 'held' | 'unavailable'>
@@ -26,13 +26,13 @@ export interface DependencyScanDeps {
 const BATCH = 20
 
 /**
- * The dependency scan (npm, PyPI, Maven, Go, crates): after a package was admitted, the libraries inside it are looked
- * up. It comes after the publication, so it only holds for review (the specification, "States and transitions").
+ * The dependency scan (npm, PyPI, Maven, Go, crates): looks up the libraries inside packages that were admitted. It
+ * comes after the publication, so it can only hold for review (the specification, "States and transitions").
  */
 export function createDependencyScan({ db, candidates, look, log }: DependencyScanDeps): {
   run(): Promise<DependencyCounts>
 } {
-  // after a start everything that was never looked up again is looked at once; then only what is new
+  // after a start all packages that were never looked up again; then only new ones
   let last = 0
 
   return {

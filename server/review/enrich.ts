@@ -11,7 +11,7 @@ import type { CvePolicy } from '../core/policy.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
-/** What one run over all packages with findings did. */
+/** The result of one run over all packages with findings. */
 export interface EnrichmentCounts {
   readonly looked: number
   readonly changed: number
@@ -21,15 +21,15 @@ export interface EnrichmentCounts {
 export interface EnrichmentDeps {
   readonly db: Queryable
   readonly catalog: Pick<Catalog, 'change'>
-  /** Adds what is known of exploitation today. */
+  /** Adds what is known about exploitation today. */
   readonly enrich: (findings: readonly Finding[]) => Promise<{ readonly findings: readonly Finding[] }>
   readonly policy: () => CvePolicy
 }
 
 type Extra = Pick<Finding, 'epss' | 'epss_percentile' | 'kev' | 'kev_due'>
 
-// every score moves a little every day; a manifest is written again for what somebody would notice or the policy asks
-// about
+// every score moves a little every day; a manifest is written again only for what people notice or the policy depends
+// on
 const STEPS = 100
 const noticed = ({ epss, kev, kev_due }: Finding, threshold: number): string =>
   JSON.stringify([
@@ -39,7 +39,7 @@ const noticed = ({ epss, kev, kev_due }: Finding, threshold: number): string =>
     kev_due ?? null,
   ])
 
-/** Lays what is new over findings, by their names: the row may have changed since they were looked up. */
+/** Merges new data into findings by their names: the row may have changed since they were looked up. */
 function laidOver(
   findings: readonly Finding[],
   enriched: readonly Finding[],
@@ -70,8 +70,8 @@ const names = (findings: readonly Finding[]): string =>
     .join(', ')}${findings.length > 10 ? ` and ${findings.length - 10} more` : ''}`
 
 /**
- * Brings a package's findings up to date. A served package waits for review when exploitation makes the policy ask for
- * that where it did not before; everything else only changes numbers, quietly.
+ * Updates the findings of a package. Holds a served package when exploitation now makes the policy ask for a review;
+ * everything else only changes numbers.
  */
 function judgeEnriched(
   before: Manifest,
@@ -108,7 +108,7 @@ function judgeEnriched(
 
 const BATCH = 200
 
-/** Adds EPSS and KEV to what is known of every package, at night and when they changed. */
+/** Updates EPSS and KEV of every package, at night and when they changed. */
 export function createEnrichment({ db, catalog, enrich, policy }: EnrichmentDeps): {
   run(): Promise<EnrichmentCounts>
 } {

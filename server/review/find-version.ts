@@ -7,11 +7,11 @@ import type { Repositories } from '../core/repository.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
-/** What a request names: a version, and where it lies when that is not clear. */
+/** A version as a request names it, with its distribution when that is not clear. */
 export type Which = VersionPlace
 
 type Place = { readonly distribution?: string; readonly arch?: string }
-/** What path, query and body name together; the first that names a place counts. */
+/** The version that path, query and body name together; the first that names a place counts. */
 export const whichOf = (
   params: { readonly name: string; readonly version: string },
   ...places: readonly Place[]
@@ -22,7 +22,7 @@ export const whichOf = (
 })
 
 /**
- * What a list is narrowed to, refused where it is no distribution or format.
+ * The filters of a list; refuses unknown distributions and formats.
  * @throws unknown_distribution, no_such_format
  */
 export function checkFilter<Filter extends Place & { readonly format?: string }>(
@@ -36,7 +36,7 @@ export function checkFilter<Filter extends Place & { readonly format?: string }>
   return filter
 }
 
-/** A package as it was when a request looked at it. */
+/** A package as it was when a request read it. */
 export interface Found {
   readonly id: number
   readonly ref: PackageRef
@@ -56,7 +56,7 @@ async function candidates(db: Queryable, viewer: Viewer, which: Which): Promise<
 }
 
 /**
- * The one package that is meant: what a reviewer does touches one version in one distribution.
+ * The one package that the request means: a reviewer acts on one version in one distribution.
  * @throws package_not_found, version_not_found, ambiguous_version naming where it lies
  */
 export async function findOne(db: Queryable, viewer: Viewer, which: Which): Promise<Found> {

@@ -15,7 +15,7 @@ export interface DecisionView {
   readonly decided_at: string
   readonly expires_at: string | null
   readonly expired: boolean
-  /** When it had to be decided, as the policy was then. */
+  /** The deadline, by the policy of that time. */
   readonly due_at: string | null
 }
 
@@ -47,7 +47,7 @@ export function historyOf(
     .map(one => decisionView(one, now))
 }
 
-/** A decision with what it was about; the package may be gone since. */
+/** A decision and its package, which may be gone since. */
 export interface DecisionRow extends DecisionView {
   readonly name: string
   readonly version: string
@@ -56,7 +56,7 @@ export interface DecisionRow extends DecisionView {
   readonly format: string
 }
 
-/** A page of everything that was ever decided, newest first. */
+/** A page of all decisions ever made, newest first. */
 export async function listDecisions(
   db: Queryable,
   viewer: Viewer,

@@ -16,7 +16,7 @@ import type { Viewer } from '../core/viewer.ts'
 
 type Counts<Name extends string> = Readonly<Record<Name, number>>
 
-/** Where the repository stands. Packages are counted by what counts in them: accepted findings do not. */
+/** The state of the repository. Accepted findings do not count. */
 export interface Posture {
   readonly generated_at: string
   readonly total_packages: number

@@ -7,7 +7,7 @@ import { acceptanceOf, heldSince } from '../core/review.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
-/** Where a waiting package stands against its deadline. */
+/** The state of a waiting package's deadline. */
 export interface Sla {
   readonly due_at: string | null
   /** Whole days that are left; negative once it is missed, null without a deadline. */
@@ -36,7 +36,7 @@ export interface ReviewItem {
   readonly format: string
   readonly status: State
   readonly cve_status: string
-  /** The worst of what counts: what was accepted does not. */
+  /** The worst finding that counts: accepted ones do not. */
   readonly severity: Severity | null
   readonly findings: number
   readonly open_findings: number
@@ -46,7 +46,7 @@ export interface ReviewItem {
   readonly fixable: number
   /** The worst ten, accepted ones last. */
   readonly cves: readonly (ReturnType<typeof findingView> & { readonly accepted: boolean })[]
-  /** Why it is held: what the steps of the gate said, and what was said since. */
+  /** Why it is held: reports of the gate's steps, and later reasons. */
   readonly reasons: readonly string[]
   readonly held_at: string | null
   readonly sla: Sla
@@ -57,7 +57,7 @@ export interface ReviewItem {
   readonly sha256: string
   readonly size: number
   readonly created_at: string
-  /** Sent back as `seen_at` with a decision, it makes sure that nothing has changed since. */
+  /** Send it back as `seen_at` with a decision: the decision is refused when anything changed since. */
   readonly updated_at: string
 }
 

@@ -12,27 +12,27 @@ export interface RematchDeps {
   readonly rescans: Pick<Rescans, 'rematch'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  /** Whether the settings want it; asked by `soon` alone. */
+  /** Whether the settings want it; only `soon` asks. */
   readonly isOn: () => boolean
-  /** How many packages are looked up at once; 2 unless said. */
+  /** How many packages are looked up at once; 2 by default. */
   readonly parallel?: number
 }
 
-/** What one run over all packages did. */
+/** The result of one run over all packages. */
 export type RematchCounts = Readonly<Record<Matched | 'failed', number>>
 
-/** Looks all served and waiting packages up again: at night, and whenever an engine has other data. */
+/** Looks all served and waiting packages up again: at night, and whenever an engine has new data. */
 export interface Rematch {
-  /** Every package once. A second call meanwhile shares the run. */
+  /** Every package once. A second call during a run shares it. */
   run(): Promise<RematchCounts>
-  /** Runs soon, in the background; while a run is under way, once more after it. For engines whose data changed. */
+  /** Runs soon, in the background; during a run, once more after it. For engines whose data changed. */
   soon(): void
-  /** Ends a run after the packages it is at. */
+  /** Ends a run after the current packages. */
   stop(): Promise<void>
 }
 
 const BATCH = 100
-// an engine that does not answer for so many in a row will not for the next either
+// an engine that failed for so many in a row will fail for the next
 const GIVE_UP = 25
 
 export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: RematchDeps): Rematch {

@@ -17,10 +17,7 @@ export interface ReopenDeps {
   readonly clock: Clock
 }
 
-/**
- * What the end of an acceptance does: an approval that ended takes the package back to review, a vulnerability counts
- * again.
- */
+/** The end of an acceptance: an ended approval takes the package back to review, a vulnerability counts again. */
 function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>): Judgement | undefined {
   const due = reopensAt(before)
   if (due === undefined || due > now) return undefined
@@ -60,7 +57,7 @@ function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>
 
 const MOST = 500
 
-/** Reopens what was accepted until a time that is over. @returns how many packages had such a decision */
+/** Reopens what was accepted until a time that has passed. @returns how many packages had such a decision */
 export async function reopenExpired({ db, catalog, settings, clock }: ReopenDeps): Promise<number> {
   const refs = await listReopening(db, ALL_SEEING, { now: clock.now(), limit: MOST })
   for (const ref of refs) {

@@ -22,27 +22,25 @@ export interface Rescanned {
   readonly changed: Changed
   readonly before: State
   readonly report: Report
-  /** Ids that no scan of this package had found before, and ids that this one did not find any more. */
+  /** Ids that no scan of this package had found before, and ids that this one no longer found. */
   readonly fresh: readonly string[]
   readonly gone: readonly string[]
 }
 
-/**
- * `same`: nothing was written. `unavailable`: no engine could answer, so nothing is known that was not known before.
- */
+/** `same`: nothing was written. `unavailable`: no engine could answer, so nothing new is known. */
 export type Matched = 'same' | 'changed' | 'held' | 'unavailable'
 
 export interface Rescans {
-  /** Looks one package up again, whatever its state, and lets the policy decide anew. @throws version_not_found */
+  /** Scans one package again, in any state, and lets the policy decide anew. @throws version_not_found */
   rescan(ref: PackageRef, actor: Actor, signal: AbortSignal): Promise<Rescanned>
   /**
-   * A mechanism's look at a served or waiting package: new ids whose action is block or review send it to review,
+   * An automatic scan of a served or waiting package: new ids whose action is block or review hold it for review;
    * nothing else moves it.
    */
   rematch(known: Known, signal: AbortSignal, by?: string): Promise<Matched>
   /**
-   * Findings of a mechanism of its own: a second engine, the dependencies inside. They are added to what is known.
-   * @param by  who is named in the audit log: `dependency scan`
+   * Findings of a separate mechanism: a second engine, the libraries inside. They are added to those that are known.
+   * @param by  the name in the audit log: `dependency scan`
    */
   report(ref: PackageRef, findings: readonly Finding[], by: string): Promise<Matched>
 }
@@ -52,20 +50,17 @@ export interface RescanDeps {
   readonly pool: Pick<Pool, 'locate'>
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'get'>
-  /** The two steps that look for what may have become known since. */
+  /** The two steps whose answer may have changed since. */
   readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step }
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
-  /** The libraries that a package carries inside; absent where they are not looked up. */
+  /** The libraries inside a package; absent where they are not looked up. */
   readonly carried?: (known: Known) => Promise<readonly EmbeddedPackage[]>
 }
 
 const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
-/**
- * What would have to be written if it were different. Every score moves a little every day; a hundredth is what people
- * notice.
- */
+/** Compares what is worth writing. Every score moves a little every day; people notice a hundredth. */
 const printFindings = (findings: readonly Finding[]): string =>
   JSON.stringify(
     [...findings]
@@ -81,7 +76,7 @@ const printFindings = (findings: readonly Finding[]): string =>
       ]),
   )
 
-/** The manifest with new reports in the place of those of the same step, and with what they found. */
+/** The manifest with new reports in place of those of the same steps, and their findings. */
 function withScan(
   before: Manifest,
   reports: readonly Report[],
@@ -89,7 +84,7 @@ function withScan(
 ): { readonly after: Manifest; readonly fresh: readonly Finding[]; readonly lost: readonly string[] } {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
   const found = mergeFindings([scan?.findings ?? []])
-  // an engine that could not answer says nothing about what was known before
+  // an engine that could not answer does not change what was known before
   const findings =
     scan === undefined || scan.outcome === 'unavailable'
       ? mergeFindings([found, before.findings])
@@ -116,7 +111,7 @@ function withScan(
   return { after, fresh, lost }
 }
 
-/** Where the policy sends a known package. What is in quarantine or rejected is left by a person's decision alone. */
+/** Where the policy sends a known package. Only a person's decision leads out of quarantine and rejection. */
 function stateAfter(before: Manifest, wanted: State): State {
   if (before.state === 'published' && wanted !== 'published') return transition(before.state, 'hold')
   return before.state === 'pending_review' && wanted === 'published'
@@ -128,7 +123,7 @@ const moved = (from: State, to: State): string => (from === to ? '' : ` ${from} 
 const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
-/** Looks again at packages that are here already, by what engines know today. */
+/** Scans packages that are already here again, with what engines know today. */
 export function createRescans({
   catalog,
   pool,
@@ -160,7 +155,7 @@ export function createRescans({
     for (const { severity } of fresh) metrics.found(severity, 1)
   }
 
-  /** Holds a served package for what is new in it; everything else about it is only brought up to date. */
+  /** Holds a served package because of new findings; otherwise only updates what is known. */
   async function judgeNew(
     ref: PackageRef,
     work: (before: Manifest, now: Iso) => ReturnType<typeof withScan>,
@@ -209,7 +204,7 @@ export function createRescans({
     async rescan(ref, actor, signal) {
       const known = (await catalog.find(ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
       const subject = await subjectOf(known)
-      // an antivirus engine that did not answer then may answer now: otherwise the package would wait for ever
+      // an antivirus engine that was silent then may answer now: otherwise the package would wait for ever
       const isBlind = known.reports.some(({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable')
       const reports = await Promise.all(
         [steps.vulnerabilities, ...(isBlind ? [steps.antivirus] : [])].map(step => step.run(subject, signal)),

@@ -131,9 +131,9 @@ export const NameVersion = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 300 }),
   version: Type.String({ minLength: 1, maxLength: 300 }),
 })
-/** One that does not exist is refused, with `unknown_distribution`. */
+/** An unknown one is refused with `unknown_distribution`. */
 const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
-/** Where a version lies, in the query or in the body; needed where it lies in more than one place. */
+/** Where a version lies, in the query or in the body; needed when it lies in more than one place. */
 export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
 export const WhereQuery = Type.Object(Where)
 

@@ -36,7 +36,7 @@ export function named({ ref, state }: Pick<Manifest, 'ref' | 'state'>): Named {
   }
 }
 
-/** What is known to be wrong with one version. */
+/** What is wrong with one version, as far as known. */
 export interface VersionCves extends Named {
   readonly severity: Severity | null
   readonly total: number
@@ -72,14 +72,14 @@ export function versionCves(manifest: Manifest, others: readonly Found[], now: s
   }
 }
 
-/** What was decided on one version, and by when it must be. */
+/** The decisions about one version, and its deadline. */
 export interface VersionDecision extends Named {
   readonly decision: DecisionView | null
   readonly sla: Sla
   readonly held_at: string | null
   readonly held_for: string | null
   readonly assigned_to: string | null
-  /** What was said about single vulnerabilities, newest first; also what has ended. */
+  /** Decisions about single vulnerabilities, newest first; ended ones too. */
   readonly exceptions: readonly DecisionView[]
   readonly history: readonly DecisionView[]
   readonly variants: readonly Variant[]

@@ -24,7 +24,7 @@ export interface Affected {
   readonly distribution: string
   readonly format: string
   readonly status: State
-  /** What in the package has it, where that is not the package itself. */
+  /** The library inside the package that has it, where it is not the package itself. */
   readonly component: string
   readonly severity: Severity
   readonly fixed_version: string | null
@@ -45,7 +45,7 @@ export interface Vulnerability {
   readonly aliases: readonly string[]
   readonly detected_by: readonly string[]
   readonly fixed_versions: readonly string[]
-  /** In how many packages, how many of them are served, and in how many nobody accepted it. */
+  /** How many packages have it, how many of them are served, and in how many nobody accepted it. */
   readonly package_count: number
   readonly published_count: number
   readonly open_count: number
@@ -101,7 +101,7 @@ export interface VulnerabilityPage {
   readonly pages: number
 }
 
-/** A page of vulnerabilities over all packages that the filter lets through, each once. */
+/** A page of vulnerabilities in all packages that the filter selects, each once. */
 export async function listVulnerabilities(
   db: Queryable,
   viewer: Viewer,

@@ -18,8 +18,8 @@ import type { SecretBox } from '../lib/secret-box.ts'
 import type { RsaKeyCard, RsaSigned } from './signer.ts'
 
 /**
- * RSA keys of APK indexes on disk: `keyring/rsa-<fingerprint>.json`, mode 0600, the secret part sealed, and
- * `apk/keys/<key_name>` for clients. The current one is that without an end; the others sign beside it until then.
+ * RSA keys of APK indexes on disk: `keyring/rsa-<fingerprint>.json`, mode 0600, the secret part encrypted, and
+ * `apk/keys/<key_name>` for clients. The current key has no end; the others sign beside it until theirs.
  */
 interface Stored {
   readonly key_name: string
@@ -42,13 +42,13 @@ export interface ApkKeyDeps {
 
 /** The RSA keys of this machine; apk knows no other kind. */
 export interface ApkKeys {
-  /** The active ones that there are, the current one first. */
+  /** The active keys, the current one first. */
   known(): Promise<readonly RsaKeyCard[]>
-  /** The same, after making one where there is none, which takes a second or two. */
+  /** The same, but makes one when there is none, which takes a second or two. */
   cards(): Promise<readonly RsaKeyCard[]>
-  /** Makes a new one, and lets the old ones sign for the overlap; nothing where none was needed yet. */
+  /** Makes a new key and lets the old ones sign for the overlap. Does nothing where none was needed yet. */
   rotate(overlapDays: number): Promise<void>
-  /** Makes the public files say what the keyring says. @returns true when they said something else */
+  /** Writes the public files from the keyring. @returns true when they were different */
   publish(): Promise<boolean>
   sign(bytes: Uint8Array, hash: RsaSigned['hash']): Promise<readonly RsaSigned[]>
   verify(bytes: Uint8Array, signed: RsaSigned): Promise<boolean>
@@ -126,7 +126,7 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
       sealed: box.seal(privateKey.export({ type: 'pkcs8', format: 'der' })),
     }
     await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
-    // first what clients fetch, then the key: nothing is ever signed by a key that nobody can get
+    // first the file that clients fetch, then the key: nothing is signed by a key that nobody can get
     await writeAtomic(join(layout.apkKeys, stored.key_name), pemOf(publicKey), { mode: 0o644 })
     await store(stored)
     loaded = undefined
@@ -146,7 +146,7 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
     }
   }
 
-  /** The active keys, after making one where there is none that stays. */
+  /** The active keys; makes one where none of them stays. */
   async function needed(): Promise<readonly RsaKey[]> {
     const keys = await active()
     if (keys.some(({ card }) => card.role === 'current')) return keys

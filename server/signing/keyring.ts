@@ -12,8 +12,8 @@ import { algorithmOf, createSigner, fingerprintOf, generateKey, publicBlock, typ
 import type { KeyCard, Keyring, Signer } from './signer.ts'
 
 /**
- * The keys on disk: `keyring/<fingerprint>.json`, mode 0600, the secret part sealed; folder 0700.
- * `current` is the newest that does not retire; the others sign beside it until `retires_at`.
+ * The keys on disk: `keyring/<fingerprint>.json`, mode 0600, the secret part encrypted; folder 0700. `current` is the
+ * newest that does not retire; the others sign beside it until `retires_at`.
  */
 interface Stored {
   readonly fingerprint: string
@@ -57,10 +57,7 @@ function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']):
   }
 }
 
-/**
- * The keyring of this machine. `publish` makes `gpg.key` say what the keyring says; true when it said something else
- * before.
- */
+/** The keyring of this machine. `publish` writes `gpg.key` from the keyring; true when it was different. */
 export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<boolean> } {
   const lock = createKeyedLock()
   const rsa = createApkKeys({ layout, box, clock })
@@ -151,8 +148,7 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
         }
         // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
         await store(stored)
-        // before the others retire, so that its own previous key is out of time when they are and everything is signed
-        // again
+        // before the others retire, so that the previous key also ends with them and everything is signed again
         await rsa.rotate(options.overlapDays)
         await retirePrevious(stored.fingerprint, options.overlapDays)
         loaded = undefined

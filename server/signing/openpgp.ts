@@ -1,7 +1,7 @@
 import * as openpgp from 'openpgp'
 import type { KeyCard, Signer } from './signer.ts'
 
-/** A key that signs, decrypted, with what people see of it. */
+/** A decrypted signing key, with what people see of it. */
 export interface SigningKey {
   readonly key: openpgp.PrivateKey
   readonly card: KeyCard
@@ -45,7 +45,7 @@ export function fingerprintOf(key: openpgp.Key): string {
   return key.getFingerprint().toUpperCase()
 }
 
-/** `rsa4096`, `ed25519`: as people name the kind of a key. */
+/** `rsa4096`, `ed25519`: the usual names for kinds of keys. */
 export function algorithmOf(key: openpgp.Key): string {
   const { algorithm, bits, curve } = key.getAlgorithmInfo() as { algorithm: string; bits?: number; curve?: string }
   return bits === undefined ? (curve ?? algorithm) : `rsa${bits}`
@@ -76,14 +76,14 @@ async function allVerify(
   }
 }
 
-/** A signer but for its RSA keys. */
+/** A signer without its RSA keys. */
 export type OpenpgpSigner = Omit<Signer, 'rsaKeys' | 'signRsa' | 'verifyRsa'>
 
 /** Signs with every key, in their order: the current one first, so that the previous one's signature is last. */
 export function createSigner(keys: readonly SigningKey[], now: () => Date): OpenpgpSigner {
   const signingKeys = keys.map(({ key }) => key)
   const verificationKeys = signingKeys.map(key => key.toPublic())
-  // a key that a clock made which was ahead signs nothing older than itself, and is all there is to sign with
+  // a key made while the clock was ahead would sign nothing older than itself, and there is no other key
   const born = Math.max(...signingKeys.map(key => key.getCreationTime().getTime()))
   const date = (): Date => new Date(Math.max(now().getTime(), born))
   return {
@@ -91,8 +91,7 @@ export function createSigner(keys: readonly SigningKey[], now: () => Date): Open
     publicKey: form => publicBlock(signingKeys, form),
     async clearsign(text) {
       const message = await openpgp.createCleartextMessage({ text })
-      // what is signed is the text with CRLF (RFC 9580, 7.1); what lies in the file is what its readers expect, and
-      // many do not expect CR
+      // the signature covers the text with CRLF (RFC 9580, 7.1); the file keeps LF, since many readers do not expect CR
       return (await openpgp.sign({ message, signingKeys, date: date(), config: CONFIG })).replaceAll('\r\n', '\n')
     },
     async detach(bytes) {

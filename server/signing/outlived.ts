@@ -2,11 +2,11 @@ import type { Part } from '../core/feature.ts'
 import { maySee, type Viewer } from '../core/viewer.ts'
 import type { Keyring } from './signer.ts'
 
-/** Watches for packages that outlive the key they are signed with: clients that know only the newer one refuse them. */
+/** Watches for packages that outlive the key they are signed with: clients that know only the newer key refuse them. */
 export interface Outlived extends Part {
-  /** Looks into the database; costs what is published. */
+  /** Reads the database; the cost grows with what is published. */
   look(): Promise<void>
-  /** What is to be known of it, as of the last look; empty when every signature is of the current key. */
+  /** Sentences from the last look; empty when every signature is by the current key. */
   warnings(viewer: Viewer): readonly string[]
 }
 
@@ -17,7 +17,7 @@ export interface Signed {
   readonly packages: number
 }
 
-/** Looks for published packages whose signature outlives, or soon will, the key that made it. */
+/** Finds published packages whose signature outlives the key that made it, or soon will. */
 export function createOutlived({
   signed,
   keyring,

@@ -10,16 +10,16 @@ export interface PublicKeyCard {
   readonly expires_at?: string
 }
 
-/** A key that can check signatures, and what people see of it. */
+/** A key that checks signatures, with what people see of it. */
 export interface PublicKey {
   readonly key: openpgp.PublicKey
   readonly card: PublicKeyCard
 }
 
-/** The largest block that is read: a key with hundreds of certifications of others has some 200 KiB. */
+/** The largest block that is read: a key with hundreds of foreign certifications has some 200 KiB. */
 export const MAX_PUBLIC_KEY = 512 * 1024
 
-/** Why a block of text is no key of one developer; thrown by `readPublicKey`. */
+/** Why a block of text is no key of one developer. Thrown by `readPublicKey`. */
 export class BadPublicKey extends Error {
   readonly why: string
   constructor(why: string, cause?: unknown) {
@@ -44,7 +44,7 @@ export async function readPublicKey(armored: string): Promise<PublicKey> {
     throw new BadPublicKey('no armoured OpenPGP key can be read in it; gpg --armor --export writes one', error)
   })
   const [key, ...more] = keys
-  // a second block behind the first one would be passed over in silence
+  // a second block behind the first one would be ignored silently
   if (key === undefined || more.length > 0 || armored.split('-----BEGIN PGP').length > 2)
     throw new BadPublicKey("it holds several keys; each developer's key is added by itself")
   if (key.isPrivate()) throw new BadPublicKey('it is a private key, which nobody but its owner may have')
@@ -74,7 +74,7 @@ export type Signed =
   | { readonly kind: 'unknown'; readonly keyIds: readonly string[] }
   | { readonly kind: 'bad'; readonly why: string }
 
-/** Ahead of our clock by no more than this, a signature is not from the future. */
+/** A signature ahead of our clock by no more than this is not from the future. */
 const SKEW_MS = 5 * 60_000
 
 const bare = (text: string): string =>
@@ -113,7 +113,7 @@ export async function checkClearsigned(
     const maker = keys.find(({ key }) => key.getKeys(keyID).length > 0)
     try {
       await verified
-      // a signature is judged by the day it names; whose key is over now could name an earlier one
+      // a signature is judged by the date it names, and the owner of an ended key could name an earlier one
       await maker?.key.getSigningKey(keyID, date)
       if (maker !== undefined) return { kind: 'good', fingerprint: maker.card.fingerprint }
     } catch (error) {

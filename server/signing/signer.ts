@@ -5,14 +5,11 @@ export interface KeyCard {
   readonly algorithm: string
   readonly created_at: string
   readonly role: 'current' | 'previous'
-  /** Until when the previous key goes on signing beside the current one. */
+  /** Until then the previous key signs beside the current one. */
   readonly retires_at?: string
 }
 
-/**
- * An RSA key, which APK indexes are signed with. `key_name` is the file name that clients must keep its public part
- * under.
- */
+/** An RSA key that signs APK indexes. `key_name` is the file name under which clients must keep its public part. */
 export interface RsaKeyCard {
   readonly key_name: string
   /** PEM. */
@@ -23,17 +20,14 @@ export interface RsaKeyCard {
   readonly retires_at?: string
 }
 
-/** An RSA signature (PKCS #1 v1.5) and whose it is. */
+/** An RSA signature (PKCS #1 v1.5) and the key that made it. */
 export interface RsaSigned {
   readonly keyName: string
   readonly hash: 'sha1' | 'sha256' | 'sha512'
   readonly signature: Buffer
 }
 
-/**
- * Signs with every active key. Where there are two, the previous key's signature comes last (zypper reads only the
- * last).
- */
+/** Signs with every active key. Of two signatures the previous key's comes last (zypper reads only the last). */
 export interface Signer {
   readonly keys: readonly KeyCard[]
   /** The public keys, armoured or binary, all of `keys` in one block. */
@@ -51,11 +45,11 @@ export interface Signer {
    * True when an active key made one of the armoured signatures; a package carries one, or several of different people.
    */
   verifyOne(bytes: Uint8Array, signature: string): Promise<boolean>
-  /** The active RSA keys, the current one first; the first one is made when it is first asked for. */
+  /** The active RSA keys, the current one first. The first call makes the first key. */
   rsaKeys(): Promise<readonly RsaKeyCard[]>
   /** By every active RSA key, in that order. The same bytes give the same signatures. */
   signRsa(bytes: Uint8Array, hash: RsaSigned['hash']): Promise<readonly RsaSigned[]>
-  /** True when the key of that name is active here and made the signature. */
+  /** True when the key with that name is active here and made the signature. */
   verifyRsa(bytes: Uint8Array, signed: RsaSigned): Promise<boolean>
 }
 

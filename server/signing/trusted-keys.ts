@@ -5,14 +5,14 @@ import type { RsaSigned } from './signer.ts'
 /** Who signed, as upper-case fingerprints of primary keys; never empty. */
 export type SignedBy = readonly string[]
 
-/** Why nobody who is trusted signed these bytes: `none of its signatures is by a trusted key`. */
+/** Why these bytes have no trusted signature: `none of its signatures is by a trusted key`. */
 export interface NotSigned {
   readonly why: string
 }
 
-/** Keys of somebody else's repository that an admin trusts. One good signature by one of them is enough. */
+/** Keys of a foreign repository that an admin trusts. One good signature by one of them is enough. */
 export interface TrustedKeys {
-  /** The very text that was signed, and nothing that stands around it. */
+  /** Exactly the signed text, without anything around it. */
   clearsigned(document: Buffer): Promise<{ readonly text: string; readonly by: SignedBy } | NotSigned>
   /** @param signature  armoured or binary */
   detached(bytes: Buffer, signature: Buffer): Promise<{ readonly by: SignedBy } | NotSigned>
@@ -22,11 +22,11 @@ export interface TrustedKeys {
 
 const BLOCK = /-----BEGIN PGP PUBLIC KEY BLOCK-----[\s\S]*?-----END PGP PUBLIC KEY BLOCK-----/g
 
-/** Every key of every block: `readKeys` reads the first block of a file alone, and vendors' files hold several. */
+/** Every key of every block: `readKeys` reads only the first block of a file, and vendors' files hold several. */
 async function readKeys(files: readonly string[]): Promise<openpgp.Key[]> {
   const keys = new Map<string, openpgp.Key>()
   for (const [block] of files.flatMap(file => [...file.matchAll(BLOCK)])) {
-    // a block of a kind that is not known, post-quantum ones for now, takes nothing from the others
+    // an unknown kind of block (post-quantum ones for now) does not affect the others
     const read = await openpgp.readKeys({ armoredKeys: block }).catch((): openpgp.Key[] => [])
     for (const key of read) {
       const before = keys.get(key.getFingerprint())
@@ -51,7 +51,7 @@ export async function trustKeys(given: {
 }): Promise<TrustedKeys> {
   const verificationKeys = await readKeys(given.openpgp)
 
-  /** openpgp.js calls a signature good that was made before its key ended; here the key has to be good now. */
+  /** openpgp.js accepts a signature made before its key ended; here the key must be good now. */
   async function judge(
     signatures: Awaited<ReturnType<typeof openpgp.verify>>['signatures'],
   ): Promise<{ by: SignedBy } | NotSigned> {

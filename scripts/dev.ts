@@ -5,8 +5,8 @@ const ROOT = join(import.meta.dirname, '..')
 const DAEMON = `http://127.0.0.1:${process.env.PORT ?? '8000'}`
 
 /**
- * `npm run dev`: the daemon starts again when a file of it changes; the console is served with hot reload and talks to
- * that daemon.
+ * `npm run dev`: restarts the daemon when one of its files changes, and serves the console with hot reload against that
+ * daemon.
  */
 function start(): ChildProcess[] {
   const run = (args: readonly string[]): ChildProcess => spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })

@@ -1,5 +1,4 @@
-// What a fresh clone needs before it can run: packages and the console's build. Plain JavaScript for Node 20, no
-// dependencies.
+// Prepares a fresh clone: packages and the console's build. Plain JavaScript for Node 20, without dependencies.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -17,8 +16,8 @@ function readLock(path) {
 }
 
 /**
- * True when node_modules is what package-lock.json says, compared with npm's own note of what it installed. Packages
- * for other platforms may be missing.
+ * True when node_modules matches package-lock.json, by npm's own record of what it installed. Packages for other
+ * platforms may be missing.
  */
 export function isInstalled(root = ROOT) {
   const wanted = readLock(join(root, 'package-lock.json'))
@@ -31,10 +30,10 @@ export function isInstalled(root = ROOT) {
   })
 }
 
-// set-up talks on standard error: the first line on standard output is the daemon's
+// set-up writes to standard error: the first line on standard output is the daemon's
 const toStderr = ['ignore', 2, 2]
 
-/** npm's own script, so that it can be run by another Node than the one it came with. */
+/** npm's own script, so that another Node can run it. */
 function npmScript() {
   const known = [
     process.env.npm_execpath,
@@ -62,8 +61,8 @@ function npmCi(node) {
 }
 
 /**
- * True when the runtime is there and loads the native parts. npm run by an older Node leaves out packages that say they
- * need a newer one, although it is the newer one that will run them.
+ * True when the runtime is there and loads the native parts. npm under an older Node leaves out packages that ask for a
+ * newer one, although the newer one will run them.
  */
 function nativesLoad() {
   const node = findNode()
@@ -79,13 +78,13 @@ function installUnder(node) {
 }
 
 /**
- * Runs `npm ci` where node_modules is missing or not what the lock says; touches no network otherwise. @returns whether
+ * Runs `npm ci` where node_modules is missing or differs from the lock; otherwise touches no network. @returns whether
  * it is good now
  */
 export function installIfNeeded() {
   if (isInstalled() && nativesLoad()) return true
   console.error('Installing packages (npm ci) ...')
-  // first whatever npm there is, which brings the runtime; then, where that was needed, npm again under that runtime
+  // first any npm, which brings the runtime; then, if needed, npm again under that runtime
   const hasRuntime = (isInstalled() && findNode() !== null) || npmCi(process.execPath)
   const done = hasRuntime && (nativesLoad() || installUnder(findNode() ?? process.execPath)) && nativesLoad()
   if (done) return true

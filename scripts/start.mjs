@@ -1,4 +1,4 @@
-// `npm start`: everything a fresh clone lacks, then the daemon in the foreground. Plain JavaScript for Node 20.
+// `npm start`: prepares a fresh clone, then runs the daemon in the foreground. Plain JavaScript for Node 20.
 import { join } from 'node:path'
 import { DAEMON_ENV, DAEMON_FLAGS } from './daemon-flags.mjs'
 import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'

@@ -1,11 +1,11 @@
-// What `npm test` keeps of a run of vitest: each test with its fate, and every error that belongs to no test.
-// Plain JavaScript, as `test.mjs` is.
+// What `npm test` keeps of a run of vitest: each test with its result, and every error outside tests. Plain JavaScript,
+// like `test.mjs`.
 import { writeFileSync } from 'node:fs'
 
 const isOurs = line => !line.includes('node_modules') && !line.includes('node:internal')
 const told = error => (error.stack ?? error.message ?? String(error)).split('\n').filter(isOurs).slice(0, 12).join('\n')
 
-/** The tests of a file with state, errors and whether the suite above them failed before they ran. */
+/** The tests of a file with state and errors, and whether the suite above them failed before they ran. */
 function testsOf(module) {
   const [project, file] = [module.project.name, module.relativeModuleId]
   return [...module.children.allTests()].map(test => {
@@ -21,7 +21,7 @@ function testsOf(module) {
   })
 }
 
-/** What went wrong beside the tests: a file that did not load, a hook that failed. */
+/** Errors outside the tests: a file that did not load, a hook that failed. */
 function brokenIn(module) {
   const [project, file] = [module.project.name, module.relativeModuleId]
   const suites = [...module.children.allSuites()].flatMap(suite =>

@@ -1,4 +1,4 @@
-// `npm test [PROJECT...] [FILE...]`: everything a fresh clone lacks, then every test, then `N passed, N failed, N
+// `npm test [PROJECT...] [FILE...]`: prepares a fresh clone, runs the tests, then prints `N passed, N failed, N
 // skipped`. Plain JavaScript for Node 20.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
 import { runNode } from './with-node.mjs'
 
 const PROJECTS = ['unit', 'db', 'tools', 'api', 'daemon', 'clients', 'ui']
-// what asks the database runs once more on Debian's PostgreSQL
+// tests that use the database run once more on Debian's PostgreSQL
 const ASK_DATABASE = ['db', 'api']
 
 function isDebianPackageInstalled(name) {
@@ -16,7 +16,7 @@ function isDebianPackageInstalled(name) {
   return found.status === 0 && found.stdout === 'install ok installed'
 }
 
-/** Debian packages that tests drive and that are missing here; installed first where that is ours to do. */
+/** Debian packages that tests need and that are missing here; installed first where we may. */
 function installDebianPackages() {
   const wanted = readFileSync(join(ROOT, '.ci', 'packages'), 'utf8')
     .split('\n')
@@ -36,7 +36,7 @@ function installDebianPackages() {
     const apt = (...args) =>
       spawnSync('apt-get', ['-q', '-y', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0
     apt('update')
-    // one that does not exist on this release must not keep the others away
+    // a package that does not exist on this release must not keep the others away
     if (!apt('install', '--no-install-recommends', ...lacking))
       for (const name of lacking) apt('install', '--no-install-recommends', name)
   }
@@ -48,7 +48,7 @@ function hasDebianPostgres() {
   return existsSync(root) && readdirSync(root).some(version => existsSync(join(root, version, 'bin', 'initdb')))
 }
 
-/** Runs vitest once; what it says goes to the terminal, its report comes back. */
+/** Runs vitest once. Its output goes to the terminal, its report comes back. */
 async function runVitest(args, folder, env) {
   const report = join(folder, 'report.json')
   rmSync(report, { force: true })
@@ -75,8 +75,8 @@ const nameOf = ({ file, name }) => (file === undefined ? name : `${file} > ${nam
 const chosenBy = tests => [...new Set(tests.map(({ project }) => project))].flatMap(project => ['--project', project])
 
 /**
- * Runs the chosen tests. In CI the files in which something failed run once more, alone: on a machine that others use
- * too, a browser or a client may miss its time. What fails twice is a failure; what failed once is named.
+ * Runs the chosen tests. In CI, files with a failure run once more, alone: on a shared machine a browser or a client
+ * may run out of time. A test that fails twice is a failure; one that failed once is named.
  */
 async function runTests(title, args, folder, env = {}) {
   console.log(`\n=== ${title}`)
@@ -96,7 +96,7 @@ async function runTests(title, args, folder, env = {}) {
   }
 }
 
-/** Last, so that whoever sees only the end of the log sees it. */
+/** Printed last, so that the end of a log is enough. */
 function tellFailed(runs) {
   for (const [heading, key] of [
     ['Passed at the second try:', 'once'],

@@ -1,6 +1,5 @@
-// Runs `node ARGS` under Node 24 where the machine's own is older: the runtime comes as an optional dependency.
-// Plain JavaScript that any Node from 14 on understands, and nothing but Node's own modules: it runs before anything is
-// installed.
+// Runs `node ARGS` under Node 24 where the machine's own is older: the runtime comes as an optional dependency. Plain
+// JavaScript that Node 14 understands, with Node's own modules only: it runs before anything is installed.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NEEDED = 24
-// where programs are looked for by a machine that says nothing, as a unit or a cron line may start us
+// the default search path, for units and cron lines without PATH
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }
 
@@ -28,7 +27,7 @@ export function findNode() {
   }
 }
 
-/** On Linux the child is told to end when this launcher is killed outright; elsewhere it stays as it is. */
+/** On Linux the child ends when this launcher is killed; elsewhere it stays. */
 function endWithParent(command) {
   if (process.platform !== 'linux' || spawnSync('setpriv', ['--version']).status !== 0) return command
   return ['setpriv', '--pdeathsig', 'TERM', ...command]
@@ -50,16 +49,16 @@ function isShell(pid) {
   }
 }
 
-// Now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) put the script in
-// their own place; then our parent is npm itself, and who started npm may well end before us.
+// now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) replace themselves by
+// the script; then our parent is npm itself, whose own parent may end well before us.
 const STARTED_BY =
   process.platform === 'linux'
     ? { parent: process.ppid, npm: isShell(process.ppid) ? parentOf(process.ppid) : undefined }
     : {}
 
 /**
- * npm puts a shell between itself and a script and passes signals to that shell only, so whoever ends npm would leave
- * the script behind. Where npm started us, `lost` is called when npm or the shell is gone.
+ * npm puts a shell between itself and a script and passes signals only to that shell, so ending npm would leave the
+ * script behind. If npm started us, `lost` is called when npm or the shell is gone.
  * @returns a function that stops the watch
  */
 function watchNpm(lost) {
@@ -73,7 +72,7 @@ function watchNpm(lost) {
   return () => clearInterval(timer)
 }
 
-/** Runs it with this terminal's input and output; passes signals on; resolves with the exit code. */
+/** Runs it with this terminal's input and output, passes signals on, and resolves with the exit code. */
 export function runNode(args, env = process.env, stdio = 'inherit') {
   const node = findNode()
   if (node === null) {

@@ -51,7 +51,7 @@ import { CANDIDATE_LINES } from './sbom/lockfiles.ts'
 import { composeScanners } from './scanners/compose.ts'
 import { enrich as enrichFindings } from './scanners/enrich.ts'
 import type { Scanners } from './scanners/index.ts'
-import { createOutlived } from './signing/outlived.ts'
+import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
 
 /** The running service. */

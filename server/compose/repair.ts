@@ -3,7 +3,7 @@ import type { Rebuilt } from '../catalog/rebuild.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import type { Outlived } from '../signing/outlived.ts'
+import type { Outlived } from '../signing/signed-by-retired-keys.ts'
 import type { Foundation } from './foundation.ts'
 
 export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' | 'log'> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ar } from '../../test/support/packages.ts'
 import { listAr } from './ar.ts'
-import { openWindow } from './window.ts'
+import { openWindow } from './file-window.ts'
 
 let folder: string
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import type { FileWindow } from './window.ts'
+import type { FileWindow } from './file-window.ts'
 import { malformed, quote } from './limited.ts'
 
 /** The first bytes of an ar archive. */

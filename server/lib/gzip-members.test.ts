@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readGzipMember } from './gzip-members.ts'
-import { openWindow } from './window.ts'
+import { openWindow } from './file-window.ts'
 
 let folder: string
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { malformed } from './limited.ts'
-import type { FileWindow } from './window.ts'
+import type { FileWindow } from './file-window.ts'
 
 /** The longest header: room for a name and a comment, not for a hiding place. */
 const MAX_HEADER = 4096

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import { askClamd, streamToClamd, type ClamdAddress, type Deadlines } from './clamd-socket.ts'
 import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
 import { EngineUnavailable } from './scanner.ts'
-import { createUnopened } from './unopened.ts'
+import { createUnopened } from './hidden-archives.ts'
 
 export interface ClamdDeps {
   /** Undefined when neither CLAMD_SOCKET nor CLAMD_HOST is set. */

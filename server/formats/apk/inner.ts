@@ -1,7 +1,7 @@
 import type { SpooledFile } from '../../files/spool.ts'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { limited } from '../../lib/limited.ts'
-import { openWindow, type FileWindow } from '../../lib/window.ts'
+import { openWindow, type FileWindow } from '../../lib/file-window.ts'
 import type { InnerStream } from '../format.ts'
 import { refuse } from '../refuse.ts'
 import { CONTROL_BYTES, findMembers, unpackData, type ApkMembers } from './members.ts'

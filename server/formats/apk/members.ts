@@ -3,7 +3,7 @@ import { inflateRawSync, constants } from 'node:zlib'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { limited, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
-import type { FileWindow } from '../../lib/window.ts'
+import type { FileWindow } from '../../lib/file-window.ts'
 
 /** The budgets of `Format.inspect`. */
 export const CONTROL_BYTES = 32 * 2 ** 20

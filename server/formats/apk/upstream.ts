@@ -2,7 +2,7 @@ import { relPath } from '../../core/identity.ts'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { Malformed, malformed, quote } from '../../lib/limited.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
-import type { FileWindow } from '../../lib/window.ts'
+import type { FileWindow } from '../../lib/file-window.ts'
 import type { RsaSigned } from '../../signing/signer.ts'
 import {
   atMost,

@@ -2,7 +2,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 import type { Compression, Packed } from '../../lib/decompress.ts'
 import { listAr } from '../../lib/ar.ts'
 import type { ArMember } from '../../lib/ar.ts'
-import { openWindow } from '../../lib/window.ts'
+import { openWindow } from '../../lib/file-window.ts'
 
 /** Three, and a few of the underscore kind: signatures and the like. */
 const MAX_MEMBERS = 32

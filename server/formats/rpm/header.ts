@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
-import type { FileWindow } from '../../lib/window.ts'
+import type { FileWindow } from '../../lib/file-window.ts'
 import { checkTagType } from './tag-types.ts'
 
 /** Bytes before the index: magic, reserved, number of entries, bytes of data. */

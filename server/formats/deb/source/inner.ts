@@ -1,7 +1,7 @@
 import type { SpooledFile } from '../../../files/spool.ts'
 import { unpack, type Compression } from '../../../lib/decompress.ts'
 import { limited } from '../../../lib/limited.ts'
-import { openWindow } from '../../../lib/window.ts'
+import { openWindow } from '../../../lib/file-window.ts'
 import type { InnerStream } from '../../format.ts'
 import { refuse } from '../../refuse.ts'
 import { DATA_BYTES } from '../limits.ts'

@@ -3,7 +3,7 @@ import { countSigned } from '../catalog/queries/keys.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { createStock, type Stock } from '../../test/support/stock.ts'
 import type { KeyCard } from './signer.ts'
-import { createOutlived } from './outlived.ts'
+import { createOutlived } from './signed-by-retired-keys.ts'
 
 let stock: Stock
 beforeAll(async () => {

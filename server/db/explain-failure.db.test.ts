@@ -1,6 +1,6 @@
 import { inject, expect, test } from 'vitest'
 import { createDb } from './db.ts'
-import { databaseUnusable } from './unusable.ts'
+import { databaseUnusable } from './explain-failure.ts'
 
 const cluster = inject('postgres')
 

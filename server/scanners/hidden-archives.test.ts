@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { tar } from '../../test/support/packages.ts'
 import { buildZip } from '../../test/support/zip.ts'
 import { createCpioWriter } from '../lib/cpio.ts'
-import { createUnopened } from './unopened.ts'
+import { createUnopened } from './hidden-archives.ts'
 
 const MIB = 1024 * 1024
 const hidden = zstdCompressSync(tar([{ name: 'e.com', body: 'what must be looked at' }]))

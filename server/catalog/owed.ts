@@ -32,7 +32,7 @@ export async function oweEffects(
   await refreshArtifact(tx, ref)
   const [was, is] = [before, after].map(one => one !== undefined && isServed(one.state))
   if (was === is || !hasTree(ref.format)) return undefined
-  await markDirty(tx, ref.codename, ref.name)
+  await markDirty(tx, ref, (after ?? before)?.component ?? '')
   await outbox.owe(tx, `contents:${ref.codename}`, { delayMs: CONTENTS_DELAY_MS })
   return outbox.owe(tx, `publish:${ref.codename}`, { delayMs: COALESCE_MS })
 }

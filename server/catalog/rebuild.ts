@@ -81,7 +81,7 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
 
   async function owe(tx: Tx, all: readonly PackageRef[]): Promise<void> {
     const refs = all.filter(ref => hasTree(ref.format))
-    for (const ref of refs) await markDirty(tx, ref.codename, ref.name)
+    for (const ref of refs) await markDirty(tx, ref, null)
     for (const codename of new Set(refs.map(ref => ref.codename))) {
       await outbox.owe(tx, `publish:${codename}`)
       await outbox.owe(tx, `contents:${codename}`)

@@ -36,22 +36,20 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
   return row && fromRow(row)
 }
 
-/**
- * The package of another architecture that clients would find at this one's address; never one where addresses tell
- * architectures apart.
- */
+/** The package of another architecture that clients would find at this one's address. */
 export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
-  if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
+  const { neutralSharesAddress, archs } = getFormat(ref.format)
+  if (neutralSharesAddress !== true) return undefined
   const row = await db.first<Row>(
-    'select id, manifest, facts, paths from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 limit 1',
-    refParams(ref),
+    'select id, manifest, facts, paths from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 and (arch = any($6) or $5 = any($6)) limit 1',
+    [...refParams(ref), archs.neutral],
   )
   return row && fromRow(row)
 }
 
 /** As `findRival`, for who is about to insert: of two at the same moment the second sees the first. */
 export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
-  if (getFormat(ref.format).addressIgnoresArch !== true) return undefined
+  if (getFormat(ref.format).neutralSharesAddress !== true) return undefined
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `${ref.format} ${ref.codename} ${ref.name} ${ref.version}`,
   ])
@@ -205,9 +203,17 @@ export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef,
   )
 }
 
-/** The index entries of this name are to be written again. */
-export async function markDirty(tx: Queryable, codename: string, name: string): Promise<void> {
-  await tx.query('insert into publish_dirty (codename, name) values ($1, $2)', [codename, name])
+/**
+ * The index entries of this package's name are to be written again, in the indexes that it is in.
+ * @param component  empty for the first one, null where it may have been in another before
+ */
+export async function markDirty(tx: Queryable, ref: PackageRef, component: string | null): Promise<void> {
+  await tx.query('insert into publish_dirty (codename, name, arch, component) values ($1, $2, $3, $4)', [
+    ref.codename,
+    ref.name,
+    ref.arch,
+    component,
+  ])
 }
 
 /**

@@ -7,9 +7,9 @@ interface Kind {
   readonly neutral: readonly string[]
 }
 
-const DEB: Kind = { format: 'deb', archs: ['amd64'], neutral: ['all'] }
-const RPM: Kind = { format: 'rpm', archs: ['x86_64'], neutral: ['noarch'] }
-const APK: Kind = { format: 'apk', archs: ['x86_64'], neutral: ['noarch'] }
+const DEB: Kind = { format: 'deb', archs: ['amd64', 'arm64'], neutral: ['all'] }
+const RPM: Kind = { format: 'rpm', archs: ['x86_64', 'aarch64'], neutral: ['noarch'] }
+const APK: Kind = { format: 'apk', archs: ['x86_64', 'aarch64'], neutral: ['noarch'] }
 
 /** What a Release file says where nobody said otherwise. */
 export const wordsFor = (codename: string, label: string): Distribution['release'] => ({
@@ -21,7 +21,7 @@ export const wordsFor = (codename: string, label: string): Distribution['release
 
 const entry =
   (kind: Kind) =>
-  (codename: string, scanner: string, label: string): Distribution => ({
+  (codename: string, scanner: string, label: string, endOfLife?: string): Distribution => ({
     ...kind,
     kind: 'distribution',
     codename: codename as Codename,
@@ -29,6 +29,7 @@ const entry =
     scanner,
     label,
     release: wordsFor(codename, label),
+    ...(endOfLife === undefined ? {} : { endOfLife }),
     state: 'active',
     builtin: true,
   })
@@ -36,23 +37,40 @@ const deb = entry(DEB)
 const rpm = entry(RPM)
 const apk = entry(APK)
 
-/** The list of the specification, "Distribution". Order is the order of every answer. */
+/**
+ * The list of the specification, "Distribution", and what is supported in November 2026. Order is the order of every
+ * answer. The dates are the ends of free security updates: of Debian's LTS, of Ubuntu's standard support.
+ * Sources: distro-info-data (Debian, Ubuntu), and each maker's page of releases.
+ */
 export const DEFAULT_DISTRIBUTIONS: readonly Distribution[] = [
-  deb('jammy', 'ubuntu:22.04', 'Ubuntu 22.04 LTS'),
-  deb('noble', 'ubuntu:24.04', 'Ubuntu 24.04 LTS'),
-  deb('focal', 'ubuntu:20.04', 'Ubuntu 20.04 LTS'),
-  deb('bookworm', 'debian:12', 'Debian 12'),
-  rpm('almalinux8', 'almalinux:8', 'AlmaLinux 8'),
-  rpm('almalinux9', 'almalinux:9', 'AlmaLinux 9'),
-  rpm('rocky8', 'rocky:8', 'Rocky Linux 8'),
-  rpm('rocky9', 'rocky:9', 'Rocky Linux 9'),
-  rpm('centos-stream9', 'centos:9', 'CentOS Stream 9'),
-  rpm('oraclelinux8', 'oracle:8', 'Oracle Linux 8'),
+  deb('jammy', 'ubuntu:22.04', 'Ubuntu 22.04 LTS', '2027-06-01'),
+  deb('noble', 'ubuntu:24.04', 'Ubuntu 24.04 LTS', '2029-05-31'),
+  deb('focal', 'ubuntu:20.04', 'Ubuntu 20.04 LTS', '2025-05-29'),
+  deb('resolute', 'ubuntu:26.04', 'Ubuntu 26.04 LTS', '2031-05-29'),
+  deb('bookworm', 'debian:12', 'Debian 12', '2028-06-30'),
+  deb('trixie', 'debian:13', 'Debian 13', '2030-06-30'),
+  deb('bullseye', 'debian:11', 'Debian 11', '2026-08-31'),
+  rpm('almalinux8', 'almalinux:8', 'AlmaLinux 8', '2029-03-01'),
+  rpm('almalinux9', 'almalinux:9', 'AlmaLinux 9', '2032-05-31'),
+  rpm('almalinux10', 'almalinux:10', 'AlmaLinux 10', '2035-05-31'),
+  rpm('rocky8', 'rocky:8', 'Rocky Linux 8', '2029-05-31'),
+  rpm('rocky9', 'rocky:9', 'Rocky Linux 9', '2032-05-31'),
+  rpm('rocky10', 'rocky:10', 'Rocky Linux 10', '2035-05-31'),
+  rpm('centos-stream9', 'centos:9', 'CentOS Stream 9', '2027-05-31'),
+  rpm('centos-stream10', 'centos:10', 'CentOS Stream 10', '2030-01-01'),
+  rpm('oraclelinux8', 'oracle:8', 'Oracle Linux 8', '2029-07-31'),
+  rpm('oraclelinux9', 'oracle:9', 'Oracle Linux 9', '2032-06-30'),
+  rpm('oraclelinux10', 'oracle:10', 'Oracle Linux 10', '2035-06-30'),
   rpm('fedora', 'fedora:40', 'Fedora'),
-  rpm('opensuse-leap-15.6', 'opensuse.leap:15.6', 'openSUSE Leap 15.6'),
+  rpm('fedora43', 'fedora:43', 'Fedora 43', '2026-12-02'),
+  rpm('fedora44', 'fedora:44', 'Fedora 44', '2027-06-02'),
+  rpm('opensuse-leap-15.6', 'opensuse.leap:15.6', 'openSUSE Leap 15.6', '2026-04-30'),
+  rpm('opensuse-leap-16.0', 'opensuse.leap:16.0', 'openSUSE Leap 16.0', '2027-10-31'),
   rpm('opensuse-tumbleweed', 'opensuse.tumbleweed:rolling', 'openSUSE Tumbleweed'),
-  apk('alpine3.18', 'alpine:3.18', 'Alpine 3.18'),
-  apk('alpine3.19', 'alpine:3.19', 'Alpine 3.19'),
-  apk('alpine3.20', 'alpine:3.20', 'Alpine 3.20'),
-  apk('alpine3.21', 'alpine:3.21', 'Alpine 3.21'),
+  apk('alpine3.18', 'alpine:3.18', 'Alpine 3.18', '2025-05-09'),
+  apk('alpine3.19', 'alpine:3.19', 'Alpine 3.19', '2025-11-01'),
+  apk('alpine3.20', 'alpine:3.20', 'Alpine 3.20', '2026-04-01'),
+  apk('alpine3.21', 'alpine:3.21', 'Alpine 3.21', '2026-11-01'),
+  apk('alpine3.22', 'alpine:3.22', 'Alpine 3.22', '2027-05-01'),
+  apk('alpine3.23', 'alpine:3.23', 'Alpine 3.23', '2027-11-01'),
 ]

@@ -20,11 +20,16 @@ test('a digest is 64 lower-case hex characters and nothing else', () => {
     expect(() => sha256(bad)).toThrow('not a SHA-256')
 })
 
-test('the codenames are those of the specification', () => {
+test('the codenames are those of the specification, and what is supported beside them', () => {
   const of = (format: string): string[] => DISTRIBUTIONS.filter(d => d.format === format).map(d => d.codename)
-  expect(of('deb')).toEqual(['jammy', 'noble', 'focal', 'bookworm'])
-  expect(of('rpm')).toHaveLength(9)
-  expect(of('apk')).toEqual(['alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21'])
+  expect(of('deb')).toEqual(['jammy', 'noble', 'focal', 'resolute', 'bookworm', 'trixie', 'bullseye'])
+  expect(of('rpm')).toEqual(
+    expect.arrayContaining([
+      ...['almalinux8', 'almalinux9', 'rocky8', 'rocky9', 'centos-stream9', 'oraclelinux8', 'fedora'],
+      ...['opensuse-leap-15.6', 'opensuse-tumbleweed', 'almalinux10', 'fedora44'],
+    ]),
+  )
+  expect(of('apk')).toEqual(['18', '19', '20', '21', '22', '23'].map(minor => `alpine3.${minor}`))
   expect(repositories.find('sid')).toBeUndefined()
   expect(() => getDistribution('sid')).toThrow('There are: jammy')
 })

@@ -13,6 +13,7 @@ import { directory } from './migrations/0010-directory.ts'
 import { retention } from './migrations/0012-retention.ts'
 import { access } from './migrations/0013-access.ts'
 import { model } from './migrations/0014-model.ts'
+import { distributions } from './migrations/0015-distributions.ts'
 import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 import { documents } from './migrations/0017-documents.ts'
 import { packageKind } from './migrations/0018-package-kind.ts'
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
   retention,
   access,
   model,
+  distributions,
   uploaderKeys,
   documents,
   packageKind,

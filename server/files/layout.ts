@@ -17,7 +17,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
  *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro, database in trees/.reprepro
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
- *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/…   and for APK, with apk/keys/<name>.rsa.pub
+ *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
  *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
@@ -59,7 +59,7 @@ export interface Layout {
   byHash(codename: Codename): string
   /** Where clients fetch packages of one distribution. */
   publishedFolder(codename: Codename): string
-  /** A path inside it, such as `h/hello/hello_1.0_amd64.deb`. */
+  /** A path inside it, such as `main/h/hello/hello_1.0_amd64.deb`. */
   published(codename: Codename, path: RelPath): string
 }
 
@@ -78,15 +78,14 @@ function fileSegment(text: string): string {
   return plain.startsWith('.') ? `%2e${plain.slice(1)}` : plain
 }
 
-/** Where the trees and packages of a distribution lie below the root: `apt`, and `jammy/main` in its pool. */
-export type TreeFolder = (codename: Codename) => { readonly folder: string; readonly pool: string }
+/** The folder below the root in which the trees and packages of a distribution lie: `apt`. */
+export type TreeFolder = (codename: Codename) => string
 
 /** The paths below one root. @param folderOf  what the formats of the distributions say */
 export function createLayout(root: string, folderOf: TreeFolder): Layout {
   const at = (...parts: string[]): string => join(root, ...parts)
   function publishedFolder(codename: Codename): string {
-    const { folder, pool } = folderOf(codename)
-    return at(folder, 'pool', pool)
+    return at(folderOf(codename), 'pool', codename)
   }
   return {
     root,
@@ -120,7 +119,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     tags: of => at('manifests', of.format, of.codename, fileSegment(of.name), TAGS_FILE),
     manifestFolder: (format, codename) => at('manifests', format, codename),
     generation: (codename, n) => at('trees', codename, String(n)),
-    live: codename => at(folderOf(codename).folder, 'dists', codename),
+    live: codename => at(folderOf(codename), 'dists', codename),
     byHash: codename => at('trees', codename, 'by-hash'),
     publishedFolder,
     published: (codename, path) => join(publishedFolder(codename), relPath(path)),

@@ -53,6 +53,16 @@ export interface InnerStream {
   open(): AsyncIterable<Buffer>
 }
 
+/** Architectures as a format spells them. */
+export interface FormatArchs {
+  /** What a distribution has unless it says otherwise. */
+  readonly usual: readonly string[]
+  /** Those whose packages are for every architecture. */
+  readonly neutral: readonly string[]
+  /** All that a distribution may have. */
+  readonly known: readonly string[]
+}
+
 /**
  * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`.
  * The rest of the server never asks which format it has.
@@ -87,13 +97,18 @@ export interface Format<Facts = unknown> {
    * so among what it provides. Undefined for other needs; absent where a file is no need.
    */
   fileOf?(name: string): string | undefined
-  /** Path below the distribution's pool: `h/hello/hello_1.0_amd64.deb`. */
-  poolName(identity: PackageIdentity, source: string): RelPath
+  /** Path below the distribution's pool: `main/h/hello/hello_1.0_amd64.deb`. @param component  of the distribution */
+  poolName(identity: PackageIdentity, source: string, component: string): RelPath
   /**
-   * Set where clients make a package's address from its name and version alone: then one version is one package,
-   * whatever its architecture.
+   * Set where clients make a package's address from its name, its version and the architecture of the index: then a
+   * neutral package stands where one for an architecture would, and only one of them can be there.
    */
-  readonly addressIgnoresArch?: true
+  readonly neutralSharesAddress?: true
+  readonly archs: FormatArchs
+  /** True where its trees have parts beside `main`, with indexes of their own. */
+  readonly hasComponents: boolean
+  /** The component that a package asks for itself, as `Section: contrib/net` does. */
+  componentOf?(about: Pick<Description, 'section'>): string | undefined
   /** @param about  names the source package, which belongs into the address where advisories are about sources */
   purl(
     identity: PackageIdentity,

@@ -38,8 +38,6 @@ export interface Ground {
 export interface Site {
   /** The folder below `/repos` in which its trees and packages lie. */
   readonly folder: string
-  /** Below the pool in that folder, where the packages of a distribution lie. */
-  pool(distribution: Distribution): string
   /** What its addresses begin with, slash at the end. */
   readonly root: string
   /** Content types by the end of a path, beside those that all formats share. */

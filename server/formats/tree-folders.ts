@@ -12,9 +12,5 @@ export function treeFolders({
   readonly formats: readonly Format[]
 }): TreeFolder {
   const getFormat = formatsIn(formats)
-  return codename => {
-    const distribution = repositories.get(codename)
-    const { site } = getFormat(distribution.format)
-    return { folder: site.folder, pool: site.pool(distribution) }
-  }
+  return codename => getFormat(repositories.get(codename).format).site.folder
 }

@@ -39,6 +39,7 @@ export interface IndexPlan {
   readonly id: string
   /** `amd64`, with the neutral architectures in it. */
   readonly arch: string
+  readonly component: string
   /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
   readonly kinds: readonly Kind[]
@@ -56,6 +57,7 @@ export interface IndexPlan {
 /** A file of file lists that follows at its own pace. */
 export interface ContentsPlan {
   readonly arch: string
+  readonly component: string
   readonly path: RelPath
 }
 
@@ -73,6 +75,22 @@ export interface AdvisoryPlan {
   render(advisories: readonly FixAdvisory[]): string | undefined
 }
 
+/** Stands for a root file that is the live generation's own. */
+export const CARRIED = Symbol('carried')
+
+/** What a root is made with. */
+export interface RootMaking {
+  readonly signer: Signer
+  readonly at: Date
+  readonly words: RootWords
+  readonly read: (path: RelPath) => Promise<Buffer>
+  readonly isSame: (files: readonly ListedFile[]) => boolean
+}
+
+/** The id of an index: those of `main` have the name that they had before there were other components. */
+export const indexId = (component: string, name: string): string =>
+  component === 'main' ? name : `${component}/${name}`
+
 /** How a format lays out its signed tree. Pure: it reads its arguments and returns text; `publish/` owns the disk. */
 export interface TreeWriter {
   indexes(distribution: Distribution): readonly IndexPlan[]
@@ -86,18 +104,23 @@ export interface TreeWriter {
   /**
    * The files a client starts from, made last: the root names every other file.
    * @param made.read  a file of `files`, where the root must carry its bytes
+   * @param made.isSame  whether the live generation has exactly these of the files, signed by the same keys: a root
+   *   over them alone may then be `CARRIED`, which is the live one's file again
    * @returns path → bytes
    */
   root(
     files: readonly ListedFile[],
     distribution: Distribution,
-    made: {
-      readonly signer: Signer
-      readonly at: Date
-      readonly words: RootWords
-      readonly read: (path: RelPath) => Promise<Buffer>
-    },
-  ): Promise<ReadonlyMap<RelPath, string | Buffer>>
-  /** Proves what `root` made: signatures by the active keys, over exactly what lists the files. */
-  verifyRoot(read: (path: RelPath) => Promise<Buffer>, signer: Signer, distribution: Distribution): Promise<boolean>
+    made: RootMaking,
+  ): Promise<ReadonlyMap<RelPath, string | Buffer | typeof CARRIED>>
+  /**
+   * Proves what `root` made: signatures by the active keys, over exactly what lists the files.
+   * @param carried  root files that were proved when they were made, by the same keys
+   */
+  verifyRoot(
+    read: (path: RelPath) => Promise<Buffer>,
+    signer: Signer,
+    distribution: Distribution,
+    carried?: ReadonlySet<string>,
+  ): Promise<boolean>
 }

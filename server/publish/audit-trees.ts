@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import type { Distribution, Repositories } from '../core/repository.ts'
+import { mainOf, type Distribution, type Repositories } from '../core/repository.ts'
 import { relPath, sha256, type FormatId } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -9,6 +9,7 @@ import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { checkBlobs, checkManifests, type Difference, type VerifiedRow, type Verifying } from './audit-manifests.ts'
 import { digestOf } from './live-tree.ts'
+import { treeParts } from './maker.ts'
 import { liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
@@ -92,7 +93,10 @@ async function checkEntries(
   const say = (where: string, why: string): void => {
     differences.push({ what: 'index', where: `${codename}: ${where}`, why })
   }
-  const expected = new Map(published.map(row => [formats(format).poolName(row, row.source) as string, row]))
+  const componentOf = (row: VerifiedRow): string => row.component ?? mainOf(distribution)
+  const expected = new Map(
+    published.map(row => [formats(format).poolName(row, row.source, componentOf(row)) as string, row]),
+  )
   /** Every file of what is published, with its digest. */
   const all = new Map<string, string>()
   for (const [path, { blobs, others }] of expected)
@@ -100,7 +104,8 @@ async function checkEntries(
       all.set(file, blobs[n] ?? '')
   const named = new Map<string, string>()
   const isFrozen = (await readFrozen(db, codename)) !== undefined
-  for (const [arch, plans] of Map.groupBy(formats(format).tree?.indexes(distribution) ?? [], plan => plan.arch)) {
+  const writer = formats(format).tree
+  for (const { component, arch, plans } of writer === undefined ? [] : treeParts(writer, distribution)) {
     const shards = state.pieces[plans[0]?.id ?? ''] ?? []
     const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
     const files = everyFile(cards.flatMap(card => card?.files ?? []))
@@ -108,12 +113,12 @@ async function checkEntries(
     for (const [path, digest] of here) {
       named.set(path, digest)
       // what was deleted after it comes back with an earlier generation
-      if (!isFrozen && !all.has(path)) say(path, `the index of ${arch} names it, and it is not published`)
+      if (!isFrozen && !all.has(path)) say(path, `the index ${component}/${arch} names it, and it is not published`)
     }
     if (!isFrozen)
       for (const [path, row] of expected)
-        if ((row.arch === arch || neutral.includes(row.arch)) && !here.has(path))
-          say(path, `it is published, and the index of ${arch} does not name it`)
+        if (componentOf(row) === component && (row.arch === arch || neutral.includes(row.arch)) && !here.has(path))
+          say(path, `it is published, and the index ${component}/${arch} does not name it`)
   }
   // while rolled back, what came since is not served yet, and what was deleted since is
   for (const [path, digest] of isFrozen ? named : all) {

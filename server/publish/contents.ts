@@ -5,7 +5,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import type { Distribution } from '../core/repository.ts'
+import { mainOf, type Distribution } from '../core/repository.ts'
 import type { Codename } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -23,7 +23,7 @@ export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, 
 export async function buildContents(
   { db, layout }: { readonly db: Db; readonly layout: Pick<Layout, 'trees'> },
   distribution: Distribution,
-  { arch, path }: ContentsPlan,
+  { arch, component, path }: ContentsPlan,
 ): Promise<ListedFile> {
   const folder = join(layout.trees, distribution.codename, 'contents')
   await mkdir(folder, { recursive: true })
@@ -48,7 +48,12 @@ export async function buildContents(
   try {
     await readContents(
       db,
-      { codename: distribution.codename, format: distribution.format, archs: [arch, ...distribution.neutral] },
+      {
+        codename: distribution.codename,
+        format: distribution.format,
+        archs: [arch, ...distribution.neutral],
+        component: { name: component, first: mainOf(distribution) },
+      },
       async lines => {
         // after a failed write nothing drains
         if (!gz.write(`${lines.join('\n')}\n`)) await Promise.race([once(gz, 'drain'), written])

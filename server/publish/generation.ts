@@ -7,7 +7,7 @@ import { relPath, type Codename } from '../core/identity.ts'
 import type { RootWords } from '../core/root-words.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Shard } from '../formats/shards.ts'
-import type { IndexPlan, Kind, ListedFile, TreeWriter } from '../formats/tree.ts'
+import { CARRIED, type IndexPlan, type Kind, type ListedFile, type TreeWriter } from '../formats/tree.ts'
 import { linkOnce, swapLink } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
@@ -17,6 +17,7 @@ import type { Pieces } from './indexes.ts'
 import type { Joiner, Part } from './joiner.ts'
 import type { ForeignIndexes } from './reprepro.ts'
 import type { ShardCache } from './shard-cache.ts'
+import type { GenerationState } from './state.ts'
 
 export interface GenerationDeps {
   readonly layout: Pick<Layout, 'trees' | 'generation' | 'live' | 'byHash'>
@@ -37,7 +38,19 @@ export interface Plan {
   readonly signer: Signer
   readonly words: RootWords
   /** Files of an earlier generation that are taken as they are, in place of pieces and contents. */
-  readonly carried?: { readonly from: number; readonly files: readonly ListedFile[] } | undefined
+  readonly carried?:
+    { readonly from: number; readonly files: readonly ListedFile[]; readonly made: GenerationState['made'] } | undefined
+  readonly signedBy: string
+  /** The live generation: what did not change since is its own file again. */
+  readonly live: Pick<GenerationState, 'n' | 'pieces' | 'files' | 'made' | 'signed_by'> | undefined
+}
+
+/** What a generation came to. */
+export interface Built {
+  /** What the root names. */
+  readonly files: readonly ListedFile[]
+  /** The files of each index, by its id. */
+  readonly made: GenerationState['made']
 }
 
 /** What stands before and after the entries, in a form that may be joined to pieces. */
@@ -105,6 +118,32 @@ async function share(
       if (error.code !== 'EEXIST') throw error
     },
   )
+}
+
+const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
+
+/**
+ * Links the files of an index from the live generation where it is made of the same pieces. @returns undefined where it
+ * is not, or where its files are not there any more
+ */
+async function carryIndex(
+  { layout }: Pick<GenerationDeps, 'layout'>,
+  { distribution: { codename }, pieces, live }: Plan,
+  { plan, root }: { readonly plan: IndexPlan; readonly root: string },
+): Promise<readonly ListedFile[] | undefined> {
+  const files = live?.made[plan.id]
+  if (live === undefined || files?.length !== plan.kinds.length || live.pieces[plan.id] === undefined) return undefined
+  if (digests(live.pieces[plan.id]) !== digests(pieces[plan.id])) return undefined
+  const folder = layout.generation(codename, live.n)
+  try {
+    for (const file of files) await linkOnce(join(folder, file.path), join(root, file.path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    for (const file of files) await rm(join(root, file.path), { force: true })
+    return undefined
+  }
+  if (plan.addressed !== 'path') for (const file of files) await share(layout, codename, { root, file })
+  return files
 }
 
 /** One index in all its forms. */
@@ -187,29 +226,74 @@ async function carry(
   return [...files]
 }
 
+interface Written {
+  readonly root: string
+  readonly files: readonly ListedFile[]
+  /** Root files that are the live generation's. */
+  readonly carried: ReadonlySet<string>
+}
+
+/** Writes the root files; those over what did not change are the live generation's again. @returns which are */
+async function writeRoot(
+  { layout, writer }: GenerationDeps,
+  { distribution, signer, signedBy, at, live, words }: Plan,
+  { root, files }: Pick<Written, 'root' | 'files'>,
+): Promise<ReadonlySet<string>> {
+  const before = new Set(live?.files.map(file => `${file.path} ${file.sha256}`))
+  // what is new below a root is not the same, and what is gone neither: both have a file of another name or digest
+  const gone = new Set(before)
+  for (const file of files) gone.delete(`${file.path} ${file.sha256}`)
+  const isSame = (some: readonly ListedFile[]): boolean =>
+    live?.signed_by === signedBy &&
+    some.length > 0 &&
+    some.every(file => before.has(`${file.path} ${file.sha256}`)) &&
+    ![...gone].some(one => some.some(file => dirname(one) === dirname(file.path)))
+  const lay = async (mayCarry: typeof isSame): Promise<ReadonlySet<string>> => {
+    const carried = new Set<string>()
+    const made = { signer, at, words, isSame: mayCarry, read: (path: string) => readFile(join(root, path)) }
+    for (const [path, bytes] of await writer.root(files, distribution, made)) {
+      const to = join(root, path)
+      await mkdir(dirname(to), { recursive: true })
+      if (bytes === CARRIED) {
+        await linkOnce(join(layout.generation(distribution.codename, live?.n ?? 0), path), to)
+        carried.add(path)
+        continue
+      }
+      // never over a link: that would write into the live generation
+      await rm(to, { force: true })
+      await writeFile(to, bytes)
+    }
+    return carried
+  }
+  try {
+    return await lay(isSame)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return lay(() => false) // the live generation has lost its root
+  }
+}
+
 /**
  * Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys.
  */
 async function verify(
   { writer }: GenerationDeps,
   { signer, distribution }: Plan,
-  { root, files }: { readonly root: string; readonly files: readonly ListedFile[] },
+  { root, files, carried }: Written,
 ): Promise<void> {
   for (const file of files) {
     const { size } = await stat(join(root, file.path))
     if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
   }
-  if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution)))
+  if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution, carried)))
     throw new Error('the signatures of the new tree do not verify')
 }
 
 /**
- * Builds `<n>.part`, proves it and renames it to `<n>`. Nothing that clients see changes yet.
- * @returns what the root names
- */
-export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise<readonly ListedFile[]> {
+ * Builds `<n>.part`, proves it and renames it to `<n>`. Nothing that clients see changes yet. */
+export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise<Built> {
   const { layout, writer } = deps
-  const { distribution, contents, signer, at } = plan
+  const { distribution, contents } = plan
   const folder = layout.generation(distribution.codename, plan.n)
   const root = `${folder}.part`
   // what a crash left of this number was never live
@@ -217,10 +301,17 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
   const files: ListedFile[] = []
-  if (plan.carried !== undefined) files.push(...(await carry(deps, plan, { root, ...plan.carried })))
-  else if (deps.foreign === undefined)
-    for (const index of writer.indexes(distribution))
-      files.push(...(await writeIndex(deps, plan, { plan: index, root })))
+  let indexes: Record<string, readonly ListedFile[]> = {}
+  if (plan.carried !== undefined) {
+    files.push(...(await carry(deps, plan, { root, ...plan.carried })))
+    indexes = { ...plan.carried.made }
+  } else if (deps.foreign === undefined)
+    for (const index of writer.indexes(distribution)) {
+      const to = { plan: index, root }
+      const made = (await carryIndex(deps, plan, to)) ?? (await writeIndex(deps, plan, to))
+      indexes[index.id] = made
+      files.push(...made)
+    }
   else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
   for (const file of plan.carried === undefined ? contents : []) {
     await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
@@ -228,13 +319,12 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
     files.push(file)
   }
   const listed = files.sort((a, b) => (a.path < b.path ? -1 : 1))
-  const made = { signer, at, words: plan.words, read: (path: string) => readFile(join(root, path)) }
-  for (const [path, bytes] of await writer.root(listed, distribution, made)) await writeFile(join(root, path), bytes)
+  const carried = await writeRoot(deps, plan, { root, files: listed })
   failpoint('publish:before-verify')
-  await verify(deps, plan, { root, files: listed })
+  await verify(deps, plan, { root, files: listed, carried })
   failpoint('publish:before-rename')
   await rename(root, folder)
-  return listed
+  return { files: listed, made: indexes }
 }
 
 /**

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path'
-import type { Distribution } from '../core/repository.ts'
+import { mainOf, type Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 import { cut, plan, splice, type Range, type Rendered, type Shard } from '../formats/shards.ts'
 import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
-import { linkPackage } from './pool-links.ts'
+import { linkPackage, unlinkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
 import { everyFile, readEntries, type PoolFile } from './store.ts'
 
@@ -14,7 +14,7 @@ export interface IndexDeps {
   readonly db: Db
   readonly layout: Pick<Layout, 'published' | 'blob'>
   readonly cache: ShardCache
-  readonly format: Pick<Format, 'poolName'>
+  readonly format: Pick<Format, 'poolName' | 'neutralSharesAddress'>
   readonly writer: Pick<TreeWriter, 'fileName'>
 }
 
@@ -36,9 +36,10 @@ export interface IndexUpdate {
 interface Question {
   readonly distribution: Distribution
   readonly arch: string
+  readonly component: string
   /**
-   * The indexes of this architecture. They are cut at the same names, so one range of names is the same range of pieces
-   * in each; the first one's cards say where the packages are.
+   * The indexes of this architecture in this component. They are cut at the same names, so one range of names is the
+   * same range of pieces in each; the first one's cards say where the packages are.
    */
   readonly plans: readonly IndexPlan[]
   readonly before: Pieces
@@ -90,10 +91,25 @@ async function linkAll(
   return true
 }
 
+/** What was deleted or withheld, and lay where clients would now look for this one: it must not be taken for it. */
+async function unlinkRivals(
+  { format, layout }: IndexDeps,
+  { codename, format: id, archs, neutral }: Distribution,
+  { entry: { name, version, arch, source }, component }: { readonly entry: PublishedEntry; readonly component: string },
+): Promise<void> {
+  const rivals = neutral.includes(arch) ? archs : neutral
+  for (const other of rivals)
+    await unlinkPackage(
+      layout,
+      codename,
+      format.poolName({ format: id, name, version, arch: other }, source, component),
+    )
+}
+
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
 async function rewrite(
   deps: IndexDeps,
-  { distribution, arch, plans, names }: Question,
+  { distribution, arch, component, plans, names }: Question,
   range: Range,
 ): Promise<Rewritten> {
   const { codename, format, neutral } = distribution
@@ -104,6 +120,7 @@ async function rewrite(
     const path = deps.format.poolName(
       { format, name: entry.name, version: entry.version, arch: entry.arch },
       entry.source,
+      component,
     )
     const isNew = names === undefined || names.has(entry.name)
     const others = (entry.others ?? []).map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
@@ -111,6 +128,7 @@ async function rewrite(
       missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
       return
     }
+    if (isNew && deps.format.neutralSharesAddress === true) await unlinkRivals(deps, distribution, { entry, component })
     files.push({
       name: entry.name,
       version: entry.version,
@@ -128,6 +146,7 @@ async function rewrite(
     codename,
     format,
     archs: [arch, ...neutral],
+    component: { name: component, first: mainOf(distribution) },
     from: range.from,
     to: range.to,
   }))
@@ -144,13 +163,13 @@ async function rewrite(
 }
 
 /**
- * Brings the indexes of one architecture to what the database says, by rewriting only the pieces in which a name
- * changed.
+ * Brings the indexes of one architecture in one component to what the database says, by rewriting only the pieces in
+ * which a name changed. Where none did, nothing is read.
  */
 export async function updateIndexes(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
   const { before, names, plans } = question
   const first = before[plans[0]?.id ?? ''] ?? []
-  // an index that is new in this build has no pieces yet: then everything is rendered once
+  // an index that is new in this build or distribution has no pieces yet: then everything is rendered once
   const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
   const ranges: readonly Range[] = isWhole
     ? [{ from: '', to: undefined, shards: [0, first.length] }]

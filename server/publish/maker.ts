@@ -8,7 +8,7 @@ import type { Format } from '../formats/format.ts'
 import type { IndexPlan, ListedFile, TreeWriter } from '../formats/tree.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
-import type { Keyring } from '../signing/signer.ts'
+import type { Keyring, Signer } from '../signing/signer.ts'
 import { age, buildGeneration, goLive } from './generation.ts'
 import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
@@ -31,13 +31,39 @@ import {
 export interface MakerDeps {
   readonly db: Db
   readonly layout: Layout
-  readonly keyring: Pick<Keyring, 'signer'>
+  readonly keyring: Pick<Keyring, 'signer'> & Partial<Pick<Keyring, 'rsaKeys'>>
   readonly clock: Clock
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'all' | 'get'>
   readonly keep?: () => Keep
   /** Who writes the indexes of a distribution, where it is not we. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
+}
+
+/** One architecture in one component, with its indexes. */
+export interface TreePart {
+  readonly component: string
+  readonly arch: string
+  readonly plans: readonly IndexPlan[]
+}
+
+/** The indexes of a tree by component and architecture. */
+export function treeParts(writer: Pick<TreeWriter, 'indexes'>, distribution: Distribution): readonly TreePart[] {
+  const groups = Map.groupBy(writer.indexes(distribution), ({ component, arch }) => `${component}/${arch}`)
+  return [...groups.values()].flatMap(plans => {
+    const [first] = plans
+    return first === undefined ? [] : [{ component: first.component, arch: first.arch, plans }]
+  })
+}
+
+/** True when the state has the pieces of exactly the indexes that the tree has now. */
+export function hasEveryIndex(
+  writer: Pick<TreeWriter, 'indexes'>,
+  distribution: Distribution,
+  pieces: Pieces,
+): boolean {
+  const ids = writer.indexes(distribution).map(({ id }) => id)
+  return ids.length === Object.keys(pieces).length && ids.every(id => pieces[id] !== undefined)
 }
 
 /** What a new generation is made from. */
@@ -71,7 +97,8 @@ export interface Made {
 export interface Maker {
   readonly cache: ShardCache
   writerOf(distribution: Distribution): TreeWriter
-  plansByArch(distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]>
+  /** The indexes that are cut at the same names: those of one architecture in one component. */
+  partsOf(distribution: Distribution): readonly TreePart[]
   /** The package files that the pieces name, each by itself. */
   filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]>
   /** Files that new pieces name, where there are graves that they may have left. */
@@ -85,6 +112,8 @@ export interface Maker {
    * lacks must decide nothing. @returns true when the live one is among them, so that everything is to be made anew
    */
   forgetLost(codename: Codename): Promise<boolean>
+  /** Knows the live state no more: its files are not what they were. */
+  forget(codename: Codename): void
   /** Removes what is out of time. */
   tidy(codename: Codename): Promise<void>
   close(): Promise<void>
@@ -103,6 +132,12 @@ const AHEAD_MS = 10_000
 function dateAfter(live: GenerationState | undefined, now: Date): Date {
   const before = Date.parse(live?.at ?? '')
   return before > now.getTime() && before - now.getTime() <= AHEAD_MS ? new Date(before) : now
+}
+
+/** Which keys sign, as one word; the RSA keys as far as there are any yet. */
+async function signersOf(signer: Signer, keyring: MakerDeps['keyring']): Promise<string> {
+  const rsa = (await keyring.rsaKeys?.()) ?? []
+  return [...signer.keys.map(key => key.fingerprint), ...rsa.map(key => key.key_name)].join(' ')
 }
 
 function gravesOf(
@@ -125,19 +160,15 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return writer
   }
 
-  const plansByArch = (distribution: Distribution): ReadonlyMap<string, readonly IndexPlan[]> =>
-    Map.groupBy(writerOf(distribution).indexes(distribution), plan => plan.arch)
-  /** Of each architecture the first index: its cards say where the packages are. */
-  const carriers = (
-    distribution: Distribution,
-    pieces: Pieces,
-  ): readonly (readonly [arch: string, shards: Pieces[string]])[] =>
-    [...plansByArch(distribution)].map(([arch, plans]) => [arch, pieces[plans[0]?.id ?? ''] ?? []])
+  const partsOf = (distribution: Distribution): readonly TreePart[] => treeParts(writerOf(distribution), distribution)
+  /** Of each part the first index: its cards say where the packages are. */
+  const carriers = (distribution: Distribution, pieces: Pieces): readonly Pieces[string][] =>
+    partsOf(distribution).map(({ plans }) => pieces[plans[0]?.id ?? ''] ?? [])
 
   async function filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]> {
     const cards = await Promise.all(
       carriers(distribution, pieces)
-        .flatMap(([, shards]) => shards)
+        .flat()
         .map(shard => cache.find(shard.digest)),
     )
     return everyFile(cards.flatMap(card => card?.files ?? []))
@@ -171,23 +202,25 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       Math.max(live?.n ?? 0, await lastGeneration(db, codename), (await liveGeneration(layout, codename)) ?? 0) + 1
     const words = await readWords(db, codename)
     const until = validUntil(words, at)
-    const carried = rootOnly === true && live !== undefined ? { from: live.n, files: live.files } : undefined
+    const carried =
+      rootOnly === true && live !== undefined ? { from: live.n, files: live.files, made: live.made } : undefined
     const indexes = carried === undefined ? foreign?.(distribution) : undefined
     const packages = indexes === undefined ? [] : await filesOf(distribution, pieces)
     const by = indexes === undefined ? undefined : (root: string) => indexes(distribution, { root, packages })
-    const files = await buildGeneration(
+    const signedBy = await signersOf(signer, keyring)
+    const { files, made } = await buildGeneration(
       { layout, cache, joiner, writer: writerOf(distribution), foreign: by },
-      { distribution, n, at, pieces, contents, signer, words, carried },
+      { distribution, n, at, pieces, contents, signer, signedBy, live, words, carried },
     )
     const named = new Set(gone.map(file => file.path))
     const entries = carriers(distribution, pieces)
-      .flatMap(([, shards]) => shards)
+      .flat()
       .reduce((sum, shard) => sum + shard.entries, 0)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
     // graves of packages that came back are no graves
     const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))
     const state: GenerationState = {
-      schema: 2,
+      schema: 3,
       n,
       at: at.toISOString(),
       pieces,
@@ -196,6 +229,8 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       contents,
       graves: old,
       ...(until === undefined ? {} : { validUntil: until.toISOString() }),
+      made,
+      signed_by: signedBy,
       ...(from === undefined ? {} : { from }),
     }
     // with its graves before it goes live: after a crash in between nobody would know them any more
@@ -205,7 +240,9 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     })
     await goLive(layout, codename, n)
     await settleGraves({ ...state, graves: [...old, ...(await retire(codename, gone, { at, n }))] }, codename, at)
-    await age(layout, codename, { files: live?.files ?? [], at })
+    const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
+    const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
+    await age(layout, codename, { files: past, at })
     failpoint('publish:before-done')
     await db.tx(async tx => {
       await record(tx, n, until)
@@ -267,11 +304,14 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   return {
     cache,
     writerOf,
-    plansByArch,
+    partsOf,
     filesOf,
     whatCame,
     current,
     make,
+    forget: codename => {
+      states.delete(codename)
+    },
     forgetLost,
     async tidy(codename) {
       const state = await current(codename)

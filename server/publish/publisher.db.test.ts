@@ -50,7 +50,7 @@ const ref = (name: string, version = '1.0'): PackageRef => ({
   codename: JAMMY,
 })
 const poolPath = (name: string, version = '1.0'): string =>
-  join(stock.layout.publishedFolder(JAMMY), name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
+  join(stock.layout.publishedFolder(JAMMY), 'main', name.slice(0, 1), name, `${name}_${version}_amd64.deb`)
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
-import type { Distribution } from '../core/repository.ts'
+import { mainOf, type Distribution } from '../core/repository.ts'
 import type { Codename } from '../core/identity.ts'
 import type { Tx } from '../db/db.ts'
 import type { ListedFile } from '../formats/tree.ts'
@@ -10,12 +10,13 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { buildAdvisories } from './advisories.ts'
 import { buildContents } from './contents.ts'
 import { updateIndexes, type IndexUpdate, type Pieces } from './indexes.ts'
-import { createMaker, type Made, type MakerDeps, type Order } from './maker.ts'
+import { createMaker, hasEveryIndex, type Made, type MakerDeps, type Order, type TreePart } from './maker.ts'
 import { unlinkPackage } from './pool-links.ts'
 import { pruneShards } from './prune.ts'
 import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState, RootDates } from './state.ts'
+import { upgradeStates } from './upgrade.ts'
 import {
   clearDirty,
   readDirty,
@@ -87,6 +88,18 @@ function areSame(lists: readonly ListedFile[], before: readonly ListedFile[] | u
   return known.size === lists.length && lists.every(file => known.has(`${file.path} ${file.sha256}`))
 }
 
+/** The names that changed in one part of a tree; those of neutral packages in each architecture. */
+function namesIn(
+  { arch, component }: Pick<TreePart, 'arch' | 'component'>,
+  distribution: Distribution,
+  dirty: readonly Dirty[],
+): ReadonlySet<string> {
+  const isHere = (mark: Dirty): boolean =>
+    (mark.arch === null || mark.arch === arch || distribution.neutral.includes(mark.arch)) &&
+    (mark.component === null || (mark.component === '' ? mainOf(distribution) : mark.component) === component)
+  return new Set(dirty.filter(isHere).map(mark => mark.name))
+}
+
 /** The publisher of every distribution. */
 export function createPublisher(deps: PublisherDeps): Publisher {
   const { db, layout, keyring, clock, formats, repositories, fixes, onPublished } = deps
@@ -111,7 +124,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   ): Promise<Publication> {
     const started = performance.now()
     const everything = before === undefined || dirty.some(mark => mark.name === '')
-    const names = everything ? undefined : new Set(dirty.map(mark => mark.name))
     const parts = {
       db,
       layout,
@@ -122,8 +134,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     await keyring.signer() // no key: say so before any work
     failpoint('publish:before-build')
     const updates: IndexUpdate[] = []
-    for (const [arch, plans] of maker.plansByArch(distribution))
-      updates.push(await updateIndexes(parts, { distribution, arch, plans, before: before?.pieces ?? {}, names }))
+    for (const part of maker.partsOf(distribution)) {
+      const names = everything ? undefined : namesIn(part, distribution, dirty)
+      updates.push(await updateIndexes(parts, { distribution, ...part, before: before?.pieces ?? {}, names }))
+    }
     const pieces: Pieces = Object.assign({}, ...updates.map(update => update.pieces)) as Pieces
     const gone = updates.flatMap(update => update.gone)
     // forward again from a rollback: what only that one had goes, too
@@ -195,7 +209,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const frozen = await readFrozen(db, codename)
     const before = await maker.current(codename)
     const contents = lists === undefined || areSame(lists, before?.contents) ? undefined : lists
-    if (frozen === undefined && dirty.length === 0 && before !== undefined && contents === undefined) return undefined
+    const isWhole = before !== undefined && hasEveryIndex(maker.writerOf(distribution), distribution, before.pieces)
+    if (frozen === undefined && dirty.length === 0 && isWhole && contents === undefined) return undefined
     try {
       return await (frozen !== undefined
         ? stay(distribution, frozen, dirty)
@@ -291,7 +306,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
           existsSync(join(layout.trees, codename)) ||
           existsSync(layout.publishedFolder(codename)) ||
           (await wasPublished(db, codename))
-        if (wasTouched && (await repairOne(distribution))) broken.push(codename)
+        if (!wasTouched) continue
+        await upgradeStates(layout, distribution, formats(distribution.format))
+        if (await repairOne(distribution)) broken.push(codename)
       }
       return broken
     },

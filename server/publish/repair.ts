@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
-import type { Maker } from './maker.ts'
+import { hasEveryIndex, type Maker } from './maker.ts'
 import { proveLiveTree } from './live-tree.ts'
 import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, stateFile, type GenerationState } from './state.ts'
@@ -12,7 +12,7 @@ import { markAllDirty, wasPublished, whichAreWithheld } from './store.ts'
 export interface RepairDeps {
   readonly db: Db
   readonly layout: Layout
-  readonly maker: Pick<Maker, 'filesOf' | 'forgetLost'>
+  readonly maker: Pick<Maker, 'filesOf' | 'forget' | 'forgetLost' | 'writerOf'>
 }
 
 /**
@@ -52,9 +52,12 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     // with the state lost, the rebuild below links everything anew
     await unlinkUnnamed(distribution, state)
     if (live === undefined && !(await wasPublished(db, codename))) return false
-    if (live !== undefined && state !== undefined && (await proveLiveTree(layout, codename, state))) return false
+    // an index that came or went since needs no more than the next publication
+    if (live !== undefined && state !== undefined && (await proveLiveTree(layout, codename, state)))
+      return !hasEveryIndex(maker.writerOf(distribution), distribution, state.pieces)
     // without a link the trees were left out of the copy that this was restored from
     if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })
+    maker.forget(codename)
     await markAllDirty(db, codename)
     return true
   }

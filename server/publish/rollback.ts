@@ -93,7 +93,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
     },
   ): Promise<Made> {
     const pieces: Record<string, Pieces[string]> = {}
-    for (const plans of maker.plansByArch(distribution).values())
+    for (const { plans } of maker.partsOf(distribution))
       Object.assign(pieces, await withdraw(maker.cache, { plans, pieces: base.pieces }, file => out.has(file.path)))
     const gone = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(file => out.has(file.path))
     return maker.make({

@@ -22,7 +22,7 @@ export interface Packed {
  * there.
  */
 export interface ShardCard {
-  readonly schema: 2
+  readonly schema: 3
   readonly packed: Partial<Record<Kind, Packed>>
   /** Bytes of each entry's text, in order: an entry can be taken out again without knowing its format. */
   readonly lengths: readonly number[]
@@ -96,7 +96,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     if (known !== undefined) return known
     try {
       const card = JSON.parse(await readFile(file(digest, '.json'), 'utf8')) as ShardCard
-      return card.schema === 2 ? remember(digest, card) : undefined
+      return card.schema === 3 ? remember(digest, card) : undefined
     } catch {
       return undefined // not there, or torn: it is made again
     }
@@ -151,7 +151,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
           }),
         ),
       )
-      const card: ShardCard = { schema: 2, packed: { ...known?.packed, ...packed }, lengths, files }
+      const card: ShardCard = { schema: 3, packed: { ...known?.packed, ...packed }, lengths, files }
       await writeFile(file(digest, '.json'), JSON.stringify(card))
       return remember(digest, card)
     },

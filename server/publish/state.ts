@@ -21,7 +21,7 @@ export interface Grave {
  * difference. A lost or damaged state costs a full rebuild and nothing else.
  */
 export interface GenerationState {
-  readonly schema: 2
+  readonly schema: 3
   readonly n: number
   readonly at: string
   /** Pieces by index, in the order of names. */
@@ -37,6 +37,10 @@ export interface GenerationState {
   readonly graves: readonly Grave[]
   /** Until when clients take the root; absent: for ever. */
   readonly validUntil?: string
+  /** What each index was published as, by its id, so that the next generation can carry on what did not change. */
+  readonly made: Readonly<Record<string, readonly ListedFile[]>>
+  /** The keys that signed it. */
+  readonly signed_by: string
   /** The earlier generation it is a return to, where an admin rolled back. */
   readonly from?: number
 }
@@ -58,7 +62,7 @@ export async function readState(
 ): Promise<GenerationState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(layout, codename, n), 'utf8')) as GenerationState
-    return state.schema === 2 && state.n === n ? state : undefined
+    return state.schema === 3 && state.n === n ? state : undefined
   } catch {
     return undefined // missing or torn: the tree is built again from the database
   }

@@ -7,12 +7,17 @@ import type { PublishedEntry } from '../formats/tree.ts'
 
 export interface Dirty {
   readonly seq: number
+  /** Empty where everything is to be rendered anew. */
   readonly name: string
+  /** Null where it is not known. */
+  readonly arch: string | null
+  /** Null where it is not known, empty for the first one of the distribution. */
+  readonly component: string | null
 }
 
 /** Every mark that is visible now. Marks of transactions that commit later stay for the next publication. */
 export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
-  return db.query<Dirty>('select seq, name from publish_dirty where codename = $1', [codename])
+  return db.query<Dirty>('select seq, name, arch, component from publish_dirty where codename = $1', [codename])
 }
 
 /** Whether a tree of this distribution was ever switched to, wherever that is now. */
@@ -44,6 +49,8 @@ export interface EntryQuery {
   readonly codename: Codename
   readonly format: FormatId
   readonly archs: readonly string[]
+  /** Absent: all of them. `first` is the one that packages are in that name none. */
+  readonly component?: { readonly name: string; readonly first: string }
   readonly from: string
   readonly to: string | undefined
 }
@@ -55,7 +62,7 @@ const OFFERED_PAGE = 500
 /** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
 export async function* readEntries(
   db: Queryable,
-  { codename, format, archs, from, to }: EntryQuery,
+  { codename, format, archs, component, from, to }: EntryQuery,
 ): AsyncGenerator<PublishedEntry> {
   let after: readonly [string, string, string] = [from, '', '']
   for (;;) {
@@ -64,8 +71,9 @@ export async function* readEntries(
       select name, version, arch, sort_key, manifest->'files' as files, manifest->'about'->>'source' as source, facts
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
+        and ($8::text is null or coalesce(component, $9) = $8)
       order by name, sort_key, arch limit ${PAGE}`,
-      [codename, format, archs, ...after, to ?? null],
+      [codename, format, archs, ...after, to ?? null, component?.name ?? null, component?.first ?? null],
     )
     for (const { sort_key, files, ...row } of rows) {
       const [{ blob }, ...others] = files
@@ -80,7 +88,7 @@ export async function* readEntries(
 /** Every published package with the source it was built from, in the order of names; read page by page. */
 export async function* readOffered(
   db: Queryable,
-  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>,
+  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to' | 'component'>,
 ): AsyncGenerator<OfferedPackage> {
   let after: readonly [string, string, string] = ['', '', '']
   for (;;) {
@@ -225,7 +233,7 @@ const LINES = 5_000
  */
 export async function readContents(
   db: Db,
-  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to'>,
+  { codename, format, archs, component }: Omit<EntryQuery, 'from' | 'to'>,
   each: (lines: readonly string[]) => Promise<void>,
 ): Promise<void> {
   await db.tx(async tx => {
@@ -233,9 +241,10 @@ export async function readContents(
       `declare contents cursor for
       select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
       from (select unnest(string_to_array(paths, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
-            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and paths <> '') as owned
+            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and paths <> ''
+              and ($4::text is null or coalesce(component, $5) = $4)) as owned
       group by file order by file collate "C"`,
-      [codename, format, archs],
+      [codename, format, archs, component?.name ?? null, component?.first ?? null],
     )
     for (;;) {
       const rows = await tx.query<{ line: string }>(`fetch ${LINES} from contents`)

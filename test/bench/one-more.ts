@@ -87,7 +87,7 @@ async function stock(
           at,
           changed_at: at,
         })
-        await markDirty(tx, codename, identity.name)
+        await markDirty(tx, { ...identity, codename }, '')
       }
     })
   }

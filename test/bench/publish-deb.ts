@@ -93,7 +93,7 @@ async function stock(
             conflicts: [],
           },
         })
-        await markDirty(tx, JAMMY, name)
+        await markDirty(tx, { format: 'deb', codename: JAMMY, name, version: '1.0-1', arch: 'amd64' }, '')
       }
     })
   }

@@ -38,7 +38,7 @@ async function addPackage(
   for await (const chunk of signed?.bytes ?? []) chunks.push(chunk)
   const bytes = signed === undefined ? content : Buffer.concat(chunks)
   const file = await spoolBytes(folder, 'out.rpm', bytes)
-  const path = rpmTree.fileName(getDistribution(codename), 'x86_64', rpm.poolName(identity, about.source))
+  const path = rpmTree.fileName(getDistribution(codename), 'x86_64', rpm.poolName(identity, about.source, 'main'))
   const target = join(folder, 'x86_64', path)
   await mkdir(dirname(target), { recursive: true })
   await writeFile(target, bytes)
@@ -88,6 +88,8 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
     at: options.at ?? new Date(),
     words: NO_WORDS,
     read: () => Promise.reject(new Error('not needed')),
+    isSame: () => false,
   }
-  for (const [path, bytes] of await rpmTree.root(files, distribution, made)) await writeFile(join(folder, path), bytes)
+  for (const [path, bytes] of await rpmTree.root(files, distribution, made))
+    await writeFile(join(folder, path), bytes as Buffer)
 }

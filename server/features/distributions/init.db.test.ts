@@ -64,33 +64,24 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   },
   catalog: stock.catalog,
 }))
-const APT = ['jammy', 'noble', 'focal', 'bookworm']
+const APT = ['jammy', 'noble', 'focal', 'resolute', 'bookworm', 'trixie', 'bullseye']
 
 describe('GET /distributions/', () => {
   test('the fixed list is there before anything is, with the line a client needs', async () => {
     const { distributions: cards } = await call('GET /distributions/')
     expect(cards.map(card => card.codename)).toEqual([
       ...APT,
-      'almalinux8',
-      'almalinux9',
-      'rocky8',
-      'rocky9',
-      'centos-stream9',
-      'oraclelinux8',
-      'fedora',
-      'opensuse-leap-15.6',
-      'opensuse-tumbleweed',
-      'alpine3.18',
-      'alpine3.19',
-      'alpine3.20',
-      'alpine3.21',
+      ...['almalinux8', 'almalinux9', 'almalinux10', 'rocky8', 'rocky9', 'rocky10'],
+      ...['centos-stream9', 'centos-stream10', 'oraclelinux8', 'oraclelinux9', 'oraclelinux10'],
+      ...['fedora', 'fedora43', 'fedora44', 'opensuse-leap-15.6', 'opensuse-leap-16.0', 'opensuse-tumbleweed'],
+      ...['alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21', 'alpine3.22', 'alpine3.23'],
     ])
-    expect(cards[3]).toEqual({
+    expect(cards[4]).toEqual({
       codename: 'bookworm',
       format: 'deb',
       label: 'Debian 12',
       component: 'main',
-      architectures: ['amd64'],
+      architectures: ['amd64', 'arm64'],
       description: '',
       initialized: false,
       active: true,

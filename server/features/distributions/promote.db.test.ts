@@ -228,7 +228,7 @@ test('every distribution has its lines for clients, with the key in the right pl
     {
       path: '/etc/apt/sources.list.d/gatehouse.sources',
       content:
-        'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
+        'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
     },
   ])
 })

@@ -20,11 +20,14 @@ describe('a refusal keeps nothing and says why', () => {
   test('of a distribution of another format, naming what it takes', async () => {
     expect(await it.send<Refusal>(formOf(await hello(), { distribution: 'almalinux9' }))).toMatchObject({
       status: 422,
-      body: { code: 'wrong_format', facts: { codename: 'almalinux9', others: 'jammy, noble, focal, bookworm' } },
+      body: {
+        code: 'wrong_format',
+        facts: { codename: 'almalinux9', others: 'jammy, noble, focal, resolute, bookworm, trixie, bullseye' },
+      },
     })
   })
   test('of another architecture', async () =>
-    expect(await code(formOf(await hello('1', { arch: 'arm64' })))).toBe('422 wrong_arch'))
+    expect(await code(formOf(await hello('1', { arch: 'riscv64' })))).toBe('422 wrong_arch'))
   test('of an inactive format', async () => {
     it.given.active = new Set()
     expect(await it.send<Refusal>(formOf(await hello()))).toMatchObject({

@@ -68,10 +68,10 @@ testFormatContract(samples)
 testUpstreamContract(samples)
 
 test.each([
-  [id('hello', '2.10-r3'), 'hello-2.10-r3.apk'],
-  [id('hello-doc', '2.10-r3', 'noarch'), 'hello-doc-2.10-r3.apk'],
-])('a package is named as clients ask for it: %j', (identity, path) => {
-  expect(apk.poolName(identity, 'hello')).toBe(path)
+  [id('hello', '2.10-r3'), 'community/x86_64/hello-2.10-r3.apk'],
+  [id('hello-doc', '2.10-r3', 'noarch'), 'community/noarch/hello-doc-2.10-r3.apk'],
+])('a package has the name that clients ask for, in a folder for its architecture: %j', (identity, path) => {
+  expect(apk.poolName(identity, 'hello', 'community')).toBe(path)
 })
 
 test.each([

@@ -29,8 +29,14 @@ export const apk: Format<ApkFacts> = {
   satisfies,
   // clients make the address from name and version, below the folder of the index:
   // <repository>/x86_64/<name>-<version>.apk. Source: apk-tools, apk_repo_format_real_url
-  poolName: ({ name, version }) => relPath(`${name}-${version}.apk`),
-  addressIgnoresArch: true,
+  poolName: ({ name, version, arch }, _source, component) => relPath(`${component}/${arch}/${name}-${version}.apk`),
+  neutralSharesAddress: true,
+  archs: {
+    usual: ['x86_64', 'aarch64'],
+    neutral: ['noarch'],
+    known: ['x86_64', 'aarch64', 'x86', 'armhf', 'armv7', 'ppc64le', 's390x', 'riscv64', 'loongarch64'],
+  },
+  hasComponents: true,
   purl({ name, version, arch }, { scanner }, about) {
     const [vendor = '', release = ''] = scanner?.split(':') ?? []
     const upstream = about === undefined ? '' : `&upstream=${encode(about.source)}`

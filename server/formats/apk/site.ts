@@ -6,7 +6,6 @@ import type { Site } from '../site.ts'
 /** `<codename>/<component>/<arch>/APKINDEX.tar.gz`, packages beside it, and `<key_file>`, below `/apk/`. */
 export const apkSite: Site = {
   folder: 'apk',
-  pool: ({ codename }) => codename,
   root: '/apk/',
   types: [
     [/\.apk$/, 'application/vnd.alpine.apk'],
@@ -20,13 +19,16 @@ export const apkSite: Site = {
     if (
       at === undefined ||
       more.length > 0 ||
-      component !== mainOf(at.distribution) ||
+      !at.distribution.components.includes(component) ||
       !at.distribution.archs.includes(arch)
     )
       return undefined
     if (name === 'APKINDEX.tar.gz') return { paths: [join(at.folder, component, arch, name)], forEver: false }
     if (!name.endsWith('.apk')) return undefined
-    return { paths: [join(layout.publishedFolder(at.distribution.codename), relPath(name))], forEver: true }
+    const pool = layout.publishedFolder(at.distribution.codename)
+    const folders = [arch, ...at.distribution.neutral].map(one => join(pool, component, one, relPath(name)))
+    // the release before kept all packages in one folder: what it deleted an hour ago is still there
+    return { paths: [...folders, join(pool, name)], forEver: true }
   },
   generationAddress: ({ codename, components }, n) => `/apk/${codename}@${n}/${mainOf({ components })}`,
 }

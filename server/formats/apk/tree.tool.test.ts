@@ -92,8 +92,9 @@ async function write(
     at: new Date(),
     words: NO_WORDS,
     read,
+    isSame: () => false,
   }))
-    files.set(path, Buffer.from(bytes))
+    files.set(path, Buffer.from(bytes as Buffer))
   return { files, read }
 }
 

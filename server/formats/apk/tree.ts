@@ -1,11 +1,12 @@
+import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip, inflateRawSync } from 'node:zlib'
-import { mainOf, type Distribution } from '../../core/repository.ts'
+import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { createTarReader, type TarEntry } from '../../lib/tar.ts'
 import type { Signer } from '../../signing/signer.ts'
 import type { PublishedEntry } from '../tree.ts'
-import type { IndexPlan, ListedFile, TreeWriter } from '../tree.ts'
+import { CARRIED, indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import type { ApkFacts } from './facts.ts'
 import { writeUstar } from './ustar.ts'
 
@@ -46,8 +47,18 @@ function render(entry: PublishedEntry, arch: string): string {
   ].join('')
 }
 
-const indexOf = (distribution: Pick<Distribution, 'components'>, arch: string): RelPath =>
-  relPath(`${mainOf(distribution)}/${arch}/APKINDEX`)
+interface Part {
+  readonly component: string
+  readonly arch: string
+  readonly path: RelPath
+}
+
+/** One index for each component and architecture. */
+const partsOf = ({ components, archs }: Pick<Distribution, 'components' | 'archs'>): readonly Part[] =>
+  components.flatMap(component =>
+    archs.map(arch => ({ component, arch, path: relPath(`${component}/${arch}/APKINDEX`) })),
+  )
+const archiveOf = ({ path }: Part): RelPath => relPath(`${path}.tar.gz`)
 
 // clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know
 // RSA alone
@@ -88,29 +99,30 @@ async function signedIndex(
 /** The APK tree: for each architecture an index, and its signed archive, which is all that clients fetch. */
 export const apkTree: TreeWriter = {
   indexes: distribution =>
-    distribution.archs.map((arch): IndexPlan => ({
-      id: arch,
+    partsOf(distribution).map(({ component, arch, path }): IndexPlan => ({
+      id: indexId(component, arch),
       arch,
-      path: indexOf(distribution, arch),
+      component,
+      path,
       kinds: [''],
       addressed: 'path',
       render: entry => render(entry, arch),
     })),
   contents: () => [],
-  fileName: (_distribution, arch, path) => `${arch}/${path}`,
-  async root(files, distribution, { signer, read }) {
-    const roots = distribution.archs.map(async arch => {
-      const path = indexOf(distribution, arch)
-      const index = files.some((file: ListedFile) => file.path === path) ? await read(path) : Buffer.alloc(0)
-      return [relPath(`${path}.tar.gz`), await signedIndex(index, { codename: distribution.codename, signer })] as const
+  fileName: (_distribution, arch, path) => `${arch}/${basename(path)}`,
+  async root(files, distribution, { signer, read, isSame }) {
+    const roots = partsOf(distribution).map(async part => {
+      const mine = files.filter((file: ListedFile) => file.path === part.path)
+      if (isSame(mine)) return [archiveOf(part), CARRIED] as const
+      const index = mine.length > 0 ? await read(part.path) : Buffer.alloc(0)
+      return [archiveOf(part), await signedIndex(index, { codename: distribution.codename, signer })] as const
     })
-    return new Map(await Promise.all(roots))
+    return new Map<RelPath, Buffer | typeof CARRIED>(await Promise.all(roots))
   },
-  async verifyRoot(read, signer, distribution) {
-    const proofs = distribution.archs.map(async arch => {
-      const path = indexOf(distribution, arch)
-      return isProved(await read(relPath(`${path}.tar.gz`)), { index: await read(path), signer })
-    })
+  async verifyRoot(read, signer, distribution, carried = new Set()) {
+    const proofs = partsOf(distribution)
+      .filter(part => !carried.has(archiveOf(part)))
+      .map(async part => isProved(await read(archiveOf(part)), { index: await read(part.path), signer }))
     return (await Promise.all(proofs)).every(Boolean)
   },
 }

@@ -8,7 +8,9 @@ const PATH = '/etc/apt/sources.list.d/gatehouse.sources'
 export const debClient: ClientSide = {
   indexKey: 'openpgp',
   setups({ codename, components, archs }, { url }) {
-    const content = `Types: deb\nURIs: ${url}/repos\nSuites: ${codename}\nComponents: ${components.join(' ')}\nArchitectures: ${archs.join(' ')}\nSigned-By: ${KEYRING}\n`
+    // of several apt takes its own; naming the only one spares those with foreign architectures a notice
+    const only = archs.length === 1 ? `Architectures: ${archs.join(' ')}\n` : ''
+    const content = `Types: deb\nURIs: ${url}/repos\nSuites: ${codename}\nComponents: ${components.join(' ')}\n${only}Signed-By: ${KEYRING}\n`
     return [
       {
         manager: 'apt',

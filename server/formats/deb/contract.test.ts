@@ -75,7 +75,7 @@ test.each([
   [id('xyz-bin', '1:2:3-1', 'all'), 'libxyz', 'libx/libxyz/xyz-bin_1:2:3-1_all.deb'],
   [id('lib', '1'), 'lib', 'l/lib/lib_1_amd64.deb'],
 ])('a package lies in the pool beside its source: %j', (identity, source, path) => {
-  expect(deb.poolName(identity, source)).toBe(path)
+  expect(deb.poolName(identity, source, 'contrib')).toBe(`contrib/${path}`)
 })
 
 test.each([

@@ -25,11 +25,11 @@ const SOURCE = 'source'
  * one; with its colon as it is, since old clients ask for the name unencoded and newer ones encode it, and both must
  * find it.
  */
-function poolName({ name, version, arch }: PackageIdentity, source: string): RelPath {
+function poolName({ name, version, arch }: PackageIdentity, source: string, component: string): RelPath {
   const prefix = source.startsWith('lib') && source.length > 3 ? source.slice(0, 4) : source.slice(0, 1)
   // the parts of a source package name themselves without the epoch, so its .dsc does too
   const file = arch === SOURCE ? `${name}_${fileVersion(version)}.dsc` : `${name}_${version}_${arch}.deb`
-  return relPath(`${prefix}/${source}/${file}`)
+  return relPath(`${component}/${prefix}/${source}/${file}`)
 }
 
 // the purl specification leaves a colon as it is
@@ -58,6 +58,14 @@ export const deb: Format<DebFacts> = {
   installCommand: ({ name, version, arch }) => `apt-get ${arch === SOURCE ? 'source' : 'install'} ${name}=${version}`,
   complain: identity => (identity.arch === SOURCE ? complainSource(identity) : complain(identity)),
   announcements,
+  archs: {
+    usual: ['amd64', 'arm64'],
+    neutral: ['all'],
+    known: ['amd64', 'arm64', 'armel', 'armhf', 'i386', 'loong64', 'mips64el', 'ppc64el', 'riscv64', 's390x'],
+  },
+  hasComponents: true,
+  // Debian policy, 2.4: "area/section", where the area is not main
+  componentOf: ({ section = '' }) => (section.includes('/') ? section.split('/')[0] : undefined),
   tree: debTree,
   upstream: debUpstream,
   site: debSite,

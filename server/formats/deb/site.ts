@@ -1,11 +1,9 @@
 import { join } from 'node:path'
-import { mainOf } from '../../core/repository.ts'
 import type { Site } from '../site.ts'
 
 /** `dists/<codename>/…` and `pool/<codename>/<component>/…` below `/repos/`. */
 export const debSite: Site = {
   folder: 'apt',
-  pool: distribution => `${distribution.codename}/${mainOf(distribution)}`,
   root: '/repos/',
   types: [
     [/\.deb$/, 'application/vnd.debian.binary-package'],
@@ -19,8 +17,8 @@ export const debSite: Site = {
     if (at === undefined || rest.length === 0) return undefined
     if (top === 'dists') return { paths: [join(at.folder, ...rest)], forEver: rest.includes('by-hash') }
     const { distribution, n } = at
-    if (top !== 'pool' || n !== undefined || rest[0] !== mainOf(distribution)) return undefined
-    return { paths: [join(layout.publishedFolder(distribution.codename), ...rest.slice(1))], forEver: true }
+    if (top !== 'pool' || n !== undefined || !distribution.components.includes(rest[0] ?? '')) return undefined
+    return { paths: [join(layout.publishedFolder(distribution.codename), ...rest)], forEver: true }
   },
   isCommon: ([top]) => top === 'pool',
   generationAddress: ({ codename }, n) => `/repos/dists/${codename}@${n}/`,

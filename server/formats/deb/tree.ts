@@ -1,8 +1,8 @@
-import { mainOf, type Distribution } from '../../core/repository.ts'
+import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { validUntil, type RootWords } from '../../core/root-words.ts'
 import type { PublishedEntry } from '../tree.ts'
-import type { ListedFile, TreeWriter } from '../tree.ts'
+import { indexId, type ListedFile, type TreeWriter } from '../tree.ts'
 import type { DebFacts } from './facts.ts'
 
 const RELEASE = relPath('Release')
@@ -51,17 +51,22 @@ function render(entry: PublishedEntry, file: string): string {
 /** The APT tree: Packages, Contents, Release and its two signed forms. */
 export const debTree: TreeWriter = {
   indexes: ({ archs, components }) =>
-    archs.map(arch => ({
-      id: arch,
-      arch,
-      path: relPath(`${mainOf({ components })}/binary-${arch}/Packages`),
-      kinds: ['', '.gz', '.xz'],
-      addressed: 'by-hash',
-      render,
-    })),
+    components.flatMap(component =>
+      archs.map(arch => ({
+        id: indexId(component, arch),
+        arch,
+        component,
+        path: relPath(`${component}/binary-${arch}/Packages`),
+        kinds: ['', '.gz', '.xz'],
+        addressed: 'by-hash',
+        render,
+      })),
+    ),
   contents: ({ archs, components }) =>
-    archs.map(arch => ({ arch, path: relPath(`${mainOf({ components })}/Contents-${arch}.gz`) })),
-  fileName: (distribution, _arch, path) => `pool/${distribution.codename}/${mainOf(distribution)}/${path}`,
+    components.flatMap(component =>
+      archs.map(arch => ({ arch, component, path: relPath(`${component}/Contents-${arch}.gz`) })),
+    ),
+  fileName: ({ codename }, _arch, path) => `pool/${codename}/${path}`,
   hasWords: true,
   async root(files, distribution, { signer, at, words }) {
     const release = printRelease(files, distribution, { at, words })

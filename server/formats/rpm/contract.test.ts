@@ -94,7 +94,7 @@ test.each([
 ])(
   'a package lies in the pool under the name that rpm gives its file, versions with an epoch apart: %j',
   (identity, path) => {
-    expect(rpm.poolName(identity, 'anything')).toBe(path)
+    expect(rpm.poolName(identity, 'anything', 'main')).toBe(path)
   },
 )
 

@@ -66,6 +66,12 @@ export const rpm: Format<RpmFacts> = {
   installCommand: ({ name, version }, manager = 'dnf') =>
     manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
   complain,
+  archs: {
+    usual: ['x86_64', 'aarch64'],
+    neutral: ['noarch'],
+    known: ['x86_64', 'aarch64', 'i686', 'armv7hl', 'ppc64le', 's390x', 'riscv64'],
+  },
+  hasComponents: false,
   sign: signRpm,
   tree: rpmTree,
   upstream: rpmUpstream,

@@ -10,7 +10,6 @@ const HALVES: Readonly<Record<string, 'index' | 'signature'>> = {
 /** `<codename>/<arch>/repodata/…` and `<codename>/<arch>/Packages/…` below `/repos/`. */
 export const rpmSite: Site = {
   folder: 'rpm',
-  pool: ({ codename }) => codename,
   root: '/repos/',
   types: [
     [/\.rpm$/, 'application/x-rpm'],

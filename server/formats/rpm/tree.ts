@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
-import type { IndexPlan, ListedFile, TreeWriter } from '../tree.ts'
+import { CARRIED, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { isWellFormed, printRepomd, type RepomdEntry } from './repomd.ts'
 import { advisoryOf, printUpdateinfo } from './updateinfo.ts'
 import { renderFilelists, renderOther, renderPrimary } from './xml.ts'
@@ -70,6 +70,7 @@ export const rpmTree: TreeWriter = {
       INDEXES.map(({ name, render, open, close }): IndexPlan => ({
         id: `${arch}/${name}`,
         arch,
+        component: 'main',
         path: relPath(`${arch}/repodata/${name}.xml`),
         kinds: ['.gz', '.zst'],
         addressed: 'name',
@@ -88,10 +89,14 @@ export const rpmTree: TreeWriter = {
         }),
     })),
   fileName: (_distribution, _arch, path) => `Packages/${path}`,
-  async root(files, { archs }, { signer, at }) {
+  async root(files, { archs }, { signer, at, isSame }) {
     const key = signer.publicKey('armored')
-    const made = new Map<RelPath, string | Buffer>()
+    const made = new Map<RelPath, string | Buffer | typeof CARRIED>()
     for (const arch of archs) {
+      if (isSame(files.filter(file => file.path.startsWith(`${arch}/repodata/`)))) {
+        for (const path of [repomd(arch), beside(arch, 'asc'), beside(arch, 'key')]) made.set(path, CARRIED)
+        continue
+      }
       const document = printRepomd(entriesOf(files, arch), at)
       made
         .set(repomd(arch), document)
@@ -100,8 +105,8 @@ export const rpmTree: TreeWriter = {
     }
     return made
   },
-  async verifyRoot(read, signer, { archs }: Distribution) {
-    for (const arch of archs) {
+  async verifyRoot(read, signer, { archs }: Distribution, carried = new Set()) {
+    for (const arch of archs.filter(one => !carried.has(repomd(one)))) {
       const [document, signature] = await Promise.all([read(repomd(arch)), read(beside(arch, 'asc'))])
       if (
         !isWellFormed(document.toString(), 'repomd') ||

@@ -344,7 +344,7 @@ describe('a document of a distribution', () => {
   test('it is streamed: the first bytes come before the second page of packages is read, and leaving stops the reading', async () => {
     for (let n = 0; n < 401; n++) await stock.put({ name: `p${n}` })
     let reads = 0
-    const { db, ...rest } = deps()
+    const { db } = deps()
     const counted = {
       ...db,
       query: (...args: Parameters<typeof db.query>) => {
@@ -370,7 +370,7 @@ describe('a document of a distribution', () => {
       read.push(manifest.ref.name)
       if (read.length === 201) break
     }
-    expect([reads, read.length, Object.keys(rest)]).toEqual([2, 201, ['bills']])
+    expect([reads, read.length]).toEqual([2, 201])
   })
 })
 

@@ -40,17 +40,17 @@ export const ROLE_CARDS: Record<
   },
 }
 
-/** What an API token is limited to, beyond its role. */
+/** The limits of an API token, beside its role. */
 export interface Scope {
   /** Codenames; undefined means all of them. */
   readonly distributions?: readonly string[]
-  /** It may send packages and nothing else. */
+  /** It may upload packages and nothing else. */
   readonly uploadOnly: boolean
 }
 
 /**
- * Whoever makes a request, once the credential is checked. `setup` has a password and may do nothing but set up the
- * second factor.
+ * The sender of a request, once the credential is checked. `setup`: the password was right, but only the second factor
+ * may be set up.
  */
 export interface Principal {
   readonly kind: 'user' | 'token' | 'setup'
@@ -68,15 +68,15 @@ export function isRole(text: unknown): text is Role {
   return typeof text === 'string' && (ROLES as readonly string[]).includes(text)
 }
 
-/** True when `role` may call a route of this access. `public` allows everyone, also nobody. */
+/** True when `role` may call a route of this access. `public` allows everyone, also without signing in. */
 export function allows(access: Access, role: Role | undefined): boolean {
   if (access === 'public') return true
   return role !== undefined && ALLOWED[access].includes(role)
 }
 
 /**
- * True when whoever has `own` may give somebody `role`: it can do nothing that `own` cannot. `auditor` is within
- * maintainer and admin only.
+ * True when an account of role `own` may give `role` to somebody: `role` can do nothing that `own` cannot. `auditor` is
+ * within maintainer and admin only.
  */
 export function covers(own: Role, role: Role): boolean {
   return Object.values(ALLOWED).every(roles => !roles.includes(role) || roles.includes(own))
@@ -89,8 +89,8 @@ export function covers(own: Role, role: Role): boolean {
 export type Scoped = 'upload' | 'distribution'
 
 /**
- * Refuses what a limited API token may not even ask: everything but sending packages where it is for uploads only;
- * every change that does not look at the token's distributions. Reads stay open. @throws outside_scope
+ * Refuses what a limited API token may not ask for. A token for uploads may only upload; any other may not make changes
+ * that ignore its distributions. Reads stay open. @throws outside_scope
  */
 export function needRoute(
   { scope }: Principal,
@@ -101,26 +101,26 @@ export function needRoute(
   if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
 }
 
-/** What is hidden from the viewer looks absent. @throws distribution_not_found */
+/** Hidden distributions look absent. @throws distribution_not_found */
 export function needSeen(viewer: Viewer, codename: string): void {
   if (!maySee(viewer, codename)) fail('distribution_not_found', { codename })
 }
 
-/** Refuses a limited API token a distribution that is not one of its own. @throws outside_distribution */
+/** Refuses a distribution that is not in the token's list. @throws outside_distribution */
 export function needScope({ scope }: Pick<Principal, 'scope'>, codename: string): void {
   if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }
 
-/** Who asks for something, and what they may see. */
+/** The sender of a request, and what they may see. */
 export interface Caller {
   readonly who: Pick<Principal, 'scope'>
   readonly viewer: Viewer
 }
 
 /**
- * Refuses a distribution that the caller may not see, or that is not one of a limited API token's own. Every handler
- * that changes one asks this. @throws distribution_not_found, outside_distribution
+ * Refuses a distribution that the caller may not see or that is not in the token's list. Every handler that changes one
+ * calls this. @throws distribution_not_found, outside_distribution
  */
 export function needDistribution({ who, viewer }: Caller, codename: string): void {
   needSeen(viewer, codename)
@@ -128,7 +128,7 @@ export function needDistribution({ who, viewer }: Caller, codename: string): voi
 }
 
 /**
- * Refuses a limited API token what touches every distribution, and everybody what `needDistribution` refuses.
+ * Refuses limited API tokens what concerns every distribution, and everybody what `needDistribution` refuses.
  * @throws outside_scope, distribution_not_found, outside_distribution
  */
 export function needDistributions(caller: Caller, codenames: readonly string[] | 'all'): void {
@@ -137,7 +137,7 @@ export function needDistributions(caller: Caller, codenames: readonly string[] |
   else if (scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(scope) })
 }
 
-/** `uploads to jammy, noble`, as messages name it. */
+/** The limits in words, for messages: `uploads to jammy, noble`. */
 function printScope({ distributions, uploadOnly }: Scope): string {
   return `${uploadOnly ? 'uploads' : 'reading, and changes'} to ${distributions?.join(', ') ?? 'any distribution'}`
 }

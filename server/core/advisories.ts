@@ -1,7 +1,7 @@
 import type { Distribution } from './repository.ts'
 import type { Severity } from './findings.ts'
 
-/** A published package as it is looked for in advisories; versions as its format writes them. */
+/** A published package to look up in advisories; versions as its format writes them. */
 export interface OfferedPackage {
   readonly name: string
   readonly version: string
@@ -10,7 +10,7 @@ export interface OfferedPackage {
   readonly source_version: string
 }
 
-/** An announcement that packages mend something, with those of them that a distribution offers. */
+/** An announcement of fixes, with those of its packages that a distribution offers. */
 export interface FixAdvisory {
   /** `ALSA-2026:1234` */
   readonly id: string
@@ -21,7 +21,7 @@ export interface FixAdvisory {
   readonly title: string
   /** When it was last changed, ISO 8601. */
   readonly at: string
-  /** Which data it is from: `osv/AlmaLinux`. */
+  /** The source of the data: `osv/AlmaLinux`. */
   readonly from: string
   readonly cves: readonly string[]
   /** Addresses. */
@@ -29,7 +29,7 @@ export interface FixAdvisory {
   readonly packages: readonly OfferedPackage[]
 }
 
-/** Looks up which advisories the packages of a distribution are the answer to, sorted by id. */
+/** Finds the advisories that packages of a distribution fix, sorted by id. */
 export type FindFixes = (
   distribution: Distribution,
   packages: AsyncIterable<OfferedPackage>,

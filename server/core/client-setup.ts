@@ -1,6 +1,5 @@
 /**
- * What a person does once on a client, for one package manager. `files` are written as they are, `commands` typed in
- * order.
+ * What a person does once on a client, for one package manager: write `files` as they are, type `commands` in order.
  */
 export interface ClientSetup {
   readonly manager: string
@@ -9,7 +8,7 @@ export interface ClientSetup {
   /** Everything as shell commands, in order. */
   readonly setup: readonly string[]
   readonly files: readonly { readonly path: string; readonly content: string }[]
-  /** Brings the client's lists up to date: the proof that it works. */
+  /** Refreshes the client's lists: proves that it works. */
   readonly refresh: string
 }
 
@@ -17,12 +16,12 @@ export interface ClientSetup {
 export interface ClientFacts {
   /** Where clients reach this server, without a slash at the end. */
   readonly url: string
-  /** Packages carry this server's own signature (`signing.rpm_packages`), so that clients can insist on it. */
+  /** Packages carry this server's own signature (`signing.rpm_packages`), so clients can require it. */
   readonly signedPackages?: boolean
   /** File names of the RSA public keys that sign indexes. */
   readonly rsaKeys?: readonly string[]
 }
 
-/** A file written by a shell, whatever is in it. */
+/** A command that writes a file of any content. */
 export const writeFileLine = (path: string, content: string): string =>
   `sudo tee ${path} > /dev/null <<'EOF'\n${content}EOF`

@@ -5,7 +5,7 @@ import type { Access, Principal, Scoped } from './access.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Viewer } from './viewer.ts'
 
-/** Who counts together, and how often a minute. Routes with one bucket share one count per client address. */
+/** Requests per minute. Routes with one bucket share one count per client address. */
 export interface Limit {
   readonly bucket: string
   readonly perMinute: number
@@ -24,28 +24,25 @@ export interface Row {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /**
-   * The body is a file, or a form with one, that the handler reads from `raw` itself, streaming: a package, or data of
-   * another kind.
-   */
+  /** The body is a file, or a form with one. The handler streams it from `raw` itself. */
   readonly upload?: 'package' | 'data'
-  /** A JSON schema, or what else comes back. `events` is Server-Sent Events. */
+  /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
-  /** The media types that a `file` may have; octets unless said. */
+  /** The media types that a `file` may have; octets by default. */
   readonly types?: readonly [string, ...string[]]
-  /** The status of success; 200 unless said. */
+  /** The status of success; 200 by default. */
   readonly status?: 200 | 201 | 204
-  /** Other statuses that carry the same reply: 503 of a health report that is not well. */
+  /** Other statuses with the same reply: 503 of a health report, for example. */
   readonly otherwise?: readonly (200 | 503)[]
   readonly fails?: readonly ErrorCode[]
   /** Served at the root: `/health`, `/metrics`, webhooks. */
   readonly root?: true
   /**
-   * A credential other than an access token that is accepted too. `basic` is for programs that know only HTTP Basic and
-   * show people nothing of an answer but its status line.
+   * A credential that is accepted beside access tokens. `basic` is for programs that know only HTTP Basic and show
+   * people only the status line of an answer.
    */
   readonly also?: 'mfa_setup_token' | 'basic'
-  /** What an API token with limits may do here; unless said, it may only read. */
+  /** What an API token with limits may do here; by default only read. */
   readonly scoped?: Scoped
 }
 
@@ -79,7 +76,7 @@ export interface Input<Key, R> {
   readonly query: R extends { readonly query: infer Q extends TSchema } ? Static<Q> : undefined
   readonly body: R extends { readonly body: infer B extends TSchema } ? Schema<B> : undefined
   readonly who: Who<R>
-  /** What the caller may see of the packages; undefined where nobody is asked to sign in. */
+  /** What the caller may see of the packages; undefined on routes without a sign-in. */
   readonly viewer: Sees<R>
   readonly raw: RawRequest
 }
@@ -91,7 +88,7 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
-/** A file to send. Nothing of it is kept in memory. `csp` is for a page: its own Content-Security-Policy. */
+/** A file to send, never held in memory. `csp` is for a page: its own Content-Security-Policy. */
 export interface FileReply {
   readonly body: Readable | Buffer
   readonly type: string
@@ -100,7 +97,7 @@ export interface FileReply {
   readonly csp?: string
 }
 
-/** An answer whose status is not the row's own: 200 where the row says 201, for example. */
+/** An answer with another status than the row's: 200 where the row says 201, for example. */
 export class WithStatus<T> {
   readonly status: number
   readonly body: T

@@ -186,7 +186,7 @@ export const ERRORS = {
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
   ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
-  // what this service sends to others
+  // outgoing requests
   outbound_refused: [
     422,
     '{host} is not asked: {why}. An admin can allow hosts of the own network with notifications.allow_private_hosts.',
@@ -211,7 +211,7 @@ export const ERRORS = {
   ],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
-  // what others publish
+  // trees of others
   upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
@@ -244,7 +244,7 @@ export type Facts<Code extends ErrorCode> = {
   readonly [Name in Placeholder<(typeof ERRORS)[Code][1]>]: string | number
 } & { readonly [more: string]: unknown }
 
-/** A refusal that the caller is told. Everything else that is thrown is a fault of ours and answers 500. */
+/** A refusal that the caller sees. Any other error is an internal fault and answers 500. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly facts: Readonly<Record<string, unknown>>

@@ -1,8 +1,8 @@
 import type { BoundRoute } from './contract.ts'
 
 /**
- * Work that is done at certain times. `when` gives a cron line (minute hour day month weekday), or undefined while it
- * is paused; it is asked again when settings change.
+ * Scheduled work. `when` gives a cron line (minute hour day month weekday), or undefined while it is paused; it is
+ * called again when settings change.
  */
 export interface Job {
   readonly id: string
@@ -12,41 +12,42 @@ export interface Job {
 }
 
 /**
- * Delivers what is owed under some keys of one kind; gets what stands behind the colon of each. Must be idempotent: it
- * may run again after a crash. Where it throws, all of them stay owed.
+ * Delivers debts of one kind; gets the part of each key behind the colon. Must be idempotent: it may run again after a
+ * crash. When it throws, all of them stay owed.
  */
 export type Deliver = (rests: readonly string[]) => Promise<void>
 
 /** How the outbox (`db/outbox.ts`) delivers the debts of one kind. */
 export interface Debt {
   readonly deliver: Deliver
-  /** How many deliveries of this kind run at once; 1 unless said. */
+  /** How many deliveries of this kind run at once; 1 by default. */
   readonly parallel?: number
-  /** How many keys one delivery takes; 1 unless said. */
+  /** How many keys one delivery takes; 1 by default. */
   readonly batch?: number
   /**
-   * Debts of this kind are never put off for longer: what seems to be owes it to a clock that was set back, and is due.
+   * Debts of this kind are never put off for longer than this. One that seems to be was owed before the clock was set
+   * back, and is due.
    */
   readonly longestMs?: number
 }
 
-/** Debts by the kind that stands before the colon of their keys. */
+/** Debts by kind: the part of their keys before the colon. */
 export type Debts = Readonly<Record<string, Debt>>
 
-/** What a part of the service brings along besides its functions. */
+/** What a part of the service adds, beside its functions. */
 export interface Part {
   readonly jobs?: readonly Job[]
-  /** Delivered from the repair at start on. */
+  /** Delivered from the start's repair on. */
   readonly debts?: Debts
-  /** Delivered once the service runs: they wait for other machines, and one that hangs must not hold the start. */
+  /** Delivered once the service runs: they wait for other machines, and a hanging one must not hold up the start. */
   readonly outwardDebts?: Debts
-  /** Begins what goes on beside the requests; called when they can be served. */
+  /** Starts background work. Called when requests can be served. */
   start?(): void
-  /** Ends what the part keeps running. */
+  /** Ends the background work. */
   stop?(): void | Promise<void>
 }
 
-/** A topic of the API, as its `compose.ts` gives it. */
+/** A topic of the API, as its `compose.ts` makes it. */
 export interface Feature extends Part {
   readonly routes: readonly BoundRoute[]
 }

@@ -2,7 +2,7 @@
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
-/** One vulnerability in one package, whoever saw it. Merged by (id, package); `detected_by` is the union, sorted. */
+/** One vulnerability in one package, from any engine. Merged by (id, package); `detected_by` is the union, sorted. */
 export interface Finding {
   readonly id: string
   readonly package: string
@@ -21,11 +21,11 @@ export interface Finding {
   readonly kev_due?: string
   /** What the engine matched: the source or binary package, in which feed, with which version. */
   readonly matched?: { readonly ecosystem: string; readonly name: string; readonly version: string }
-  /** Who says so: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those that are the id itself. */
+  /** The advisories: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those equal to the id. */
   readonly advisories?: readonly string[]
   /** The vector the score was computed from; `version` is `4.0`, `3.1`, `3.0` or `2.0`. */
   readonly cvss?: { readonly version: string; readonly vector: string; readonly score: number }
-  /** Addresses where people read about it, at most a handful. */
+  /** Pages about it, a few at most. */
   readonly references?: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export function worst(findings: readonly Finding[]): Severity | undefined {
 const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
 const namesOf = ({ id, aliases = [] }: Finding): readonly string[] => [id, ...aliases]
 
-/** The CVE a finding is about, when its names say so without doubt: one, not several. */
+/** The CVE of a finding, when its names contain exactly one. */
 function cveOf(finding: Finding): string | undefined {
   if (isCve(finding.id)) return finding.id
   const cves = [...new Set(namesOf(finding).filter(isCve))]
@@ -61,8 +61,8 @@ function cveOf(finding: Finding): string | undefined {
 }
 
 /**
- * What each name of one package's findings stands for. Names join when they are aliases of one another and at most one
- * CVE is among them: an advisory about two CVEs never makes them one. Where there is a CVE, it is the name.
+ * The common name for each name in one package's findings. Names join when they are aliases and have at most one CVE
+ * among them: an advisory about two CVEs never merges them. Where there is a CVE, it is the common name.
  */
 function canonicalNames(findings: readonly Finding[]): (finding: Finding) => string {
   const cvesOfName = new Map<string, Set<string>>()
@@ -102,7 +102,7 @@ function canonicalNames(findings: readonly Finding[]): (finding: Finding) => str
 
 const union = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] =>
   [...new Set(lists.flatMap(list => list ?? []))].sort()
-/** A severity that somebody knows outweighs that somebody else does not. */
+/** A known severity outweighs an unknown one. */
 const joined = (a: Severity, b: Severity): Severity => (a === 'unknown' ? b : b === 'unknown' ? a : worse(a, b))
 
 function join(known: Finding, finding: Finding, id: string): Finding {
@@ -121,8 +121,8 @@ function join(known: Finding, finding: Finding, id: string): Finding {
 }
 
 /**
- * Joins what several engines found: one entry per package and vulnerability, whatever name each gave it; worst
- * severity, first answer for the rest.
+ * Merges the findings of several engines: one entry per package and vulnerability, under any of its names; the worst
+ * severity, otherwise the first answer.
  */
 export function mergeFindings(lists: readonly (readonly Finding[])[]): Finding[] {
   const byPackage = new Map<string, Finding[]>()

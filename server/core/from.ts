@@ -3,11 +3,11 @@ import type { RawRequest } from './contract.ts'
 /** Where a request comes from, as sessions and the audit log keep it. */
 export interface From {
   readonly ip: string
-  /** What the program says of itself: printable ASCII, at most 200 characters. */
+  /** The User-Agent: printable ASCII, at most 200 characters. */
   readonly agent: string
 }
 
-/** Where a request comes from. What a browser says of itself may be anything; it is kept for its owner to recognise. */
+/** Where a request comes from. A browser may claim anything; the text is kept for its owner to recognise. */
 export function fromOf({ clientIp, headers }: Pick<RawRequest, 'clientIp' | 'headers'>): From {
   return { ip: clientIp, agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, 200) }
 }

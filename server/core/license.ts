@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** What a licence key says. Dates are ISO 8601. */
+/** The content of a licence key. Dates are ISO 8601. */
 export interface License {
   readonly id: string
   readonly issued_to: string
@@ -9,7 +9,7 @@ export interface License {
   readonly expires_at?: string
 }
 
-/** The first part of a key: which form it has. */
+/** The first part of a key: its version. */
 const FORM = 'GH1'
 const macOf = (secret: string, text: string): Buffer => createHmac('sha256', secret).update(text).digest()
 
@@ -31,7 +31,7 @@ function isLicense(value: unknown): value is License {
   )
 }
 
-/** Reads a key. @returns undefined for anything that this vendor did not issue; compared in constant time */
+/** Reads a key. @returns undefined for a key that this vendor did not issue; compared in constant time */
 export function readLicense(key: string, vendorSecret: string): License | undefined {
   const [form, payload = '', mac = '', ...more] = key.trim().split('.')
   if (form !== FORM || more.length > 0) return undefined
@@ -50,10 +50,10 @@ const WARN_DAYS = 30
 export const GRACE_DAYS = 14
 const DAY_MS = 86_400_000
 
-/** What a deployment may do. `grace`: the licence is over, enterprise functions read but change nothing. */
+/** What a deployment may do. `grace`: the licence has ended; enterprise functions read but change nothing. */
 export type Standing = 'unlicensed' | 'valid' | 'expiring' | 'grace' | 'expired' | 'invalid'
 
-/** Where a licence stands at a moment. `unlicensed` is no fault: EDITION decides then. */
+/** The state of a licence at a moment. `unlicensed` is no fault: EDITION decides then. */
 export function standingOf(license: License | undefined, now: Date): Exclude<Standing, 'invalid'> {
   if (license === undefined) return 'unlicensed'
   if (license.expires_at === undefined) return 'valid'

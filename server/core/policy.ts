@@ -5,25 +5,27 @@ import type { EngineRecord, Report } from './report.ts'
 
 export type Action = 'block' | 'review' | 'warn' | 'allow'
 
-/** The part of the settings that decides. */
+/** The settings that decide. */
 export interface CvePolicy {
   readonly critical: Action
   readonly high: Action
   readonly medium: Action
   readonly low: Action
   readonly negligible: Action
-  /** Whose action a finding has that nobody has rated: it may turn out to be anything, so it is `high` unless said. */
+  /**
+   * The severity whose action applies to unrated findings: `high` by default, since they may turn out to be anything.
+   */
   readonly unknown_as?: Exclude<Severity, 'unknown'>
   /** What happens when an engine could not answer, or had no or old data. */
   readonly on_scanner_unavailable: 'hold' | 'warn'
-  /** At least this for what is known to be exploited (KEV); absent means `allow`, which asks for nothing. */
+  /** The least action for what is known to be exploited (KEV); absent means `allow`, which adds nothing. */
   readonly kev_action?: Action
-  /** At least this where the exploit probability (EPSS) is `epss_threshold` or more; absent means `allow`. */
+  /** The least action where the exploit probability (EPSS) is `epss_threshold` or more; absent means `allow`. */
   readonly epss_action?: Action
   /** 0 to 1. */
   readonly epss_threshold?: number
   /**
-   * A finding without a known fix is warned of at most by its severity: there is nothing to upgrade to. KEV and EPSS
+   * A finding without a known fix is at most a warning by its severity: there is nothing to upgrade to. KEV and EPSS
    * count all the same.
    */
   readonly require_fix?: boolean
@@ -36,7 +38,7 @@ export interface Verdict {
   readonly warned: boolean
 }
 
-/** What the policy asks for a severity alone. */
+/** The action for a severity alone. */
 export function actionFor(severity: Severity, policy: CvePolicy): Action {
   return policy[severity === 'unknown' ? (policy.unknown_as ?? 'high') : severity]
 }
@@ -46,7 +48,7 @@ const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
-/** What the policy asks for one finding: by its severity, and at least what exploitation asks for. */
+/** The action for one finding: by its severity, and at least that for its exploitation. */
 export function actionOf(finding: Finding, policy: CvePolicy): Action {
   const { kev_action = 'allow', epss_action = 'allow', epss_threshold = 1, require_fix = false } = policy
   const bySeverity = actionFor(finding.severity, policy)
@@ -65,8 +67,8 @@ export function hardestAction(findings: readonly Finding[], policy: CvePolicy): 
 }
 
 /**
- * Findings that only a second engine saw. The scan's own engine is the first that knows the distribution; those behind
- * it check it. Where none knows the distribution there is nothing to be checked.
+ * Findings that only a second engine reported. The first engine that knows the distribution decides; those behind it
+ * check it. Where none knows the distribution there is nothing to check.
  */
 export function crossChecked(
   findings: readonly Finding[],
@@ -78,8 +80,8 @@ export function crossChecked(
 }
 
 /**
- * What a scan at upload asks for: a second engine's word alone holds for review and never blocks (the specification,
- * "States and transitions").
+ * The action of a scan at upload. A second engine alone holds for review and never blocks (the specification, "States
+ * and transitions").
  */
 export function uploadAction(
   { findings = [], engines }: Pick<Report, 'findings' | 'engines'>,
@@ -96,9 +98,9 @@ export function uploadAction(
 }
 
 /**
- * Turns what the steps said into what happens. Pure; the only place where that is decided.
- * @param mode `native` at upload and import, which may reject or quarantine; `retro` for everything later, which may
- *             only hold for review (the specification, "States and transitions", last paragraph)
+ * Turns reports into a verdict. Pure; the only place where that is decided.
+ * @param mode  `native` at upload and import, which may reject or quarantine; `retro` for everything later, which may
+ * only hold for review (the specification, "States and transitions", last paragraph)
  */
 export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'native' | 'retro'): Verdict {
   const failed = reports.filter(report => report.outcome === 'failed')

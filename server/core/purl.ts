@@ -45,13 +45,13 @@ function decode(text: string): string | undefined {
   }
 }
 
-// scheme, type, path with its version, qualifiers, subpath: each part ends where the next one's mark stands
+// scheme, type, path with its version, qualifiers, subpath: each part ends at the mark of the next one
 const PARTS = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/i
 
-/** Takes a package URL apart, or undefined when it is none. A subpath is left out: it names no package. */
+/** Parses a package URL; undefined when it is none. Drops a subpath: it names no package. */
 export function parsePurl(text: string): Purl | undefined {
   const [, type = '', path = '', query = ''] = PARTS.exec(text) ?? []
-  // an `@` of a scope stands at the beginning of a segment, the one of a version never does
+  // an `@` of a scope begins a segment, the one of a version never does
   const at = path.lastIndexOf('@')
   const hasVersion = at > 0 && path[at - 1] !== '/'
   const segments = (hasVersion ? path.slice(0, at) : path)

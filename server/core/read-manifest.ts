@@ -37,7 +37,7 @@ function isWhole(value: Partial<Manifest | Manifest1>): boolean {
 }
 
 /**
- * A manifest from its JSON, in the shape of today: those of schema 1 are brought up to 2.
+ * Reads a manifest from its JSON; schema 1 is converted to schema 2.
  * @throws Error with the reason when it is neither
  */
 export function readManifest(json: unknown): Manifest {

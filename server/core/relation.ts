@@ -1,7 +1,7 @@
 /** How a relation compares versions. `<` and `>` are strict. */
 export type RelationOp = '<' | '<=' | '=' | '>=' | '>'
 
-/** Whether an order of two versions, <0, 0 or >0, is what `op` asks for. */
+/** Whether the order of two versions (<0, 0 or >0) satisfies `op`. */
 export function holds(order: number, op: RelationOp): boolean {
   switch (op) {
     case '<':
@@ -36,13 +36,13 @@ export interface Provided {
   readonly arch?: string
 }
 
-/** `libc6 (>= 2.36)`, as people read it. */
+/** `libc6 (>= 2.36)`, for people. */
 function printRelation(relation: Relation): string {
   const name = relation.arch === undefined ? relation.name : `${relation.name}:${relation.arch}`
   return relation.op === undefined ? name : `${name} (${relation.op} ${relation.version ?? ''})`
 }
 
-/** `a (>= 1) | b`, as people write it. */
+/** `a (>= 1) | b`, for people. */
 export function printAlternatives(alternatives: Alternatives): string {
   return alternatives.map(printRelation).join(' | ')
 }

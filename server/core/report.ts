@@ -7,17 +7,17 @@ export type StepName = (typeof STEP_NAMES)[number]
 /** `unavailable`: the engine could not answer. It is never read as clean. */
 export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
 
-/** What one engine answered, for the record: how far it could be believed, and which program it was. */
+/** The answer of one engine, for the record: how far it can be believed, and which program it was. */
 export interface EngineRecord {
   readonly id: string
-  /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` where it did not answer. */
+  /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` when it did not answer. */
   readonly coverage: string
   readonly said: string
   readonly findings: number
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }
 
-/** One step's answer. */
+/** The report of one step. */
 export interface Report {
   readonly step: StepName
   readonly outcome: Outcome
@@ -30,8 +30,8 @@ export interface Report {
   readonly said: string
   readonly findings?: readonly Finding[]
   readonly engines?: readonly EngineRecord[]
-  /** Needs that nothing in the distribution satisfies, printed. */
+  /** Needs that nothing in the distribution satisfies, as text. */
   readonly missing?: readonly string[]
-  /** Why a step failed decides the state: malware and policy blocks are kept in quarantine, the rest is rejected. */
+  /** The cause of a failure decides the state: malware and policy blocks are quarantined, the rest is rejected. */
   readonly quarantine?: boolean
 }

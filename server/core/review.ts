@@ -4,7 +4,7 @@ import { worst, type Finding, type Severity } from './findings.ts'
 import type { Iso } from './identity.ts'
 import type { Decision, Manifest } from './manifest.ts'
 
-/** The part of a manifest that a review looks at. */
+/** The parts of a manifest that matter for a review. */
 export type Reviewed = Pick<Manifest, 'state' | 'reports' | 'findings' | 'decision' | 'review' | 'changed_at'>
 
 const hasEnded = (decision: Decision, now: Iso): boolean =>
@@ -18,8 +18,8 @@ export function isNamed(finding: Pick<Finding, 'id' | 'aliases'>, id: string): b
 }
 
 /**
- * The word that stands for a finding at `now`: a decision about this vulnerability, or an approval of the package when
- * it had it already. A later refusal of either takes it back; one that has ended does not stand.
+ * The decision that stands for a finding at `now`: one about this vulnerability, or an approval of the package that
+ * already had it. A later refusal of either takes it back; an ended one does not stand.
  */
 export function acceptanceOf(
   manifest: Pick<Reviewed, 'review' | 'decision'>,
@@ -35,7 +35,7 @@ export function acceptanceOf(
   return since.findLast(decision => !hasEnded(decision, now))
 }
 
-/** The findings that count for the policy: nobody accepted them, or no longer. */
+/** The findings that count for the policy: not accepted, or no longer. */
 export function openFindings(
   manifest: Pick<Reviewed, 'findings' | 'review' | 'decision'>,
   now: Iso,
@@ -43,21 +43,21 @@ export function openFindings(
   return manifest.findings.filter(finding => acceptanceOf(manifest, finding, now) === undefined)
 }
 
-/** True while somebody's approval of the package as a whole stands. */
+/** True while an approval of the whole package stands. */
 export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): boolean {
   return decision?.action === 'approve' && !hasEnded(decision, now)
 }
 
 /**
- * What the policy makes of a known package now, by what was last found in it and what was accepted since. May only hold
- * it for review, as everything after the admission. What could not be looked at holds a package that waits, but takes
- * none away that is served or that somebody approved.
+ * The policy's verdict on a known package, from its last findings and later acceptances. May only hold it for review,
+ * like everything after admission. What could not be scanned holds a waiting package, but does not remove one that is
+ * served or that somebody approved.
  */
 export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
   const isSettled = manifest.state === 'published' || isApproved(manifest, now)
   const found = manifest.reports.find(({ step }) => step === 'vulnerabilities')
   const others = isSettled ? [] : manifest.reports.filter(({ step }) => step !== 'vulnerabilities')
-  // the outcome of a scan was by the policy of its day; what it found is looked at with today's
+  // the outcome of a scan followed the policy of its day; its findings are judged by today's
   const counted: Report = {
     step: 'vulnerabilities',
     verdict: found?.verdict ?? 'findings',
@@ -68,10 +68,7 @@ export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Ver
   return decide([...others, counted], policy, 'retro')
 }
 
-/**
- * Of what a new scan found: what neither the last one nor any before it had. A disappeared one that comes back is not
- * new.
- */
+/** The ids in a new scan that no earlier one had. One that disappeared and comes back is not new. */
 export function newFindings(
   manifest: Pick<Reviewed, 'findings' | 'review'>,
   found: readonly Finding[],
@@ -90,7 +87,7 @@ export function asksForReview(findings: readonly Finding[], policy: CvePolicy): 
   return action === 'block' || action === 'review'
 }
 
-/** Since when a package waits for a decision; undefined while it does not. */
+/** Since when a package waits for a decision; undefined while it does not wait. */
 export function heldSince({
   state,
   review,
@@ -99,7 +96,7 @@ export function heldSince({
   return state === 'pending_review' ? (review?.held_at ?? changed_at) : undefined
 }
 
-/** When the next acceptance ends that the package leans on; undefined when none does. */
+/** When the next acceptance ends on which the package depends; undefined when none does. */
 export function reopensAt({
   state,
   decision,
@@ -122,10 +119,10 @@ export function reopensAt({
   return ends.sort()[0]
 }
 
-/** Days to decide, by the worst finding that counts; a severity that is not named has no deadline. */
+/** Days to decide, by the worst finding that counts; severities that are not named have no deadline. */
 export type SlaDays = Readonly<Partial<Record<Severity, number>>>
 
-/** The deadlines of the settings. `unknown` has that of `medium`, beside which it is ranked. */
+/** The deadlines from the settings. `unknown` has that of `medium`, beside which it ranks. */
 export function slaDays(policy: {
   readonly sla_critical_days: number
   readonly sla_high_days: number
@@ -149,7 +146,7 @@ export function dueAt(manifest: Reviewed, days: SlaDays, now: Iso): Iso | undefi
     : new Date(Date.parse(held) + allowed * 86_400_000).toISOString()
 }
 
-/** Writes down what a change means for the review: since when it waits, who has it, and every decision. */
+/** Records what a change means for the review: since when it waits, who has it, and every decision. */
 export function keepBooks(before: Manifest, after: Manifest): Manifest {
   const { held_at: _, assigned_to, held_for, ...rest } = after.review ?? {}
   const history = historyOf(after)

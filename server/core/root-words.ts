@@ -1,24 +1,24 @@
-/** What the root of a tree tells its clients beside its files. Source: wiki.debian.org/DebianRepository/Format */
+/** What the root of a tree tells clients beside its files. Source: wiki.debian.org/DebianRepository/Format */
 export interface RootWords {
-  /** `NotAutomatic: yes`: apt installs from here only what is asked for by name and origin (priority 1). */
+  /** `NotAutomatic: yes`: apt installs from here only what is requested by name and origin (priority 1). */
   readonly not_automatic: boolean
   /** `ButAutomaticUpgrades: yes`: and upgrades what was installed from here (priority 100). */
   readonly but_automatic_upgrades: boolean
-  /** For how many days clients take the root (`Valid-Until`); 0: for ever. */
+  /** For how many days clients accept the root (`Valid-Until`); 0: for ever. */
   readonly valid_days: number
 }
 
-/** A root that says nothing of the kind, as every root does unless told. */
+/** A root without these words, the default. */
 export const NO_WORDS: RootWords = { not_automatic: false, but_automatic_upgrades: false, valid_days: 0 }
 
 const DAY_MS = 86_400_000
 
-/** Until when clients take a root that is made now; undefined: for ever. */
+/** Until when clients accept a root made now; undefined: for ever. */
 export function validUntil({ valid_days }: Pick<RootWords, 'valid_days'>, at: Date): Date | undefined {
   return valid_days === 0 ? undefined : new Date(at.getTime() + valid_days * DAY_MS)
 }
 
-/** When a root is to be signed again: at half of its time, so that an outage of as long does not let it lapse. */
+/** When a root is signed again: at half of its time, so that it survives an outage of the same length. */
 export function renewAt({ at, until }: { readonly at: Date; readonly until: Date }): Date {
   return new Date((at.getTime() + until.getTime()) / 2)
 }

@@ -1,19 +1,17 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { ROLES, type Role } from './access.ts'
 
-/*
- * The pieces that rows of every topic are made of. What the answers of one topic have alone stands in its contract.
- */
+/* Pieces for the rows of every topic. What only one topic answers stands in its contract. */
 export const Text = Type.String()
 /** ISO 8601, in UTC. */
 export const Time = Type.String({ format: 'date-time' })
-/** What an act answers that has nothing else to tell. */
+/** The answer of an act without further content. */
 export const Done = Type.Object({ message: Text })
 
 /** The same, or null where there is none. */
 export const OrNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>(Type.Union([schema, Type.Null()]))
 
-/** One of these words. TypeBox checks literals; a string's `enum` alone is only shown. */
+/** One of these words. TypeBox checks literals; the `enum` of a string alone is only displayed. */
 export function oneOf<const W extends string>(words: readonly W[]) {
   return Type.Unsafe<W>(Type.Union(words.map(word => Type.Literal(word))))
 }

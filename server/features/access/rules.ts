@@ -18,20 +18,20 @@ export interface Group {
   readonly members: readonly string[]
 }
 
-/** What decides who sees what. */
+/** Decides who sees what. */
 export interface AccessRules {
-  /** Codenames that are hidden from somebody, or from whoever is not signed in. An admin sees everything. */
+  /** Codenames hidden from somebody, or from a caller who is not signed in. An admin sees everything. */
   hiddenFrom(who: Principal | undefined): Promise<readonly string[]>
   /** Distributions whose trees ask for a credential. */
   privateTrees(): Promise<ReadonlySet<string>>
-  /** To be called after a change: the next question is answered anew. */
+  /** Call it after a change: the next answer is read again. */
   changed(): void
 }
 
 const FRESH_MS = 1_000
 const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users.length + groups.length === 0
 
-/** A token's own list of distributions is a permission that an admin gave: it opens what it names. */
+/** The token's own list of distributions was given by an admin: it opens what it names. */
 function isOpenTo(who: Principal | undefined, rule: Rule, groups: readonly Group[]): boolean {
   if (isOpen(rule)) return true
   if (who === undefined) return false

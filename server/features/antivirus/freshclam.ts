@@ -5,13 +5,13 @@ import { ToolFailed, type Exec } from '../../lib/exec.ts'
 import { listSignatures, type SignatureFile } from '../../scanners/clamav-signatures.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 
-/** What an update did. */
+/** The result of an update. */
 export interface Updated {
   /** `current`: there was nothing newer. */
   readonly status: 'updated' | 'current'
   readonly source: 'mirror' | 'private mirror' | 'bundle folder'
   readonly files: readonly SignatureFile[]
-  /** What freshclam said, the last lines. */
+  /** The last lines of freshclam's output. */
   readonly said: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export interface FreshclamDeps {
   readonly program: () => Promise<string | undefined>
 }
 
-// the container formats and plain lists that a bundle may bring; what else lies there is not touched
+// the container formats and plain lists that a bundle may bring; other files there are left alone
 const TAKEN = new Set([
   '.cvd',
   '.cld',
@@ -57,7 +57,7 @@ async function bundleOf(folder: string): Promise<Source> {
   )
   const files = names.filter(name => TAKEN.has(extname(name)) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)).sort()
   if (files.length === 0) fail('signatures_not_updated', { why: `there is no signature file in ${folder}` })
-  // freshclam insists on a mirror that it is then not asked for
+  // freshclam insists on a mirror, which it then does not ask
   return {
     kind: 'bundle folder',
     lines: [
@@ -75,20 +75,20 @@ async function sourceOf({ bundle_folder: folder, mirror_url: mirror }: SettingsV
   return { kind: 'mirror', lines: ['DatabaseMirror database.clamav.net'], args: [] }
 }
 
-/** Files that clamd, another user, could not read: freshclam makes them 0600. */
+/** Makes files readable for clamd, another user: freshclam makes them 0600. */
 async function openUp(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     const found = await stat(path).catch(() => undefined)
-    // another user's files are that user's business
+    // another user's files are not ours to change
     if (found?.isFile() === true && (found.mode & 0o044) !== 0o044)
       await chmod(path, found.mode | 0o044).catch(() => undefined)
   }
 }
 
 /**
- * Brings the signatures up to date with freshclam, which verifies and tests them before it puts them in place. One run
- * at a time; a second caller shares it.
+ * Updates the signatures with freshclam, which verifies and tests them before it puts them in place. One run at a time;
+ * a second caller shares it.
  * @throws signatures_not_updated, engine_unavailable
  */
 export function createFreshclam({

@@ -9,12 +9,12 @@ import { askClamd, type ClamdAddress } from '../../scanners/clamd-socket.ts'
 import type { Settings } from '../../settings/store.ts'
 import { createFreshclam, type Updated } from './freshclam.ts'
 
-/** The antivirus engine's signatures: what lies on disk, and how newer ones come there. */
+/** The antivirus engine's signatures: those on disk, and how to update them. */
 export interface Signatures {
   files(): Promise<readonly SignatureFile[]>
   /** @throws signatures_not_updated, engine_unavailable */
   update(): Promise<Updated>
-  /** Has the engine read the files again while it goes on with the old ones. */
+  /** Has the engine read the files again while it keeps using the old ones. */
   reload(): Promise<'started' | 'failed' | 'not_configured'>
 }
 

@@ -28,7 +28,7 @@ export interface ArtifactItem extends Head {
 }
 export interface Artifact extends Head {
   readonly description: string
-  /** What the gate said of the newest version, and what it found: clients that read one version look here. */
+  /** The reports and findings of the newest version: clients that read only one version look here. */
   readonly validation: PackageDetail['validation']
   readonly cves: PackageDetail['cves']
   readonly versions: readonly PackageDetail[]
@@ -119,8 +119,7 @@ export async function getArtifact(db: Queryable, filter: NameFilter): Promise<Ar
 }
 
 /**
- * Refuses with the sentence that fits: no such name, or no such version of it. @throws package_not_found,
- * version_not_found
+ * Refuses with the fitting error: no such name, or no such version of it. @throws package_not_found, version_not_found
  */
 export async function refuseMissing(db: Queryable, { name, version }: NameFilter): Promise<never> {
   if (version === undefined || (await manifestsOf(db, { name }, 1)).length === 0) fail('package_not_found', { name })

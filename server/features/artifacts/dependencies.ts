@@ -23,7 +23,7 @@ export interface Dependencies {
   readonly distribution: string
   readonly all_satisfied: boolean
   readonly missing: readonly string[]
-  /** True when the package itself or something it needs is stopped by the gate. */
+  /** True when the gate stopped the package itself or something it needs. */
   readonly install_blocked: boolean
   readonly dependencies: readonly Dependency[]
 }
@@ -45,8 +45,8 @@ function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Forma
 }
 
 /**
- * Looks each need up among what this repository offers in the same distribution. What the distribution's own archive
- * has is not known here, so `missing` means: not here.
+ * Looks each need up in what this repository offers in the same distribution. The distribution's own archive is not
+ * known here, so `missing` means: not here.
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(
@@ -72,7 +72,7 @@ export async function resolveDependencies(
   const offers = [...(await listOffers(db, { format: ref.format, codename: ref.codename, names })), ...ofFiles].map(
     offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }),
   )
-  // what a package offers itself is there as soon as the package is
+  // a package satisfies its own needs wherever it is
   const seen = offers.map(offer =>
     offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer,
   )

@@ -25,9 +25,9 @@ export interface ArtifactDeps {
   readonly audit: Pick<Audit, 'record'>
   readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand' | 'client'>
   readonly repositories: Pick<Repositories, 'get'>
-  /** Makes the index say what the manifests on disk say. */
+  /** Rebuilds the index from the manifests on disk. */
   readonly rebuild: () => Promise<Rebuilt>
-  /** Where the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
+  /** The address by which the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
@@ -36,8 +36,8 @@ const FOLLOW_MS = 30_000
 const AT_ONCE = 4
 
 /**
- * Deletes everything the filter means, or nothing, through the one door. What somebody else deletes meanwhile is no
- * error. @throws outside_distribution
+ * Deletes everything that the filter selects, or nothing, through the catalogue. What somebody else deletes meanwhile
+ * is no error. @throws outside_distribution
  */
 async function deleteAll(
   { db, catalog }: ArtifactDeps,

@@ -33,7 +33,7 @@ export function listOffers(
   )
 }
 
-/** The references that a deletion means, oldest version first: should it be cut short, the newest is what is left. */
+/** The versions that a deletion selects, oldest first: if it is interrupted, the newest remain. */
 export function listRefs(db: Queryable, filter: NameFilter): Promise<PackageRef[]> {
   return db.query<PackageRef>(
     `

@@ -15,7 +15,7 @@ import { cachedByViewer, tenthOfTheTime } from '../../lib/cached.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
 
-/** What every role may see: acts on packages, not on accounts, keys or settings. */
+/** Acts that every role may see: on packages, not on accounts, keys or settings. */
 const SHOWN_ACTIONS: readonly AuditAction[] = [
   'UPLOAD',
   'DELETE',

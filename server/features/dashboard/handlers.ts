@@ -12,7 +12,7 @@ export interface DashboardRouteDeps {
   readonly clock: Clock
 }
 
-/** `hello` carries no id, so that a client which is cut off right after it still resumes from what it saw last. */
+/** `hello` has no id, so that a client that is cut off right after it still resumes from what it saw last. */
 async function* live(
   { events, clock }: DashboardRouteDeps,
   viewer: Viewer,

@@ -47,7 +47,7 @@ const FAILS = [
   'unknown_distribution',
 ] as const
 
-/** What looks for vulnerabilities and malware, and the data that it looks with. */
+/** The engines that look for vulnerabilities and malware, and their data. */
 export const engines = contract({
   'GET /security/engines': {
     summary:

@@ -15,7 +15,7 @@ import type { Settings } from '../../settings/store.ts'
 import type { engines } from './contract.ts'
 
 export interface EngineDeps {
-  /** Every engine there is; what they say of themselves is asked anew at each call. */
+  /** Every engine. Their reports about themselves are requested at each call. */
   readonly scanners: {
     readonly antivirus: readonly AntivirusScanner[]
     readonly vulnerability: readonly VulnerabilityScanner[]
@@ -33,7 +33,7 @@ export interface EngineDeps {
 
 const DAY_MS = 86_400_000
 
-/** How far one engine covers each distribution; one that cannot say so for all says so for none. */
+/** How far one engine covers each distribution; one that cannot say it for all reports none. */
 async function coverageOf(scanner: VulnerabilityScanner, distributions: readonly Distribution[]) {
   const { covers } = scanner
   if (covers === undefined) return []

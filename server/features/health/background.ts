@@ -3,7 +3,7 @@ import { folderSize, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
 import type { HealthDeps } from './deps.ts'
 
-/** What the background found last. */
+/** The last results of the background. */
 export interface Seen {
   /** The specification's non-critical group, without the scheduler. Empty before the first round. */
   readonly probes: Readonly<Record<string, Probe>>
@@ -11,7 +11,7 @@ export interface Seen {
   readonly blind?: string | undefined
   /** Keys of what could not be delivered, with their tries. */
   readonly stuck: readonly string[]
-  /** null: the folder is absent. Not there: not measured yet. */
+  /** null: the folder is absent. No entry: not measured yet. */
   readonly sizes: Readonly<Partial<Record<string, FolderSize | null>>>
 }
 
@@ -45,7 +45,7 @@ export function createBackground(deps: HealthDeps): Background {
       version: version ?? null,
       signatures_version: signatures_version ?? null,
       signatures_at: signatures_at ?? null,
-      // the engine's own words may hold an address or a path; GET /security/clamav/status tells them to users
+      // the engine's own words may hold an address or a path; users see them in GET /security/clamav/status
       ...(ok ? {} : { error: 'the antivirus engine does not answer' }),
     } as Probe
   }
@@ -105,7 +105,7 @@ export function createBackground(deps: HealthDeps): Background {
     }
   }
 
-  /** Again and again, `ms` after the last one ended. A round that fails leaves what was seen before. */
+  /** Repeats, `ms` after the last run ended. A round that fails keeps the results before it. */
   async function repeat(work: () => Promise<void>, ms: number): Promise<void> {
     while (!stopping.signal.aborted) {
       await work().catch(() => undefined)

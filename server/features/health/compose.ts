@@ -55,11 +55,11 @@ export interface HealthNeeds {
   readonly antivirus: AntivirusScanner
   readonly vulnerability: readonly Pick<VulnerabilityScanner, 'status'>[]
   readonly scheduler: Scheduler
-  /** Of when the vulnerability data are. */
+  /** The date of the vulnerability data. */
   readonly dataAt: () => Promise<Date | undefined>
-  /** What else is to be known, in whole sentences, without what the viewer may not see. */
+  /** Other warnings, in whole sentences, without what the viewer may not see. */
   readonly warnings: (viewer: Viewer) => readonly string[]
-  /** Who asks for a report that is public, and what is hidden from them. */
+  /** Who asks for a public report, and what is hidden from them. */
   readonly authenticate: PublicViewerDeps['authenticate']
   readonly hiddenFrom: PublicViewerDeps['hiddenFrom']
 }
@@ -126,7 +126,7 @@ export function composeHealth(needs: HealthNeeds): Feature {
   registerGauges({
     metrics,
     db,
-    // with a token of their own the numbers are for those who run the service
+    // with a token of their own, those who run the service see all numbers
     viewer: async () => (metricsToken === undefined || metricsToken === '' ? viewer(undefined) : ALL_SEEING),
     clock,
     vulnerabilityDataAt: dataAt,

@@ -3,8 +3,8 @@ import type { EngineStatus } from '../../scanners/scanner.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Why none of the engines can look for vulnerabilities, in one sentence; undefined when one can. What they know of one
- * distribution is told by `GET /security/engines`.
+ * Why none of the engines can look for vulnerabilities, in one sentence; undefined when one can. `GET
+ * /security/engines` shows what they know about each distribution.
  * @param maxAgeDays  older data count as none
  */
 export function dataTrouble(

@@ -23,7 +23,7 @@ export interface HealthDeps {
   readonly version: string
   /** Formats whose packages are counted. */
   readonly formats: readonly FormatId[]
-  /** What becomes of an upload that an engine cannot look at. */
+  /** What happens to an upload that an engine cannot scan. */
   readonly onUnavailable: () => 'hold' | 'warn'
   /** Why no engine can look for vulnerabilities now, in one sentence; undefined when one can, or none is wanted. */
   readonly vulnerabilityTrouble: () => Promise<string | undefined>
@@ -32,7 +32,7 @@ export interface HealthDeps {
   readonly antivirus: (signal: AbortSignal) => Promise<EngineStatus & { readonly enabled: boolean }>
   readonly keyring: Pick<Keyring, 'keys' | 'onChange'>
   readonly outbox: Pick<Outbox, 'stuck'>
-  /** `started` false on a leader is a failure; a passive replica has no jobs and says so. */
+  /** `started` false on a leader is a failure; a passive replica has no jobs and reports that. */
   readonly scheduler: () => { readonly started: boolean; readonly leader: boolean; readonly jobs: readonly JobState[] }
   /** Whether reprepro is there, and whether it is the publisher. */
   readonly reprepro: () => Promise<{ readonly version: string | undefined; readonly isPublisher: boolean }>
@@ -49,6 +49,6 @@ export interface HealthDeps {
     readonly shared: 'redis' | 'local'
     readonly trouble?: () => string | undefined
   }
-  /** More that an operator should know, in whole sentences, without what the viewer may not see; shown as they are. */
+  /** Further warnings for the operator, in whole sentences, without what the viewer may not see. */
   readonly warnings?: (viewer: Viewer) => readonly string[]
 }

@@ -27,7 +27,7 @@ export function registerGauges({ metrics, db, viewer, clock, signaturesAt, vulne
   })
   metrics.gauge('svc_pending_review_total', async () => (await states()).pending_review)
   metrics.gauge('svc_quarantine_total', async () => (await states()).quarantined)
-  // no value rather than 0: an alert on old signatures must not take "unknown" for 1970 nor for new
+  // no value rather than 0: an alert on old signatures must take "unknown" neither for 1970 nor for new
   metrics.gauge('svc_clamav_last_update', async () => ((await signaturesAt())?.getTime() ?? Number.NaN) / 1000)
   metrics.gauge('svc_grype_db_age_seconds', async () => {
     const at = await vulnerabilityDataAt()

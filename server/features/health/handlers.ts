@@ -11,9 +11,9 @@ export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
   readonly metrics: Pick<Metrics, 'text'>
   readonly clock: Clock
-  /** What somebody may see who sends this header, or none: the reports are public. */
+  /** What the sender of this header may see, or a caller without one: the reports are public. */
   readonly viewer: (authorization: string | undefined) => Promise<Viewer>
-  /** Where it is set, `/metrics` is answered only to those who send it. */
+  /** When set, `/metrics` answers only callers who send it. */
   readonly metricsToken: string | undefined
 }
 

@@ -17,13 +17,13 @@ interface Critical {
   readonly manifest_db: CountProbe
 }
 
-/** What every report asks the database; 10 ms over 100,000 packages. */
+/** The database's part of every report; 10 ms over 100,000 packages. */
 interface Counts {
   readonly accounts: number
   readonly admins: number
   /** Packages of each format that has any. */
   readonly formats: Readonly<Record<string, number>>
-  /** Files of the pool that the viewer may know of, where that is not all of it. */
+  /** Files of the pool that the viewer may know about, where that is not all of it. */
   readonly pool?: { readonly blobs: number; readonly bytes: number }
 }
 
@@ -57,7 +57,7 @@ export interface Health {
   ready(viewer: Viewer): Promise<ReadyReport>
 }
 
-/** The database and the two folders are asked on call, so that a dead one shows at once; at most once a second. */
+/** A call checks the database and the two folders itself, so that a dead one shows at once; at most once a second. */
 const CRITICAL_MS = 1_000
 /** Folders that grow with the packages. */
 const OF_PACKAGES: ReadonlySet<string> = new Set(['pool', 'manifests', 'audit'])
@@ -82,7 +82,7 @@ export function createHealth(deps: HealthDeps): Health {
     return { ...people, formats, ...(pool === undefined ? {} : { pool }) }
   }
 
-  /** Never two questions of a kind at once: a database that hangs must not fill the connection pool with probes. */
+  /** Never two probes of a kind at once: a hanging database must not fill the connection pool with them. */
   function ask(viewer: Viewer): Promise<Counts> {
     const key = viewer.hidden.join()
     const mine = asking.get(key) ?? readCounts(viewer).finally(() => asking.delete(key))
@@ -157,7 +157,7 @@ export function createHealth(deps: HealthDeps): Health {
         dirs: Object.fromEntries(
           Object.entries(deps.dirs).map(([name, path]) => [
             name,
-            // the size of a folder tells how much is hidden in it
+            // the size of a folder reveals how much is hidden in it
             {
               path,
               size_mb: sizes[name] && (seesAll(viewer) || !OF_PACKAGES.has(name)) ? mb(sizes[name].bytes) : null,

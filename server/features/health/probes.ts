@@ -21,15 +21,13 @@ const LEAST_FREE_FILES = 200
 const GB = 1024 ** 3
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** What may be said to anybody: the error's code, never its message, which may hold an address or a path. */
+/** What everybody may see of an error: its code, never its message, which may hold an address or a path. */
 export function publicReason(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed'
 }
 
-/**
- * Runs a probe for at most `ms`; what it throws, and its silence, become `ok: false`. The probe itself is not stopped.
- */
+/** Runs a probe for at most `ms`. An error, or silence, becomes `ok: false`. The probe itself is not stopped. */
 export async function within<T extends Probe>(
   ms: number,
   probe: () => Promise<T>,
@@ -55,7 +53,7 @@ export interface Space {
   readonly used_pct: number
 }
 
-/** Free and total space around a folder, as `df` counts it for those who are not root. */
+/** Free and total space around a folder, as `df` counts it for users other than root. */
 export async function space(path: string): Promise<Space> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
   const used = blocks - bfree

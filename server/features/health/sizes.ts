@@ -7,7 +7,7 @@ export interface FolderSize {
   readonly files: number
 }
 
-/** A walk waits this long after so many entries: it may take minutes, it must not take a disk. */
+/** A walk pauses for this long after so many entries: it may take minutes, but must not occupy the disk. */
 const PAUSE_EVERY = 2_000
 const PAUSE_MS = 50
 

@@ -3,7 +3,7 @@ import type { Feature } from '../../core/feature.ts'
 import { license } from './contract.ts'
 import { licenseHandlers, type LicenseDeps } from './handlers.ts'
 
-/** The licence: what it is, and a new key. */
+/** The licence: its content, and a new key. */
 export function composeLicense(deps: LicenseDeps): Feature {
   return { routes: bind(license, licenseHandlers, deps) }
 }

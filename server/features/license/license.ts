@@ -2,7 +2,7 @@ import { GRACE_DAYS, readLicense, standingOf, type License, type Standing } from
 import type { Clock } from '../../lib/clock.ts'
 import type { Settings } from '../../settings/store.ts'
 
-/** What people see of the licence; never the key. */
+/** What people see of the licence, never the key. */
 export interface LicenseCard {
   readonly edition: 'enterprise' | 'community'
   readonly active: boolean
@@ -10,7 +10,7 @@ export interface LicenseCard {
   readonly issued_to: string | null
   readonly issued_at: string | null
   readonly expires_at: string | null
-  /** One sentence where something is to be done. */
+  /** One sentence when something must be done. */
   readonly warning: string | null
 }
 
@@ -49,8 +49,8 @@ function warn(standing: Standing, expiresAt: string | undefined): string | null 
 }
 
 /**
- * EDITION says what is installed, a key to whom and until when. Without a key an enterprise installation does
- * everything; a key that has ended, or is none, takes that back.
+ * EDITION says what is installed, a key for whom and until when. Without a key an enterprise installation allows
+ * everything; a key that has ended or is invalid takes that back.
  */
 export function createLicensing({ edition, vendorSecret, settings, clock }: LicensingDeps): Licensing {
   const read = (key: string): License | undefined => readLicense(key, vendorSecret)

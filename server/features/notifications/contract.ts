@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 
-/** Whether people can be told: tests of what the settings say. */
+/** Tests of the channels in the settings. */
 export const notifications = contract({
   'POST /settings/test-webhook': {
     summary: 'Sends a test message to notifications.webhook_url and says what the receiver answered.',

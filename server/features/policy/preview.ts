@@ -8,7 +8,7 @@ import type { Report } from '../../core/report.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 
-/** A package that another policy would move. */
+/** A package that the other policy would move. */
 export interface Move {
   readonly name: string
   readonly version: string
@@ -17,14 +17,14 @@ export interface Move {
   readonly format: string
   readonly from: State
   readonly to: State
-  /** The worst of its findings that count, and what the policy says to all of them. */
+  /** The worst of its findings that count, and the action for all of them. */
   readonly severity: Severity | null
   readonly action: Action
   readonly cves: readonly string[]
 }
 
 export interface Preview extends Page<Move> {
-  /** Packages whose findings were looked at. */
+  /** How many packages were judged. */
   readonly checked: number
   readonly by_move: { readonly to_review: number; readonly to_published: number }
 }
@@ -68,8 +68,8 @@ function stateUnder(policy: CvePolicy, findings: readonly Finding[], waiting: Wa
 }
 
 /**
- * Which packages a policy that is not saved would move when each is scanned again; saving it moves none, and the
- * nightly look only holds what has new ids. Nothing is changed. What is in quarantine or rejected stays there under any
+ * The packages that an unsaved policy would move when each is scanned again. Saving it moves none, and the nightly run
+ * only holds those with new ids. Changes nothing. Quarantined and rejected packages stay where they are under any
  * policy, until somebody decides.
  * @param signal  ends the walk when the caller is gone
  */

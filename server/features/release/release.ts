@@ -13,11 +13,11 @@ export interface ReleaseDeps {
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly publisher: Pick<Publisher, 'root'>
   readonly repositories: Pick<Repositories, 'need'>
-  /** Whether clients of the distribution know such words. */
+  /** Whether clients of the distribution know these words. */
   readonly knowsWords: (distribution: Distribution) => boolean
 }
 
-/** What the root of a distribution says. Dates are those of the root that is published now. */
+/** The words of a distribution's root. Dates are those of the root that is published now. */
 export interface ReleaseCard extends RootWords {
   readonly codename: string
   readonly valid_until: string | null
@@ -46,7 +46,7 @@ export async function readRelease({ db, publisher, repositories }: ReleaseDeps, 
 }
 
 /**
- * Changes what the root says, and has it signed again.
+ * Changes the words and has the root signed again.
  * @throws distribution_not_found, no_release_words, bad_release_words
  */
 export async function changeRelease(
@@ -59,7 +59,7 @@ export async function changeRelease(
   if (!deps.knowsWords(distribution)) fail('no_release_words', { codename, format })
   await deps.db.tx(async tx => {
     const words = { ...(await readWords(tx, codename)), ...wish }
-    // apt passes over the second word where the first is missing
+    // apt ignores the second word where the first is missing
     if (words.but_automatic_upgrades && !words.not_automatic) fail('bad_release_words', { codename })
     await saveWords(tx, codename, words)
     await deps.audit.owe(tx, {

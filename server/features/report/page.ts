@@ -35,7 +35,7 @@ function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], e
   return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map(cells => `<tr>${cells.map((cell, n) => `<td${kind(n)}>${escape(cell)}</td>`).join('')}</tr>`).join('\n')}</tbody></table>`
 }
 
-// words and dates that look broken when they are cut, however narrow the paper
+// words and dates that must not be cut, however narrow the paper
 const SHORT = new Set(['Severity', 'Worst', 'Decision', 'Held since', 'Due', 'Until', 'Data of'])
 const text = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: SHORT.has(head) ? 's' : 'l' }))
 const numbers = (...heads: readonly string[]): Column[] => heads.map(head => ({ head, kind: 'n' }))

@@ -9,17 +9,17 @@ import { readPosture, type Posture } from '../../review/posture.ts'
 import { listReviews, type ReviewItem } from '../../review/queue.ts'
 import { listVulnerabilities, type Vulnerability } from '../../review/vulnerabilities.ts'
 
-/** Everything an auditor is given: where the repository stands, by which rules, and who accepted what. */
+/** What an auditor gets: the state of the repository, the rules, and who accepted what. */
 export interface SecurityReport {
   readonly generated_at: string
   readonly generated_by: string
-  /** Decisions of so many days are in it. */
+  /** How many days of decisions are in it. */
   readonly days: number
   readonly policy: Policy
   readonly four_eyes: boolean
   readonly posture: Posture
   readonly engines: readonly EngineStatus[]
-  /** Longest waiting first; the first of so many. */
+  /** Longest waiting first; only the first ones. */
   readonly waiting: { readonly total: number; readonly packages: readonly ReviewItem[] }
   readonly vulnerabilities: { readonly total: number; readonly worst: readonly Vulnerability[] }
   readonly decisions: { readonly total: number; readonly newest: readonly DecisionRow[] }

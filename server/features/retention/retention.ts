@@ -14,7 +14,7 @@ export interface RetentionDeps {
 
 export interface Rule {
   readonly codename: string
-  /** The newest versions of each name and architecture that stay; null: all. */
+  /** How many of the newest versions of each name and architecture stay; null: all. */
   readonly keep: number | null
   readonly pins: readonly {
     readonly name: string
@@ -30,7 +30,7 @@ export interface Cleaned {
   readonly keep: number
   readonly dry_run: boolean
   readonly removed: readonly Omit<Surplus, 'pinned'>[]
-  /** Would go, but are pinned. */
+  /** Would be removed, but are pinned. */
   readonly pinned: readonly Omit<Surplus, 'pinned'>[]
   readonly bytes: number
   readonly message: string
@@ -47,8 +47,8 @@ export async function readRule(
 }
 
 /**
- * Removes what a rule leaves behind, or only says what it would. Clients keep fetching the files for as long as an
- * index that they may hold names them.
+ * Removes the versions that a rule does not keep, or only lists them. Clients can fetch the files for as long as an
+ * index that they may have names them.
  * @throws distribution_not_found, no_retention_rule
  */
 export async function clean(
@@ -74,7 +74,7 @@ export async function clean(
     if (pinned) continue
     const ref = { format, codename, name: one.name, version: one.version, arch: one.arch }
     try {
-      // pinned since, or among the newest because a newer one went
+      // pinned since, or among the newest because a newer one was removed
       const unless = (tx: Tx): Promise<boolean> => isKept(tx, ALL_SEEING, { ...ref, keep })
       const done =
         wish.dryRun ||

@@ -33,7 +33,7 @@ const FOLLOW_MS = 30_000
 
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
-/** The package that a change is about, if the caller may change it there. @throws unknown_distribution */
+/** The package that a change concerns, if the caller may change it there. @throws unknown_distribution */
 async function target({ db, repositories }: ReviewHandlerDeps, which: Which, caller: Caller): Promise<Found> {
   if (which.distribution !== undefined) repositories.get(which.distribution)
   const found = await findOne(db, caller.viewer, which)
@@ -41,7 +41,7 @@ async function target({ db, repositories }: ReviewHandlerDeps, which: Which, cal
   return found
 }
 
-/** Waits until clients see it; it is decided in any case. */
+/** Waits until clients see it; the decision stands in any case. */
 async function movedView(changed: Changed, before: string) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
   return {

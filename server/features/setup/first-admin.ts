@@ -24,18 +24,18 @@ export interface FirstAdmin {
     readonly token: string | undefined
     readonly ip: string
   }): Promise<void>
-  /** The admin that the environment names, when there is none yet, or none any more. */
+  /** Makes the admin that the environment names, when there are no users. */
   provision(admin: { readonly username: string; readonly passwordHash: string }): Promise<boolean>
 }
 
-// any number will do, as long as nothing else takes it: first admins are made one at a time
+// any number that nothing else takes: first admins are made one at a time
 const SETUP_LOCK = 7_201_843
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Whether this installation has users. Where the directory has taken the role from the last admin there is none, and
- * the open door of the beginning must not open again for whoever comes by.
+ * Whether this installation has users. A directory may have taken the role from the last admin; the setup must not open
+ * again for any visitor then.
  */
 async function isInUse(db: Queryable): Promise<boolean> {
   return (await db.first('select 1 from account limit 1')) !== undefined

@@ -1,10 +1,9 @@
 import type { Db } from '../../db/db.ts'
 
-/** Whose account it is: of issuer and subject, whatever the person is called by now. */
+/** The owner of an account: issuer and subject, whatever the person's name is now. */
 export interface Identities {
   /**
-   * The user name of this person: the one they had at their first login here, else the one given, which is theirs from
-   * now on.
+   * The user name of this person: that of their first login here, else the given one, which then belongs to them.
    * @returns undefined when the name belongs to somebody else
    */
   claim(person: {
@@ -12,7 +11,7 @@ export interface Identities {
     readonly subject: string
     readonly username: string
   }): Promise<{ readonly username: string; readonly isNew: boolean } | undefined>
-  /** Gives a name back that was claimed for a login that then was refused. */
+  /** Releases a name that was claimed for a login that was then refused. */
   release(person: { readonly issuer: string; readonly subject: string }): Promise<void>
 }
 

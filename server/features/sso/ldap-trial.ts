@@ -4,7 +4,7 @@ import { DirectoryFault } from '../../directory/ldap-connection.ts'
 import { SETTINGS } from '../../settings/schema.ts'
 import { isTree, MASK, overlay, type Tree } from '../../settings/tree.ts'
 
-/** Where a secret goes: when one of these is another than what is saved, the saved secret stays here. */
+/** Fields that decide where a secret goes: when one differs from the saved settings, the saved secret is not used. */
 const DESTINATION = [
   'host',
   'port',
@@ -15,7 +15,7 @@ const DESTINATION = [
 ] as const satisfies readonly (keyof LdapSettings)[]
 
 /**
- * Lays what a form holds over the saved settings; `***` and what is missing mean saved. The form may be the section or
+ * Lays a form over the saved settings; `***` and missing fields mean the saved value. The form may be the section or
  * `{ldap: section}`.
  * @throws unknown_setting, bad_setting; also where the saved password would go to a server it was not saved for
  */
@@ -34,7 +34,7 @@ function ldapOfForm(saved: LdapSettings, form: unknown): LdapSettings {
 }
 
 /**
- * Tries settings without saving them. @throws ldap_failed with what the directory, or the way to it, said; as
+ * Tries settings without saving them. @throws ldap_failed with the error of the directory or the connection; as
  * `ldapOfForm`
  */
 export async function tryLdap(

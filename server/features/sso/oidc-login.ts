@@ -9,18 +9,18 @@ import type { Settings } from '../../settings/store.ts'
 import type { Identities } from './identities.ts'
 import { randomToken, type Steps } from './steps.ts'
 
-/** Whom the provider vouches for. */
+/** The person whom the provider vouches for. */
 export type Vouched = DirectoryProfile & { readonly origin: 'oidc' }
 
-/** The way in through a provider: out, back, and the session for the console. */
+/** Login through a provider: out, back, and a session for the console. */
 export interface OidcLogin<Reply> {
   /**
-   * Sends the browser to the provider. `host` is what the browser calls this server; `again` that it was sent here by
-   * us. @throws sso_off
+   * Sends the browser to the provider. `host` is the browser's name for this server; `again` says that we sent it here.
+   * @throws sso_off
    */
   start(request: { readonly host: string | undefined; readonly again: boolean }): Promise<Redirect>
   /**
-   * Takes the provider's answer and sends the browser to the console with a code, or with the word for what went wrong.
+   * Takes the provider's answer and sends the browser to the console, with a code or with a word for the failure.
    * @throws sso_off
    */
   callback(request: {
@@ -29,7 +29,7 @@ export interface OidcLogin<Reply> {
     readonly ip: string
   }): Promise<Redirect>
   /**
-   * Gives the console what a password would have given. The code is good once, for a minute, in the same browser.
+   * Gives the console what a password would have given. The code works once, within a minute, in the same browser.
    * @throws sso_expired, sso_refused, bad_password, account_inactive
    */
   exchange(request: { readonly cookie: string | undefined; readonly code: string; readonly from: From }): Promise<Reply>
@@ -42,7 +42,7 @@ export interface OidcLoginDeps<Reply> {
   readonly identities: Identities
   readonly audit: Pick<Audit, 'record'>
   readonly log: Pick<Log, 'warn'>
-  /** Makes the account or brings it up to date, and opens what a password would open. */
+  /** Makes or updates the account, and returns what a password login would. */
   readonly vouchedFor: (profile: Vouched, coming: From & { readonly how: string }) => Promise<Reply>
 }
 
@@ -52,15 +52,15 @@ const ARRIVAL_S = 60
 /** This server as browsers reach it, without a slash at its end. */
 const baseOf = (appUrl: string): string => appUrl.replace(/\/+$/, '')
 
-/** Where the provider sends people back to; it is registered there. */
+/** Where the provider sends people back; it is registered there. */
 export function redirectUriOf(appUrl: string): string {
   return `${baseOf(appUrl)}/api/v1/auth/oidc/callback`
 }
 
-/** `__Host-` keeps other names of the same domain from planting one (RFC 6265bis, 4.1.3.2); it needs HTTPS. */
+/** `__Host-` keeps other names of the same domain from setting one (RFC 6265bis, 4.1.3.2); it needs HTTPS. */
 const cookieName = (appUrl: string): string => (appUrl.startsWith('https:') ? '__Host-gatehouse_sso' : 'gatehouse_sso')
 
-// Lax: it has to come along when the provider sends the browser back
+// Lax: the browser must send it when the provider redirects back
 function cookieOf(appUrl: string, value: string, seconds: number): string {
   return `${cookieName(appUrl)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${appUrl.startsWith('https:') ? '; Secure' : ''}`
 }
@@ -87,7 +87,7 @@ export function createOidcLogin<Reply>({
     const { oidc, app_url: appUrl } = settings.now()
     return oidc.enabled && URL.canParse(appUrl) ? { oidc, appUrl } : fail('sso_off', {})
   }
-  /** The fragment of a URL reaches the console and nobody else: no server, no log, no other site. */
+  /** The fragment of a URL reaches only the console: no server, no log, no other site. */
   const toConsole = (appUrl: string, query: Record<string, string>, cookies: readonly string[] = []): Redirect =>
     new Redirect(`${baseOf(appUrl)}/#/login?${new URLSearchParams(query).toString()}`, cookies)
 

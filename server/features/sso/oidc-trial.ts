@@ -4,8 +4,8 @@ import { SETTINGS } from '../../settings/schema.ts'
 import { isTree, overlay, type Tree } from '../../settings/tree.ts'
 
 /**
- * Asks a provider about itself with what a form holds, laid over the saved settings. No secret is sent. @throws
- * oidc_failed, unknown_setting, bad_setting
+ * Fetches a provider's metadata with a form laid over the saved settings. Sends no secret. @throws oidc_failed,
+ * unknown_setting, bad_setting
  */
 export async function tryOidc(
   provider: Pick<OidcProvider, 'discover'>,

@@ -4,18 +4,18 @@ import type { Clock } from '../../lib/clock.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 
 /**
- * The two steps of a login that something is remembered for: `trip` until the browser is back, `arrival` until the
- * console fetches the session.
+ * The two steps of a login that are remembered: `trip` until the browser is back, `arrival` until the console fetches
+ * the session.
  */
 export type StepKind = 'trip' | 'arrival'
 
-/** What is remembered between requests of one login: good once, for a time, in one browser. */
+/** Memory between the requests of one login: an entry works once, for a time, in one browser. */
 export interface Steps {
   keep(
     kind: StepKind,
     step: { readonly token: string; readonly browser: string; readonly value: unknown; readonly seconds: number },
   ): Promise<void>
-  /** Uses it up, whatever comes of it. @returns undefined when it is unknown, used, over, or of another browser */
+  /** Takes the entry out. @returns undefined when it is unknown, used, expired, or of another browser */
   take(kind: StepKind, token: string, browser: string): Promise<unknown>
 }
 
@@ -26,7 +26,7 @@ export function randomToken(): string {
 
 const hash = (kind: string, text: string): string => createHash('sha256').update(`${kind}\0${text}`).digest('hex')
 
-/** In the table `sso_step`: tokens as hashes, values sealed. */
+/** In the table `sso_step`: tokens as hashes, values encrypted. */
 export function createSteps({
   db,
   box,
@@ -52,7 +52,7 @@ export function createSteps({
         'delete from sso_step where token = $1 returning browser, sealed, until',
         [hash(kind, token)],
       )
-      // hashes of random values: comparing them in any way tells nothing
+      // hashes of random values: comparing them in any way reveals nothing
       if (row === undefined || row.until <= clock.now() || row.browser !== hash('browser', browser)) return undefined
       return JSON.parse(box.open(row.sealed).toString('utf8')) as unknown
     },

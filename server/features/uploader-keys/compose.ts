@@ -4,7 +4,7 @@ import type { UploaderKeys } from '../../signing/uploader-keys.ts'
 import { uploaderKeys as rows } from './contract.ts'
 import { uploaderKeyHandlers, type UploaderKeyDeps } from './handlers.ts'
 
-/** The keys whose signatures open the door to developers' uploads. */
+/** The keys whose signatures developers' uploads need. */
 export function composeUploaderKeys({
   db,
   audit,

@@ -4,20 +4,20 @@ import type { Clock } from '../../lib/clock.ts'
 
 /**
  * Files that wait for the announcement that names them: one box per sender and distribution. They lie in `incoming/`,
- * which a start empties, so what is here is known to this process alone.
+ * which a start empties, so only this process knows them.
  */
 export interface Collection {
-  /** Keeps a file; one of the same name that was there before goes. @throws incoming_full */
+  /** Keeps a file; it replaces one of the same name. @throws incoming_full */
   put(box: string, file: SpooledFile): Promise<void>
   find(box: string, name: string): SpooledFile | undefined
-  /** Takes files out; whoever does owns them. */
+  /** Takes files out; the caller then owns them. */
   take(box: string, names: readonly string[]): void
-  /** Removes what nobody named for six hours. */
+  /** Removes files that no announcement named for six hours. */
   sweep(): Promise<void>
 }
 
 const MOST_FILES = 500
-/** What one sender may have waiting; a kernel with its debug symbols has some 2 GiB. */
+/** The most that one sender may have waiting; a kernel with its debug symbols has some 2 GiB. */
 const MOST_BYTES = 8 * 2 ** 30
 const KEPT_MS = 6 * 60 * 60 * 1000
 

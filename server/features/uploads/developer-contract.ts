@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { PACKAGE_KINDS, STATES, type PackageKind, type State } from '../../core/manifest.ts'
 
-/** What became of one package of an upload. `refused`: it is not kept; `code` and `detail` say why. */
+/** The result for one package of an upload. `refused`: it is not kept; `code` and `detail` say why. */
 export type PackageOutcome =
   | {
       readonly filename: string
@@ -16,7 +16,7 @@ export type PackageOutcome =
     }
   | { readonly filename: string; readonly status: 'refused'; readonly code: string; readonly detail: string }
 
-/** What became of everything that one announcement names. */
+/** The result for everything that one announcement names. */
 export interface UploadedTogether {
   readonly source: string
   readonly version: string
@@ -25,7 +25,7 @@ export interface UploadedTogether {
   readonly packages: readonly PackageOutcome[]
 }
 
-/** A file that waits, or, where it was the announcement, what became of its packages. */
+/** A waiting file, or, for the announcement, the results of its packages. */
 export type Incoming = { readonly filename: string; readonly sha256: string; readonly upload?: UploadedTogether }
 
 const Text = Type.String()

@@ -13,7 +13,7 @@ import type { DeveloperUploads } from './developer-upload.ts'
 export interface IncomingDeps {
   readonly spool: Pick<Spool, 'receive'>
   readonly settings: Pick<Settings, 'now'>
-  /** Formats that are switched on here. */
+  /** Formats that are switched on. */
   readonly formats: readonly Format[]
   readonly repositories: Pick<Repositories, 'get'>
   readonly collection: Collection
@@ -29,7 +29,9 @@ const isKeptAway = ({ status }: PackageOutcome): boolean =>
 const printOutcome = (one: PackageOutcome): string =>
   one.status === 'refused' ? one.detail.replace(/\.$/, '') : `${one.filename} is ${one.status}`
 
-/** Whoever sends with a tool sees only whether it went well: then all of it did. @throws announcement_refused */
+/**
+ * Upload tools show only success or failure, so success means that every package passed. @throws announcement_refused
+ */
 export function mustBeTaken(filename: string, upload: UploadedTogether): UploadedTogether {
   const away = upload.packages.filter(isKeptAway)
   if (away.length > 0)
@@ -77,7 +79,7 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
             actor: { name: who.name, ip: raw.clientIp },
             waitMs: INDEX_WAIT_MS,
           },
-          // what began is finished: some of its packages may be in by now
+          // finish what began: some of its packages may be in already
           new AbortController().signal,
         )
         collection.take(

@@ -11,13 +11,13 @@ import type { Audit } from '../../record/audit.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
 import type { PackageOutcome, UploadedTogether } from './developer-contract.ts'
 
-/** What came together: the announcement, and the files by their names. */
+/** What was sent together: the announcement, and the files by their names. */
 export interface DeveloperUpload {
   readonly announcement: SpooledFile
   readonly find: (name: string) => SpooledFile | undefined
-  /** Where it was sent to; undefined where only the announcement says. */
+  /** The distribution it was sent to; undefined where only the announcement names it. */
   readonly codename?: string
-  /** Who sent it; undefined where the name of the key says. */
+  /** The sender; undefined where the name of the key says it. */
   readonly actor?: Actor
   readonly waitMs: number
 }
@@ -46,10 +46,10 @@ export interface DeveloperUploads {
   /** @throws bad_package */
   read(file: SpooledFile): Promise<Announcement>
   /**
-   * Nothing is admitted unless the announcement is signed by a key that may, is for this distribution, and every file
-   * is here as it says. Then each package is decided by itself. Owns the files that it admits.
+   * Admits nothing unless a key that may has signed the announcement, it is for this distribution, and every file is
+   * here as announced. Then each package is decided on its own. Owns the files that it admits.
    * @throws bad_package, announcement_unsigned, announcement_untrusted, announcement_misdirected, key_not_for,
-   *   announcement_incomplete, unknown_distribution, wrong_format
+   * announcement_incomplete, unknown_distribution, wrong_format
    */
   admit(upload: DeveloperUpload, signal: AbortSignal): Promise<UploadedTogether>
 }
@@ -83,7 +83,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
     return fail('announcement_untrusted', { filename, why })
   }
 
-  /** Whoever tried is in the audit log, as with a wrong password. */
+  /** Failed attempts are in the audit log, as with a wrong password. */
   function tellRefused({ actor, codename }: DeveloperUpload, announced: Announcement, detail: string): Promise<void> {
     return db.tx(tx =>
       audit.owe(tx, {

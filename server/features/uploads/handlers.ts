@@ -38,8 +38,7 @@ export interface UploadDeps {
 const INDEX_WAIT_MS = 30_000
 
 /**
- * `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index at each of
- * them.
+ * `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index after each.
  */
 function waitOf({ headers }: RawRequest): number {
   return /(^|,)\s*respond-async\s*(,|;|$)/i.test(headers.prefer?.toString() ?? '') ? 0 : INDEX_WAIT_MS
@@ -72,7 +71,7 @@ function choose({ formats, repositories }: UploadDeps, codename: string, format:
   })
 }
 
-/** The part of a request that says who sends a package. */
+/** The part of a request that names the sender of a package. */
 interface Asker {
   readonly raw: RawRequest
   readonly who: Principal
@@ -80,7 +79,7 @@ interface Asker {
 }
 
 /**
- * Takes the form in and says who wants in. What can be refused early is refused before the file is here whole. @throws
+ * Receives the form and identifies the sender. Refuses early, before the whole file is here, where it can. @throws
  * outside_distribution
  */
 async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<Applicant> {
@@ -191,7 +190,7 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
   'POST /upload/stream': async (deps, input) => {
     const applicant = await receive(deps, input)
     const { signal } = input.raw
-    // a generator that nobody ever asks runs no `finally`
+    // a generator that is never started runs no `finally`
     const leave = (): void => {
       applicant.file.discard().catch(() => undefined)
     }

@@ -6,7 +6,7 @@ import type { StreamEvent } from '../../core/contract.ts'
 import { STATES } from '../../core/manifest.ts'
 import type { Outcome, Report, StepName } from '../../core/report.ts'
 
-/** What an upload answers. `indexed: false` where the tree did not follow within the time; it will. */
+/** The answer to an upload. `indexed: false` where the tree did not follow in time; it will. */
 export type UploadReply = UploadResult & { readonly indexed?: false }
 
 const Text = Type.String()
@@ -32,15 +32,13 @@ export const UploadResultSchema = Type.Unsafe<UploadReply>(
   }),
 )
 
-/** Waits for the tree, at most 30 s, then answers either way, truthfully. */
+/** Waits for the tree, at most 30 s, then answers truthfully either way. */
 export async function replyOf(changed: Changed, waitMs: number): Promise<UploadReply> {
   const result = uploadResult(changed.manifest, changed.outcome)
   return (await changed.settled(waitMs)) ? result : { ...result, indexed: false }
 }
 
-/**
- * 201 for what was taken in to be served, now or after a review; 200 for what was known, or is kept away from clients.
- */
+/** 201 for a package that is served, now or after a review; 200 for one that was known or is kept away from clients. */
 export function statusOf({ outcome, manifest }: Changed): 200 | 201 {
   return outcome === 'created' && (manifest.state === 'published' || manifest.state === 'pending_review') ? 201 : 200
 }

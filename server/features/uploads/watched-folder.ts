@@ -20,13 +20,13 @@ export interface WatchedFolderDeps {
 }
 
 const REJECTED = 'rejected'
-/** An announcement may still be arriving for so long; then what is wrong with it is told. */
+/** How long an announcement may take to arrive; after that its faults are reported. */
 const ARRIVING_MS = 60_000
-/** Its files may come so much later. */
+/** How much later its files may come. */
 const INCOMPLETE_MS = 24 * 60 * 60 * 1000
 const DELAY_MS = 1_000
 
-/** A folder in which complete uploads are looked for: `dput` with the method local, rsync, a share. */
+/** A folder that is watched for complete uploads: `dput` with the method local, rsync, a share. */
 export interface WatchedFolder extends Part {
   /** Looks once, and follows the setting. */
   scan(): Promise<void>
@@ -34,7 +34,7 @@ export interface WatchedFolder extends Part {
 
 /**
  * Takes what is announced in the folder of the setting, as if its developer had sent it: the name of the key is the
- * user. What was taken is removed; what was refused lies in `rejected/`, with the reason in a file beside it.
+ * user. Accepted files are removed; refused ones are moved to `rejected/`, with the reason in a file beside them.
  */
 export function createWatchedFolder({ spool, settings, uploads, clock, log }: WatchedFolderDeps): WatchedFolder {
   let watching: { readonly folder: string; readonly watcher: FSWatcher } | undefined
@@ -49,7 +49,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
     return found?.isFile() === true ? { size: found.size, age: clock.now().getTime() - found.mtimeMs } : undefined
   }
 
-  /** Copies a file in; a link is not followed, because it may lead anywhere. */
+  /** Copies a file in. Does not follow a link, which may lead anywhere. */
   async function take(folder: string, filename: string): Promise<SpooledFile> {
     const handle = await open(join(folder, filename), constants.O_RDONLY | constants.O_NOFOLLOW)
     const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
@@ -145,7 +145,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
     }
   }
 
-  /** One at a time; who asks meanwhile waits for a look that begins after the question. */
+  /** One run at a time; a call during a run waits for one that begins after it. */
   async function scan(): Promise<void> {
     while (running !== undefined) await running.catch(() => undefined)
     running = scanNow().finally(() => {

@@ -3,7 +3,7 @@ import type { Feature } from '../../core/feature.ts'
 import { vulnerabilities } from './contract.ts'
 import { vulnerabilityHandlers, type VulnerabilityDeps } from './handlers.ts'
 
-/** What is known to be wrong. */
+/** Known vulnerabilities. */
 export function composeVulnerabilities(deps: VulnerabilityDeps): Feature {
   return { routes: bind(vulnerabilities, vulnerabilityHandlers, deps) }
 }

@@ -24,7 +24,7 @@ import type { VersionCves } from '../../review/version-view.ts'
 import { VULNERABILITY_ORDERS } from '../../catalog/queries/vulnerabilities.ts'
 import type { VulnerabilityDetail, VulnerabilityPage } from '../../review/vulnerabilities.ts'
 
-/** What is known to be wrong: by vulnerability, by package, and altogether. */
+/** Known vulnerabilities: by vulnerability, by package, and in total. */
 export const vulnerabilities = contract({
   'GET /security/vulnerabilities': {
     summary: 'Vulnerabilities over all packages, each once with the packages that have it.',

@@ -17,8 +17,8 @@ const common = {
 } as const
 
 /**
- * What others tell us. The body is signed: `X-Hub-Signature-256: sha256=<HMAC-SHA-256 of its bytes under
- * WEBHOOK_SECRET, in hex>`. The handlers read the bytes themselves, because a signature is about bytes.
+ * Messages of others. The body is signed: `X-Hub-Signature-256: sha256=<HMAC-SHA-256 of its bytes under WEBHOOK_SECRET,
+ * in hex>`. The handlers read the bytes themselves, because the signature covers bytes.
  */
 export const webhooks = contract({
   'POST /webhooks/github': {

@@ -8,7 +8,7 @@ import type { Audit } from '../../record/audit.ts'
 
 export type Source = 'github' | 'kev'
 
-/** What came, as it came. */
+/** A message as it came. */
 export interface Delivered {
   readonly source: Source
   readonly body: Buffer
@@ -24,7 +24,7 @@ export interface Taken {
   readonly message: string
 }
 
-/** Takes webhooks of others: checks who signed them, does each once, and owes what follows in the same transaction. */
+/** Receives webhooks: checks the signature, accepts each once, and owes what follows in the same transaction. */
 export interface Inbound {
   /** @throws bad_signature, bad_request when the signed body is no JSON object */
   take(delivered: Delivered): Promise<Taken>
@@ -32,9 +32,9 @@ export interface Inbound {
   readonly debts: Debts
 }
 
-/** What a webhook sets going. It may run again after a crash, and runs once for several that come together. */
+/** What a webhook triggers. It may run again after a crash, and runs once for several that come together. */
 export interface Reactions {
-  /** Fetches what is configured again; asked by a push or release, as of the advisory databases that GitHub hosts. */
+  /** Fetches the configured feeds again, after a push or release, as of the advisory databases on GitHub. */
   readonly onGithub?: () => Promise<void>
   /** Fetches the catalogue of known exploited vulnerabilities again. */
   readonly onKev?: () => Promise<void>
@@ -52,13 +52,12 @@ export interface InboundDeps {
 
 const MINUTE_MS = 60_000
 /**
- * How long the same bytes count as the same message. GitHub's bodies differ, and its delivery id is not signed: whoever
- * replays one may change it, so bytes are what is remembered. A call for KEV may well be `{}` every time: an hour keeps
- * replays from becoming a load.
+ * How long the same bytes count as the same message. GitHub's bodies differ, and its delivery id is not signed: a
+ * replay may change it, so the bytes are remembered. A call for KEV may be `{}` every time: within an hour, replays
+ * cannot become a load.
  */
 const REMEMBERED_MS: Record<Source, number> = { github: 30 * 24 * 60 * MINUTE_MS, kev: 60 * MINUTE_MS }
 const FOLLOWS: Record<Source, string> = {
-  // TODO(import): when sources of packages can be configured, a push synchronises those, too
   github:
     'Taken. The feeds of vulnerability data are fetched behind this answer; sources of packages are not synchronised by this version.',
   kev: 'Taken. The catalogue is fetched behind this answer.',
@@ -73,11 +72,11 @@ const MEANINGFUL = new Set([
   'workflow_dispatch',
 ])
 
-/** Compares in a time that tells nothing about where they differ. */
+/** Compares in a time that reveals nothing about where they differ. */
 function isSigned({ body, signature }: Delivered, secret: string): boolean {
   const given = /^sha256=([\da-f]{64})$/i.exec(signature ?? '')?.[1]
   const own = createHmac('sha256', secret).update(body).digest()
-  // the comparison is made in any case
+  // compared in any case
   return (
     timingSafeEqual(own, given === undefined ? createHmac('sha256', own).digest() : Buffer.from(given, 'hex')) &&
     given !== undefined
@@ -89,14 +88,14 @@ function parseBody(body: Buffer): Record<string, unknown> {
     const value: unknown = body.length === 0 ? {} : JSON.parse(body.toString('utf8'))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    /* said below */
+    // refused below
   }
   return fail('bad_request', {
     said: 'The body is no JSON object. Set the content type of the webhook to application/json.',
   })
 }
 
-/** `acme/tools, refs/heads/main`: what of GitHub's body goes into the audit line. */
+/** `acme/tools, refs/heads/main`: the part of GitHub's body for the audit line. */
 function aboutGithub({ repository, ref }: Record<string, unknown>): string {
   const name =
     typeof repository === 'object' && repository !== null
@@ -138,7 +137,7 @@ export function createInbound({ db, audit, outbox, clock, secret, reactions }: I
           event,
           message: event === 'ping' ? 'The signature is right.' : `Nothing follows from ${event}.`,
         }
-      // in one order, so that two of the same wait for one another instead of blocking each other
+      // in one order, so that two of the same wait for one another instead of deadlocking
       const proofs = [
         `body:${createHmac('sha256', secret).update(body).digest('hex')}`,
         ...(delivery === undefined ? [] : [`id:${delivery}`]),

@@ -15,7 +15,7 @@ export function readBytes(request: IncomingMessage): Promise<Buffer> {
     const settle = (outcome: () => void): void => {
       clearTimeout(timer)
       request.removeAllListeners('data')
-      request.resume() // the rest is read and thrown away; the server bounds how long
+      request.resume() // the rest is read and discarded; the server bounds how long
       outcome()
     }
     const refuse = (work: () => never) => (): void =>

@@ -38,8 +38,8 @@ const MIGRATIONS: readonly Migration[] = [
   packageKind,
 ]
 
-const source: Knex.MigrationSource<Migration> = {
-  getMigrations: async () => [...MIGRATIONS],
+const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({
+  getMigrations: async () => [...migrations],
   getMigrationName: migration => migration.name,
   getMigration: async migration => ({
     up: async trx => {
@@ -49,14 +49,17 @@ const source: Knex.MigrationSource<Migration> = {
       throw new Error('Migrations go forward only. Restore a backup to go back.')
     },
   }),
-}
+})
 
 /**
  * Brings the schema up to date. Concurrent starts wait for one another on knex's lock row. @throws when a migration
  * fails: nothing may be served then
+ * @param last  the schema of an earlier release, to prove that it is carried over; the newest when absent
  */
-export async function migrate(db: Db): Promise<void> {
-  await db.knex.migrate.latest({ migrationSource: source, tableName: 'schema_migration' })
+export async function migrate(db: Db, last?: string): Promise<void> {
+  const end = last === undefined ? MIGRATIONS.length : MIGRATIONS.findIndex(({ name }) => name === last) + 1
+  const migrationSource = sourceOf(MIGRATIONS.slice(0, end))
+  await db.knex.migrate.latest({ migrationSource, tableName: 'schema_migration' })
 }
 
 /** The newest migration that ran, for the health report. */

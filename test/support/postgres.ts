@@ -17,8 +17,13 @@ export interface TestDb {
 
 export const TEMPLATE = 'gatehouse_template'
 
-/** Copies the migrated template of the run's one cluster, which `postgres-cluster.ts` starts. */
-export async function createTestDb(options: { readonly poolSize?: number } = {}): Promise<TestDb> {
+/**
+ * Copies the migrated template of the run's one cluster, which `postgres-cluster.ts` starts.
+ * @param options.isEmpty  without any table instead
+ */
+export async function createTestDb(
+  options: { readonly poolSize?: number; readonly isEmpty?: boolean } = {},
+): Promise<TestDb> {
   // projects without a cluster have none
   const cluster = inject('postgres') as ReturnType<typeof inject<'postgres'>> | undefined
   if (cluster === undefined)
@@ -26,7 +31,7 @@ export async function createTestDb(options: { readonly poolSize?: number } = {})
   const { socket } = cluster
   const database = `t_${randomBytes(8).toString('hex')}`
   const admin = createDb({ socket, database: 'postgres' }, { poolSize: 1 })
-  await admin.query(`create database ${database} template ${TEMPLATE}`)
+  await admin.query(`create database ${database} template ${options.isEmpty === true ? 'template0' : TEMPLATE}`)
   const address = { socket, database }
   const db = createDb(address, options)
   return {

@@ -1,25 +1,18 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
-import { STATES, type State } from '../core/manifest.ts'
+import { STATES } from '../core/manifest.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
-import { PACKAGE_ORDERS, type PackageOrder } from './search.ts'
+import { PACKAGE_ORDERS } from './search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
+import { oneOf, OrNull, Text, Time } from '../core/schemas.ts'
 
-const Text = Type.String()
-const OrNull = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()])
 const Names = Type.Array(Text)
 const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] })
-const Time = Type.String({ format: 'date-time' })
-
-// TypeBox checks literals; a string's `enum` is only shown
-function oneOf(words: readonly string[]): TSchema {
-  return Type.Union(words.map(word => Type.Literal(word)))
-}
 
 /** The states as a query value. */
-export const StateQuery = Type.Unsafe<State>(oneOf(STATES))
-export const OrderQuery = Type.Unsafe<PackageOrder>(oneOf(PACKAGE_ORDERS))
+export const StateQuery = oneOf(STATES)
+export const OrderQuery = oneOf(PACKAGE_ORDERS)
 
 /** What a search takes: at most 200 characters, looked for as they are. */
 export const Term = Type.String({ maxLength: 200 })

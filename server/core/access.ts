@@ -5,6 +5,9 @@ import { maySee, type Viewer } from './viewer.ts'
 export const ROLES = ['reader', 'auditor', 'uploader', 'maintainer', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
+/** What an account may be called, wherever it comes from. */
+export const USERNAME = /^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$/
+
 /** Who may call a route, in the specification's own words. */
 export type Access = 'public' | 'any' | 'uploader+' | 'auditor+' | 'maintainer+' | 'admin'
 

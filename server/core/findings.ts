@@ -37,6 +37,11 @@ export function rankOf(severity: Severity): number {
   return RANK[severity]
 }
 
+/** The severity that has a rank; undefined for 0, which is none. */
+export function severityOfRank(rank: number): Severity | undefined {
+  return SEVERITIES.find(severity => RANK[severity] === rank)
+}
+
 /** The worse of two severities. */
 export function worse(a: Severity, b: Severity): Severity {
   return RANK[a] >= RANK[b] ? a : b
@@ -50,7 +55,8 @@ export function worst(findings: readonly Finding[]): Severity | undefined {
   )
 }
 
-const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
+/** True for `CVE-2026-1234`, in any case. */
+export const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
 const namesOf = ({ id, aliases = [] }: Finding): readonly string[] => [id, ...aliases]
 
 /** The CVE of a finding, when its names contain exactly one. */

@@ -31,3 +31,11 @@ export const counts = (names: readonly string[]): TSchema =>
   Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
 
 export const RoleName = listed<Role>(ROLES)
+
+/** The version of a package that a path names. */
+export const NameVersion = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 300 }),
+  version: Type.String({ minLength: 1, maxLength: 300 }),
+})
+/** The distribution that a path names. */
+export const CodenamePath = Type.Object({ codename: Type.String({ maxLength: 80 }) })

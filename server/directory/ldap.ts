@@ -1,5 +1,5 @@
 import { EqualityFilter, Filter, OrFilter } from 'ldapts'
-import type { Role } from '../core/access.ts'
+import { USERNAME, type Role } from '../core/access.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 import type { Directory, DirectoryAnswer, DirectoryProfile } from './directory.ts'
 import { namesGroups, roleOfGroups } from './groups.ts'
@@ -39,8 +39,6 @@ export interface LdapDeps {
   readonly timeoutMs?: number
 }
 
-/** What an account may be called, by the rule of `POST /auth/users`. */
-const USERNAME = /^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$/
 const LONGEST_NAME = 200
 
 /**

@@ -1,6 +1,6 @@
 import * as client from 'openid-client'
 import { isIP } from 'node:net'
-import type { Role } from '../core/access.ts'
+import { USERNAME, type Role } from '../core/access.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
 import type { SettingsValue } from '../settings/schema.ts'
@@ -65,7 +65,6 @@ export interface OidcDeps {
   readonly now: () => number
 }
 
-const USERNAME = /^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$/
 const FRESH_MS = 60 * 60_000
 const LIMIT_BYTES = 1024 * 1024
 

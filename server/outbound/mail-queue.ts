@@ -4,12 +4,11 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
+import type { Mail } from './mail.ts'
 
 /** One text mail to one person. */
-export interface QueuedMail {
+export interface QueuedMail extends Mail {
   readonly to: string
-  readonly subject: string
-  readonly text: string
 }
 
 /** Owed mails. They are written with the change they report, encrypted, and the outbox sends them. */

@@ -7,7 +7,7 @@ import {
   sumWaiting,
   type FindingSums,
 } from '../catalog/queries/posture.ts'
-import { SEVERITIES, type Severity } from '../core/findings.ts'
+import { SEVERITIES, severityOfRank, type Severity } from '../core/findings.ts'
 import { STATES, type State } from '../core/manifest.ts'
 import { slaDays, type SlaDays } from '../core/review.ts'
 import type { Queryable } from '../db/db.ts'
@@ -50,16 +50,6 @@ const record = <Name extends string>(
   rows: readonly { readonly name: string | null; readonly n: number }[],
 ): Record<Name, number> =>
   Object.fromEntries(names.map(name => [name, rows.find(row => row.name === name)?.n ?? 0])) as Record<Name, number>
-
-const SEVERITY_OF_RANK: readonly (Severity | null)[] = [
-  null,
-  'negligible',
-  'low',
-  'unknown',
-  'medium',
-  'high',
-  'critical',
-]
 
 function findingCounts(rows: readonly FindingSums[]): Posture['findings'] {
   const sum = (read: (row: FindingSums) => number): number => rows.reduce((total, row) => total + read(row), 0)
@@ -107,7 +97,7 @@ export async function readPosture(
       oldest_held_at: sums.oldest?.toISOString() ?? null,
     },
     exceptions: { standing: exceptions.standing, ending_within_30_days: exceptions.ending },
-    by_distribution: distributions.map(({ rank, ...row }) => ({ ...row, worst: SEVERITY_OF_RANK[rank] ?? null })),
+    by_distribution: distributions.map(({ rank, ...row }) => ({ ...row, worst: severityOfRank(rank) ?? null })),
     sla_days: days,
     last_scanned_at: sums.scanned?.toISOString() ?? null,
   }

@@ -126,11 +126,6 @@ export const PostureSchema = Type.Object({
 /** A yes or no in a query. */
 export const Flag = Type.Optional(Type.Boolean())
 
-/** The version that a path names. */
-export const NameVersion = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 300 }),
-  version: Type.String({ minLength: 1, maxLength: 300 }),
-})
 /** An unknown one is refused with `unknown_distribution`. */
 const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
 /** Where a version lies, in the query or in the body; needed when it lies in more than one place. */

@@ -15,6 +15,7 @@ import type { Severity } from '../core/findings.ts'
 import type { State } from '../core/manifest.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
+import { severityOfRank } from '../core/findings.ts'
 
 /** A package that has a vulnerability. */
 export interface Affected {
@@ -54,16 +55,6 @@ export interface Vulnerability {
   readonly packages: readonly Affected[]
 }
 
-const SEVERITY_OF_RANK: readonly Severity[] = [
-  'negligible',
-  'negligible',
-  'low',
-  'unknown',
-  'medium',
-  'high',
-  'critical',
-]
-
 function affectedView({ cve: _, found: __, ...row }: AffectedRow): Affected {
   return { ...row, accepted_until: row.accepted_until?.toISOString() ?? null, first_seen: row.first_seen.toISOString() }
 }
@@ -77,7 +68,7 @@ function viewOf(
   return {
     id: row.cve,
     cve_id: row.cve,
-    severity: SEVERITY_OF_RANK[row.rank] ?? 'unknown',
+    severity: severityOfRank(row.rank) ?? 'negligible',
     epss: row.epss,
     kev: row.kev,
     fixable: row.fixable,

@@ -8,7 +8,8 @@ import type { Components } from './components.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { openvex } from './openvex.ts'
 import { spdx } from './spdx.ts'
-import { countServed, findPackage, listServed, readPackages, type Stored, type Which } from './store.ts'
+import { countServed, findPackage, listServed, readPackages, type Stored } from './store.ts'
+import type { VersionPlace } from '../catalog/queries/versions.ts'
 
 /** The formats of a bill. `openvex` holds only what is known and decided about vulnerabilities. */
 export const PRINTS = { cyclonedx, spdx, openvex } as const satisfies Record<string, Print>
@@ -19,7 +20,7 @@ export interface Bills {
   /** Of everything published, or of one distribution; or of the first `limit` packages. */
   ofServed(filter: { readonly codename?: string | undefined; readonly limit?: number | undefined }): Promise<Bill>
   /** Of one package, in any state; undefined when there is none. */
-  ofPackage(which: Which): Promise<Bill | undefined>
+  ofPackage(which: VersionPlace): Promise<Bill | undefined>
 }
 
 export interface BillsDeps {

@@ -1,5 +1,6 @@
 import { malformed } from '../lib/limited.ts'
 import type { Found } from './component.ts'
+import { isFields } from '../lib/fields.ts'
 
 /** How to recognise and read one kind of file. `read` gets the text and the path of the file. */
 interface Lockfile {
@@ -11,8 +12,6 @@ interface Lockfile {
 // no entry is longer; longer ones would make patterns slow
 const LONGEST_LINE = 1000
 const linesOf = (text: string): string[] => text.split('\n').map(line => line.slice(0, LONGEST_LINE).trimEnd())
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function json(text: string): Record<string, unknown> {
@@ -22,7 +21,7 @@ function json(text: string): Record<string, unknown> {
   } catch (cause) {
     return malformed('it is not JSON', cause)
   }
-  return isObject(value) ? value : malformed('it is not an object')
+  return isFields(value) ? value : malformed('it is not an object')
 }
 
 /** npm's names: `@scope/name` has its scope as namespace. */
@@ -39,9 +38,9 @@ const MAX_DEPTH = 100
 /** lockfileVersion 1: a tree of names. */
 function npmTree(dependencies: unknown, depth = 0): Found[] {
   if (depth > MAX_DEPTH) malformed(`its dependencies are nested more than ${MAX_DEPTH} deep`)
-  return isObject(dependencies)
+  return isFields(dependencies)
     ? Object.entries(dependencies).flatMap(([name, entry]) =>
-        isObject(entry) ? [...npm(name, textOf(entry.version)), ...npmTree(entry.dependencies, depth + 1)] : [],
+        isFields(entry) ? [...npm(name, textOf(entry.version)), ...npmTree(entry.dependencies, depth + 1)] : [],
       )
     : []
 }
@@ -52,10 +51,10 @@ function npmTree(dependencies: unknown, depth = 0): Found[] {
  */
 function packageLock(text: string): Found[] {
   const { packages, dependencies } = json(text)
-  if (!isObject(packages)) return npmTree(dependencies)
+  if (!isFields(packages)) return npmTree(dependencies)
   return Object.entries(packages).flatMap(([path, entry]) => {
-    const name = isObject(entry) ? textOf(entry.name) || path.slice(path.lastIndexOf('node_modules/') + 13) : ''
-    return isObject(entry) && path.includes('node_modules/') && entry.link !== true
+    const name = isFields(entry) ? textOf(entry.name) || path.slice(path.lastIndexOf('node_modules/') + 13) : ''
+    return isFields(entry) && path.includes('node_modules/') && entry.link !== true
       ? npm(name, textOf(entry.version))
       : []
   })

@@ -1,6 +1,7 @@
 import type { IndexedManifest } from '../catalog/search.ts'
 import type { Queryable } from '../db/db.ts'
 import { CANDIDATE_LINES } from './lockfiles.ts'
+import type { VersionPlace } from '../catalog/queries/versions.ts'
 
 /** What is served; fixed before a bill is printed. */
 export interface Served {
@@ -47,14 +48,10 @@ export function readPackages(db: Queryable, ids: readonly number[]): Promise<Sto
 }
 
 /** The one package for a name and version: published before others, in the order of every list. */
-export interface Which {
-  readonly name: string
-  readonly version: string
-  readonly arch?: string | undefined
-  readonly distribution?: string | undefined
-}
-
-export function findPackage(db: Queryable, { name, version, arch, distribution }: Which): Promise<Stored | undefined> {
+export function findPackage(
+  db: Queryable,
+  { name, version, arch, distribution }: VersionPlace,
+): Promise<Stored | undefined> {
   return db.first<Stored>(
     `
     select p.manifest, p.paths ~ $5 as carries from package p

@@ -1,4 +1,4 @@
-import type { Finding } from '../core/findings.ts'
+import { isCve, type Finding } from '../core/findings.ts'
 import type { ThreatIntel } from '../vulndb/intel/threat-intel.ts'
 
 /** The data that findings are enriched from. They are local, so no call waits for a network. */
@@ -9,8 +9,6 @@ export interface Enriched {
   readonly findings: readonly Finding[]
   readonly without: readonly ('epss' | 'kev')[]
 }
-
-const isCve = (id: string): boolean => /^CVE-\d{4}-\d+$/i.test(id)
 
 /** The CVEs of a finding; both catalogues know nothing else. */
 function cvesOf({ id, aliases = [] }: Finding): readonly string[] {

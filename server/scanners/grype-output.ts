@@ -1,4 +1,5 @@
 import type { Finding, Severity } from '../core/findings.ts'
+import { isFields } from '../lib/fields.ts'
 
 /** What grype prints with `-o json`, as far as it is read. Fields differ between versions, and any may be absent. */
 export interface GrypeDocument {
@@ -37,15 +38,12 @@ export interface GrypeMatch {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function isMatch(value: unknown): value is GrypeMatch {
   return (
-    isObject(value) &&
-    isObject(value.vulnerability) &&
+    isFields(value) &&
+    isFields(value.vulnerability) &&
     typeof value.vulnerability.id === 'string' &&
-    isObject(value.artifact) &&
+    isFields(value.artifact) &&
     typeof value.artifact.name === 'string'
   )
 }
@@ -54,12 +52,12 @@ function isMatch(value: unknown): value is GrypeMatch {
 export function readGrype(text: string): GrypeDocument {
   const value: unknown = JSON.parse(text)
   // grype writes `null` for no matches in some versions
-  if (!isObject(value) || !isObject(value.descriptor) || !('matches' in value))
+  if (!isFields(value) || !isFields(value.descriptor) || !('matches' in value))
     throw new Error('it is no report of grype')
   const matches: unknown = value.matches ?? []
   if (!Array.isArray(matches) || !matches.every(isMatch))
     throw new Error('it has a match without vulnerability or package')
-  return { matches, ...(isObject(value.distro) ? { distro: value.distro } : {}) }
+  return { matches, ...(isFields(value.distro) ? { distro: value.distro } : {}) }
 }
 
 const WORDS: Readonly<Record<string, Severity>> = {

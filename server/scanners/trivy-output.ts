@@ -1,5 +1,6 @@
 import type { Finding, Severity } from '../core/findings.ts'
 import { nameFindings, shortText } from './grype-output.ts'
+import { isFields } from '../lib/fields.ts'
 
 /** What trivy prints with `--format json`, as far as it is read. Source: trivy, pkg/types/report.go */
 export interface TrivyDocument {
@@ -37,15 +38,12 @@ export interface TrivyResult {
   readonly Vulnerabilities?: readonly TrivyVulnerability[] | null
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function isVulnerability(value: unknown): value is TrivyVulnerability {
-  return isObject(value) && typeof value.VulnerabilityID === 'string' && typeof value.PkgName === 'string'
+  return isFields(value) && typeof value.VulnerabilityID === 'string' && typeof value.PkgName === 'string'
 }
 
 function isResult(value: unknown): value is TrivyResult {
-  if (!isObject(value)) return false
+  if (!isFields(value)) return false
   const vulnerabilities: unknown = value.Vulnerabilities ?? []
   return Array.isArray(vulnerabilities) && vulnerabilities.every(isVulnerability)
 }
@@ -53,11 +51,11 @@ function isResult(value: unknown): value is TrivyResult {
 /** Parses the report. @throws Error with the reason when it is cut off or is no report of trivy */
 export function readTrivy(text: string): TrivyDocument {
   const value: unknown = JSON.parse(text)
-  if (!isObject(value) || value.SchemaVersion !== 2) throw new Error('it is no report of trivy with SchemaVersion 2')
+  if (!isFields(value) || value.SchemaVersion !== 2) throw new Error('it is no report of trivy with SchemaVersion 2')
   const results: unknown = value.Results ?? []
   if (!Array.isArray(results) || !results.every(isResult))
     throw new Error('it has a vulnerability without identifier or package')
-  const os = isObject(value.Metadata) && isObject(value.Metadata.OS) ? value.Metadata.OS : undefined
+  const os = isFields(value.Metadata) && isFields(value.Metadata.OS) ? value.Metadata.OS : undefined
   return { results, ...(os === undefined ? {} : { os }) }
 }
 

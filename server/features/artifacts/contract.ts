@@ -13,12 +13,9 @@ import { contract } from '../../core/contract.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
+import { NameVersion } from '../../core/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
-const NameVersion = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 300 }),
-  version: Type.String({ minLength: 1, maxLength: 300 }),
-})
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Which = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
 const WhichVersion = Type.Object({

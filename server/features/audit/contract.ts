@@ -3,6 +3,7 @@ import { contract } from '../../core/contract.ts'
 import { AUDIT_ACTIONS, type AuditEntry } from '../../record/audit.ts'
 import type { ChainReport } from '../../record/audit-chain.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
+import type { Page } from '../../catalog/page.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 // a day, or a moment; both in UTC unless an offset is given
@@ -28,14 +29,6 @@ const Entry = Type.Object({
   prev: Type.String(),
 })
 
-interface AuditPage {
-  readonly items: readonly AuditEntry[]
-  readonly total: number
-  readonly page: number
-  readonly per_page: number
-  readonly pages: number
-}
-
 /** The audit log, read back. */
 export const audit = contract({
   'GET /artifacts/audit/logs': {
@@ -53,7 +46,7 @@ export const audit = contract({
       from: Moment,
       to: Moment,
     }),
-    reply: Type.Unsafe<AuditPage>(
+    reply: Type.Unsafe<Page<AuditEntry>>(
       Type.Object({
         items: Type.Array(Entry),
         total: Type.Integer(),

@@ -5,8 +5,8 @@ import { SEVERITIES } from '../../core/findings.ts'
 import { STATES } from '../../core/manifest.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
 import type { HistoryItem, Stats, Summary } from './dashboard.ts'
+import { counts } from '../../core/schemas.ts'
 
-const counts = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
 const Item = Type.Object({
   timestamp: Type.String({ format: 'date-time' }),
   action: Type.String(),

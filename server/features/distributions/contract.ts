@@ -7,6 +7,7 @@ import type { Difference, Summary } from './compare.ts'
 import type { GenerationList, RolledBack } from './generations.ts'
 import type { DistributionCard, Initialized } from './init.ts'
 import type { Migrated, Promoted } from './promote.ts'
+import { CodenamePath } from '../../core/schemas.ts'
 
 const Card = Type.Object({
   codename: Type.String(),
@@ -27,7 +28,6 @@ const Card = Type.Object({
   setup: Type.Array(Type.String()),
 })
 
-const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
 const Differences = Type.Array(
   Type.Object({
     name: Type.String(),
@@ -116,7 +116,7 @@ export const distributions = contract({
   'GET /distributions/{codename}/setup': {
     summary: 'What a client needs to install from this distribution: files, commands, the public key.',
     access: 'any',
-    params: Codename,
+    params: CodenamePath,
     fails: ['distribution_not_found'],
     reply: Type.Unsafe<ClientSetups>(
       Type.Object({
@@ -198,7 +198,7 @@ export const distributions = contract({
   'GET /distributions/{codename}/compare': {
     summary: 'What this distribution serves beside another one: new, newer, same, older, in conflict.',
     access: 'any',
-    params: Codename,
+    params: CodenamePath,
     query: Type.Object({ with: Type.String({ maxLength: 80 }) }),
     reply: Type.Unsafe<{
       readonly from: string
@@ -212,7 +212,7 @@ export const distributions = contract({
     summary:
       'The publications that are kept, newest first, each with the address under which it can be read as it was.',
     access: 'any',
-    params: Codename,
+    params: CodenamePath,
     fails: ['distribution_not_found'],
     reply: Type.Unsafe<GenerationList>(
       Type.Object({
@@ -229,7 +229,7 @@ export const distributions = contract({
       'Publishes an earlier generation again; without `generation` the one before, or forward again when rolled back.',
     access: 'maintainer+',
     limit,
-    params: Codename,
+    params: CodenamePath,
     body: Type.Object({
       generation: Type.Optional(Type.Integer({ minimum: 1 })),
       justification: word(1000),

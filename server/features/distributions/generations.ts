@@ -3,16 +3,7 @@ import type { Codename, FormatId } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
-
-/** What `publish/` tells of a generation; written here again, since a feature knows the verb and not the module. */
-export interface GenerationCard {
-  readonly n: number
-  readonly at: string
-  readonly packages: number
-  readonly bytes: number
-  readonly live: boolean
-  readonly from?: number
-}
+import type { GenerationCard } from '../../publish/rollback.ts'
 
 /** The part of the publisher that steers a distribution. */
 export interface Generations {

@@ -1,21 +1,21 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { OrNull, Text } from '../../core/schemas.ts'
 
-const NullableText = Type.Union([Type.String(), Type.Null()])
 const Coverage = Type.Object({
   distribution: Type.String(),
   label: Type.String(),
   coverage: Type.String({ description: '`covered`, `partial`, `not_covered`, `no_data`, `stale` or `failed`.' }),
   said: Type.String(),
-  data_at: NullableText,
+  data_at: OrNull(Text),
 })
 const Engine = Type.Object({
   id: Type.String(),
   kind: Type.String(),
   ok: Type.Boolean(),
-  version: NullableText,
-  data_version: NullableText,
-  data_at: NullableText,
+  version: OrNull(Text),
+  data_version: OrNull(Text),
+  data_at: OrNull(Text),
   age_days: Type.Union([Type.Integer(), Type.Null()]),
   error: Type.Optional(Type.String()),
   distributions: Type.Array(Coverage),
@@ -58,8 +58,8 @@ export const engines = contract({
       max_age_days: Type.Integer(),
       database: Type.Object({
         generation: Type.Union([Type.Integer(), Type.Null()]),
-        created: NullableText,
-        signature: NullableText,
+        created: OrNull(Text),
+        signature: OrNull(Text),
         ecosystems: Type.Array(Type.Object({ name: Type.String(), rows: Type.Integer(), sources: Counts })),
         sources: Type.Array(Source),
       }),
@@ -74,7 +74,7 @@ export const engines = contract({
       ),
       import: Type.Object({
         running: Type.Boolean(),
-        since: NullableText,
+        since: OrNull(Text),
         last: Type.Union([Type.Object({ at: Type.String(), ok: Type.Boolean(), said: Type.String() }), Type.Null()]),
       }),
     }),

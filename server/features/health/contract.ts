@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { HealthReport, ReadyReport } from './health.ts'
+import { Time } from '../../core/schemas.ts'
 
-const Time = Type.String({ format: 'date-time' })
 const Probe = Type.Object({ ok: Type.Boolean(), error: Type.Optional(Type.String()) })
 const Critical = Type.Object({ manifests: Probe, pool: Probe, auth_db: Probe, manifest_db: Probe })
 

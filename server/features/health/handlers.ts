@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { WithStatus, type Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -6,6 +5,7 @@ import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { health } from './contract.ts'
 import type { Health } from './health.ts'
+import { isSameSecret } from '../../lib/same-secret.ts'
 
 export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
@@ -17,14 +17,12 @@ export interface HealthRouteDeps {
   readonly metricsToken: string | undefined
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 /** @throws not_authenticated, bad_credential */
 function checkToken(expected: string | undefined, authorization: string | undefined): void {
   if (expected === undefined || expected === '') return
   const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (sent === undefined) fail('not_authenticated', {})
-  if (!timingSafeEqual(digest(sent), digest(expected))) fail('bad_credential', {})
+  if (!isSameSecret(sent, expected)) fail('bad_credential', {})
 }
 
 export const healthHandlers: Handlers<typeof health, HealthRouteDeps> = {

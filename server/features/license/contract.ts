@@ -1,17 +1,17 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { LicenseCard } from './license.ts'
+import { OrNull, Text } from '../../core/schemas.ts'
 
-const TextOrNull = Type.Union([Type.String(), Type.Null()])
 const Card = Type.Unsafe<LicenseCard>(
   Type.Object({
     edition: Type.String({ enum: ['enterprise', 'community'] }),
     active: Type.Boolean(),
     standing: Type.String({ enum: ['unlicensed', 'valid', 'expiring', 'grace', 'expired', 'invalid'] }),
-    issued_to: TextOrNull,
-    issued_at: TextOrNull,
-    expires_at: TextOrNull,
-    warning: TextOrNull,
+    issued_to: OrNull(Text),
+    issued_at: OrNull(Text),
+    expires_at: OrNull(Text),
+    warning: OrNull(Text),
   }),
 )
 

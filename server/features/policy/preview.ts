@@ -1,7 +1,7 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import { listProfiles, readOpenCves, readProfile, readWaiting, type Waiting } from '../../catalog/queries/profiles.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
-import { worst } from '../../core/findings.ts'
+import { severityOfRank, worst } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
 import { decide, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
 import type { Report } from '../../core/report.ts'
@@ -30,15 +30,6 @@ export interface Preview extends Page<Move> {
 }
 
 const SHOWN_CVES = 10
-const SEVERITY_OF_RANK: readonly Severity[] = [
-  'negligible',
-  'negligible',
-  'low',
-  'unknown',
-  'medium',
-  'high',
-  'critical',
-]
 
 function findingOf(profile: number, threshold: number): Finding {
   const { rank, kev, isFixable, isLikely } = readProfile(profile)
@@ -46,7 +37,7 @@ function findingOf(profile: number, threshold: number): Finding {
     id: '',
     package: '',
     detected_by: [],
-    severity: SEVERITY_OF_RANK[rank] ?? 'unknown',
+    severity: severityOfRank(rank) ?? 'negligible',
     kev,
     ...(isFixable ? { fixed_in: '' } : {}),
     ...(isLikely ? { epss: threshold } : {}),

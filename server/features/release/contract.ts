@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { ReleaseCard } from './release.ts'
+import { CodenamePath } from '../../core/schemas.ts'
 
-const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
 const Reply = Type.Unsafe<ReleaseCard>(
   Type.Object({
     codename: Type.String(),
@@ -19,7 +19,7 @@ export const release = contract({
   'GET /distributions/{codename}/release': {
     summary: 'What the Release file of the distribution tells its clients, and until when they take the one published.',
     access: 'any',
-    params: Codename,
+    params: CodenamePath,
     reply: Reply,
     fails: ['distribution_not_found'],
   },
@@ -28,7 +28,7 @@ export const release = contract({
       'Sets words of the Release file: NotAutomatic, ButAutomaticUpgrades, and Valid-Until in days (0: none), which is renewed at half of its time. The tree is signed again at once.',
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
-    params: Codename,
+    params: CodenamePath,
     body: Type.Object({
       not_automatic: Type.Optional(Type.Boolean()),
       but_automatic_upgrades: Type.Optional(Type.Boolean()),

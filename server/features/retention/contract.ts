@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { Cleaned, Rule } from './retention.ts'
+import { CodenamePath } from '../../core/schemas.ts'
 
-const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
 const Keep = Type.Integer({ minimum: 1, maximum: 1000, description: 'Versions of each name and architecture.' })
 const RuleReply = Type.Unsafe<Rule>(
   Type.Object({
@@ -40,7 +40,7 @@ export const retention = contract({
   'GET /distributions/{codename}/retention': {
     summary: 'How many versions of each name the distribution keeps, and which are pinned.',
     access: 'any',
-    params: Codename,
+    params: CodenamePath,
     reply: RuleReply,
     fails: ['distribution_not_found'],
   },
@@ -48,7 +48,7 @@ export const retention = contract({
     summary:
       'Sets how many versions of each name are kept; null keeps all. Nothing goes before the nightly run or POST …/run.',
     access: 'maintainer+',
-    params: Codename,
+    params: CodenamePath,
     body: Type.Object({ keep: Type.Union([Keep, Type.Null()]) }),
     reply: RuleReply,
     fails: ['distribution_not_found'],
@@ -57,7 +57,7 @@ export const retention = contract({
     summary: 'What a run would remove, by the saved rule or by `keep`. Changes nothing.',
     access: 'maintainer+',
     limit,
-    params: Codename,
+    params: CodenamePath,
     body: Type.Object({ keep: Type.Optional(Keep) }),
     reply: CleanedReply,
     fails: ['distribution_not_found', 'no_retention_rule'],
@@ -66,7 +66,7 @@ export const retention = contract({
     summary: 'Removes what the saved rule leaves behind.',
     access: 'maintainer+',
     limit,
-    params: Codename,
+    params: CodenamePath,
     reply: CleanedReply,
     fails: ['distribution_not_found', 'no_retention_rule'],
   },
@@ -74,7 +74,7 @@ export const retention = contract({
     summary: 'Keeps one version whatever the rule says.',
     access: 'maintainer+',
     limit,
-    params: Codename,
+    params: CodenamePath,
     body: Type.Object({
       name: Type.String({ minLength: 1, maxLength: 300 }),
       version: Type.String({ minLength: 1, maxLength: 300 }),

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
-import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
+import { listed, NameVersion, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
 import type { ReviewPage } from '../../review/queue.ts'
@@ -11,7 +11,6 @@ import {
   DecisionSchema,
   Flag,
   NAMED,
-  NameVersion,
   REVIEW_QUERY,
   ReviewPageSchema,
   SeverityName,

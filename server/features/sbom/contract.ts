@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { PrintName } from '../../sbom/bills.ts'
+import { NameVersion } from '../../core/schemas.ts'
 
 const NAMES = ['cyclonedx', 'spdx', 'openvex'] as const satisfies readonly PrintName[]
 const Written = Type.Optional(
@@ -13,10 +14,6 @@ const Written = Type.Optional(
 )
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Arch = Type.Optional(Type.String({ maxLength: 80 }))
-const NameVersion = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 300 }),
-  version: Type.String({ minLength: 1, maxLength: 300 }),
-})
 
 /**
  * Bills of materials, for whoever may read the packages: where the two tables of the specification differ, its

@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../../core/errors.ts'
 import type { Db, Queryable } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Audit } from '../../record/audit.ts'
+import { isSameSecret } from '../../lib/same-secret.ts'
 
 export interface FirstAdminDeps {
   readonly db: Db
@@ -30,8 +30,6 @@ export interface FirstAdmin {
 
 // any number that nothing else takes: first admins are made one at a time
 const SETUP_LOCK = 7_201_843
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
  * Whether this installation has users. A directory may have taken the role from the last admin; the setup must not open
@@ -83,8 +81,7 @@ export function createFirstAdmin({ db, audit, outbox, setupToken, hashPassword }
     tokenRequired: setupToken !== undefined,
     async create({ username, password, token, ip }) {
       if (await isInUse(db)) fail('admin_exists', {})
-      if (setupToken !== undefined && !timingSafeEqual(digest(token ?? ''), digest(setupToken)))
-        fail('bad_setup_token', {})
+      if (setupToken !== undefined && !isSameSecret(token ?? '', setupToken)) fail('bad_setup_token', {})
       const hash = await hashPassword(password, 'admin_password')
       if (!(await insert({ username, hash, by: 'setup', ip, isClosed: isInUse }))) fail('admin_exists', {})
     },

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
-import { counts, listed, OrNull, Text } from '../../core/schemas.ts'
+import { counts, listed, NameVersion, OrNull, Text } from '../../core/schemas.ts'
 import type { Posture } from '../../review/posture.ts'
 import type { ReviewPage } from '../../review/queue.ts'
 import {
@@ -10,7 +10,6 @@ import {
   DecisionSchema,
   Flag,
   NAMED,
-  NameVersion,
   PAGE,
   PostureSchema,
   REVIEW_QUERY,

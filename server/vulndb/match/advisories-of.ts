@@ -6,14 +6,13 @@ import { ecosystemOf, familyOf } from './ecosystems.ts'
 import type { Orders, VersionOrder } from '../versions/orders.ts'
 import { bestScore, ratingOf } from './severity.ts'
 import type { StoredRow } from '../store/shards.ts'
+import { withoutEpoch } from '../versions/epoch.ts'
 
 /** One advisory, perhaps from several feeds, and the packages it concerns. */
 interface Found {
   readonly rows: Set<StoredRow>
   readonly packages: Set<OfferedPackage>
 }
-
-const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
 
 /** Whether a row names this very build as fixed. The header of a source package has no epoch. */
 function isFixOf(row: StoredRow, one: OfferedPackage, order: VersionOrder): boolean {

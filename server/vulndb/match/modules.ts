@@ -1,4 +1,5 @@
 import type { Row, Span } from '../advisory.ts'
+import { withoutEpoch } from '../versions/epoch.ts'
 
 /**
  * Module streams of RPM distributions. A package of one stream says nothing about the same package of another:
@@ -74,7 +75,6 @@ export interface ModularPackage {
 }
 
 const firstNumber = (version: string): string => /^(?:\d+:)?(\d+)/.exec(version)?.[1] ?? ''
-const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
 const nameless = (stream: string): string => stream.slice(stream.indexOf(':') + 1)
 /** True for `12` and `12.15-1`, `7.2` and `7.2.24-1`; streams such as `rhel8` follow no version. */
 const follows = (stream: string, version: string): boolean =>

@@ -2,11 +2,11 @@ import type { StoredRow } from '../store/shards.ts'
 import { decidingBy, distribution } from './distribution.ts'
 import type { Judged, Kind } from './kind.ts'
 import { isSameStream } from './modules.ts'
+import { withoutEpoch } from '../versions/epoch.ts'
 
 /** Special builds with an epoch or release of their own. They are compared only among themselves. */
 const FLAVOURS = [/\.ksplice\d*\./, /_fips$|\.fips|fips(?=\.|$)/, /\.cloud$|\.cloud\./]
 
-const withoutEpoch = (version: string): string => version.replace(/^\d+:/, '')
 const flavourOf = (version: string): string => FLAVOURS.map(pattern => (pattern.test(version) ? '1' : '0')).join('')
 
 /**

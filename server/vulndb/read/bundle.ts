@@ -8,6 +8,7 @@ import * as openpgp from 'openpgp'
 import tar from 'tar-stream'
 import { relPath } from '../../core/identity.ts'
 import { malformed, Malformed, printBytes, quote } from '../../lib/limited.ts'
+import { sha256Of } from '../../lib/digest-file.ts'
 
 /**
  * The bundle that sites without internet carry in: one tar with a manifest of digests, and a detached OpenPGP signature
@@ -244,12 +245,6 @@ export interface PackOptions {
   readonly sign?: (manifest: Buffer) => Promise<string>
 }
 
-async function digest(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-  return hash.digest('hex')
-}
-
 /**
  * Writes a bundle to `to`, the manifest first.
  * @param sign  returns the armoured detached signature over the manifest; without it the bundle is not signed
@@ -261,7 +256,7 @@ export async function packBundle(
 ): Promise<BundleManifest> {
   const files: BundleFile[] = []
   for (const { from, path, ...about } of [...inputs].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    files.push({ path: checkPath(path), sha256: await digest(from), size: (await stat(from)).size, ...about })
+    files.push({ path: checkPath(path), sha256: await sha256Of(from), size: (await stat(from)).size, ...about })
   }
   const manifest: BundleManifest = { format: 1, created, files }
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)

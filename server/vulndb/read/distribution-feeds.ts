@@ -3,11 +3,7 @@ import { cveOf, cvesIn, type Advisory, type Sink } from '../advisory.ts'
 import { debianRelease } from '../match/ecosystems.ts'
 import type { Orders } from '../versions/orders.ts'
 import { severityOf } from '../match/severity.ts'
-
-type Fields = Readonly<Record<string, unknown>>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+import { fieldsOf } from '../../lib/fields.ts'
 
 export interface FeedContext {
   readonly source: string

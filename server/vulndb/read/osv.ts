@@ -6,11 +6,8 @@ import { modulesOf } from '../match/modules.ts'
 import type { OrderId, Orders, VersionOrder } from '../versions/orders.ts'
 import { isWithin, spansOf } from '../match/ranges.ts'
 import { scoreOf, severityOf } from '../match/severity.ts'
+import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : [])
 const textsOf = (value: unknown): string[] => listOf(value).filter(item => typeof item === 'string')
 const unique = <T>(items: readonly T[]): T[] => [...new Set(items)]

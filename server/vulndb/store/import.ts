@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, linkSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { swapLink } from '../../lib/atomic.ts'
@@ -14,6 +13,7 @@ import { readUnpacked, recogniseFeed } from '../read/recognise.ts'
 import { testGeneration } from './self-test.ts'
 import type { StoredRow } from './shards.ts'
 import { createTables, syncFolder, type Before } from './tables.ts'
+import { sha256Of } from '../../lib/digest-file.ts'
 
 /** A file of a bundle for another engine. */
 export interface OtherFile {
@@ -37,12 +37,6 @@ export interface ImportResult {
 export class OlderData extends Error {}
 /** Another import is running. */
 export class ImportRunning extends Error {}
-
-async function sha256(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-  return hash.digest('hex')
-}
 
 /** Identifies a process even after its number is reused; undefined when it is gone. */
 async function processMark(pid: number): Promise<string | undefined> {
@@ -167,7 +161,7 @@ async function prepare(job: ImportJob, folder: string): Promise<Prepared> {
           'security.bundle_key names the key that data must be signed with, and only a bundle can be signed. Make one with npm run vulndb -- make, or remove the key',
         )
       if (is === undefined) notes.push(`${file.label} is no advisory data that is known here, so it was left out.`)
-      else files.push({ ...file, is, sha256: await sha256(file.path) })
+      else files.push({ ...file, is, sha256: await sha256Of(file.path) })
       continue
     }
     bundle = await unpackBundle(

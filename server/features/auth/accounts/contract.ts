@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
 import { Done, OrNull, RoleName, Text, Time } from '../../../core/schemas.ts'
+import { USERNAME } from '../../../core/access.ts'
 
 /** The older form of `role` in a request. */
 export const Roles = Type.Array(RoleName, {
@@ -15,7 +16,7 @@ const NewPassword = Type.String({
   description: 'At least 8 characters, an upper-case letter, and a digit or special character.',
 })
 const Username = Type.String({
-  pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$',
+  pattern: USERNAME.source,
   description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.',
 })
 // no control characters, and none that hide or turn round what is read in lists and logs

@@ -171,7 +171,6 @@ export default tseslint.config(
     // a plain Set that nothing renders needs no reactive one
     rules: {
       ...rules,
-      'max-len': 'off',
       'svelte/prefer-svelte-reactivity': 'off',
       'svelte/prefer-writable-derived': 'off',
     },

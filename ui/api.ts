@@ -174,7 +174,8 @@ export async function call<Key extends keyof Wire>(
   key: Key,
   ...[ask]: Record<never, never> extends Ask<Key> ? [Ask<Key>?] : [Ask<Key>]
 ): Promise<Reply<Key>> {
-  const response = await send(key, (ask ?? {}) as Plain) // the row's type holds for callers; below here the shape is all that matters
+  // the row's type holds for callers; from here on the shape is all that matters
+  const response = await send(key, (ask ?? {}) as Plain)
   if (response.status === 204) return undefined as Reply<Key>
   return (await response.json()) as Reply<Key>
 }

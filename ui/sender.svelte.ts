@@ -180,7 +180,8 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
     Object.assign(item, { phase: 'sending', sent: 0, problem: undefined, abort } satisfies Partial<Parcel<Answer>>)
     rules.began?.(item)
     try {
-      item.result = (await sendFile(item.file, rules.wayOf(item), watch(item, abort))) as Answer // our own server's shape
+      // our own server's shape
+      item.result = (await sendFile(item.file, rules.wayOf(item), watch(item, abort))) as Answer
       item.phase = 'done'
     } catch (error) {
       settle(item, error)

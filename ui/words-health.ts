@@ -57,7 +57,8 @@ const whole = (said: string): string => (said.endsWith('.') ? said : `${said}.`)
 export function worded(report: HealthReport): Check[] {
   return (['critical', 'non_critical'] as const).flatMap(group =>
     Object.entries(report.checks[group]).map(([id, value]): Check => {
-      const probe = value as unknown as Readonly<Record<string, unknown>> // every probe is an object with `ok` and facts of its own
+      // every probe is an object with `ok` and facts of its own
+      const probe = value as unknown as Readonly<Record<string, unknown>>
       const ok = probe.ok === true
       const error = typeof probe.error === 'string' ? whole(probe.error) : 'It does not answer.'
       const why = probe.missing === true ? 'There is none yet.' : error

@@ -1,6 +1,7 @@
 import type { PackageName, PackageRef } from '../core/identity.ts'
 import { receivedSha256, type Manifest, type PackageFile, type State } from '../core/manifest.ts'
 import type { AuditFact } from '../record/audit.ts'
+import type { FactsOf } from '../record/audit-facts.ts'
 import type { Actor, Admit, Copy, Delete, Judgement } from './change.ts'
 
 const RESULT_OF_STATE: Record<State, AuditFact['result']> = {
@@ -23,21 +24,24 @@ function aboutWhom(
   }
 }
 
-const printSigned = ({ signed, blob }: PackageFile): string =>
-  signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${blob.sha256}`
-
-function printFiles([first, ...others]: Manifest['files']): string {
-  const more = others.length === 0 ? '' : `, with ${others.map(({ path }) => path).join(', ')}`
-  return `${first.path}, SHA-256 ${receivedSha256(first)}${printSigned(first)}${more}`
-}
+const signedOf = ({ signed, blob }: PackageFile): Pick<FactsOf['package.admitted'], 'signed'> =>
+  signed === undefined ? {} : { signed: { key: signed.key, sha256: blob.sha256 } }
 
 /** The audit line of a version that came in. */
 export function admitted({ manifest }: Admit, actor: Actor): AuditFact {
+  const [first, ...others] = manifest.files
   return {
     ...aboutWhom(manifest.ref, actor),
     action: manifest.from === 'upload' ? 'UPLOAD' : 'IMPORT',
     result: RESULT_OF_STATE[manifest.state],
-    detail: `${printFiles(manifest.files)}: ${manifest.state}.`,
+    facts: {
+      kind: 'package.admitted',
+      file: first.path,
+      sha256: receivedSha256(first),
+      ...signedOf(first),
+      ...(others.length === 0 ? {} : { with_files: others.map(({ path }) => path) }),
+      state: manifest.state,
+    },
   }
 }
 
@@ -47,7 +51,12 @@ export function copied({ from }: Copy, { ref, files }: Manifest, actor: Actor): 
     ...aboutWhom(ref, actor),
     action: 'PROMOTE',
     result: 'SUCCESS',
-    detail: `${ref.arch}, from ${from.codename}: the same bytes, SHA-256 ${files[0].blob.sha256}.`,
+    facts: {
+      kind: 'package.copied',
+      arch: ref.arch,
+      from_distribution: from.codename,
+      sha256: files[0].blob.sha256,
+    },
   }
 }
 
@@ -62,7 +71,7 @@ export function deleted({ why }: Delete, { ref, state }: Manifest, actor: Actor)
     ...aboutWhom(ref, actor),
     action: 'DELETE',
     result: 'SUCCESS',
-    detail: `${ref.arch}, was ${state}. ${why}`.trim(),
+    facts: { kind: 'package.deleted', arch: ref.arch, from_state: state, reason: why },
   }
 }
 
@@ -78,14 +87,16 @@ export interface TagMove {
 
 /** The audit line of a tag. Its version is the one that the tag names now, or named last. */
 export function tagged({ of, tag, before, after, why }: TagMove, actor: Actor): AuditFact {
-  const said =
-    after === undefined
-      ? `The tag ${tag} named ${before ?? 'nothing'} and is removed.`
-      : `The tag ${tag} names ${after}${before === undefined ? '' : `, it named ${before}`}.`
   return {
     ...aboutWhom({ ...of, version: after ?? before ?? '' }, actor),
     action: 'TAG',
     result: 'SUCCESS',
-    detail: why === undefined ? said : `${said} ${why}`,
+    facts: {
+      kind: 'package.tagged',
+      tag,
+      ...(before === undefined ? {} : { from_version: before }),
+      ...(after === undefined ? {} : { to_version: after }),
+      ...(why === undefined ? {} : { reason: why }),
+    },
   }
 }

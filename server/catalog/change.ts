@@ -16,7 +16,7 @@ export interface Actor {
  */
 export interface Judgement {
   readonly after: Manifest
-  readonly fact?: Pick<AuditFact, 'action' | 'result' | 'detail'>
+  readonly fact?: Pick<AuditFact, 'action' | 'result' | 'facts'>
 }
 
 /**

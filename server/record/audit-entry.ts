@@ -54,8 +54,7 @@ export interface AuditFact {
   readonly version?: string
   readonly distribution?: string
   /** What happened, for programs; the sentence of the line is printed from it. */
-  readonly facts?: AuditFacts
-  readonly detail?: string
+  readonly facts: AuditFacts
   /** Source address, for logins and every other request. */
   readonly ip?: string
 }
@@ -63,7 +62,8 @@ export interface AuditFact {
  * One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the
  * very first.
  */
-export interface AuditEntry extends AuditFact {
+export interface AuditEntry extends Omit<AuditFact, 'facts'> {
+  readonly facts?: AuditFacts
   /** The facts as a sentence. Lines of releases before 0.2 have this alone. */
   readonly detail: string
   readonly id: string

@@ -67,7 +67,11 @@ export interface FactsOf {
     readonly state: State
     /** The file was signed here, which made other bytes of it. */
     readonly signed?: { readonly key: string; readonly sha256: string }
+    /** The other files of a version that has several. */
+    readonly with_files?: Names
   }
+  /** An upload whose signature opens no door here; `code` is the error of the API. */
+  'announcement.refused': { readonly file: string; readonly code: string; readonly why: string }
   'package.copied': { readonly arch: string; readonly from_distribution: string; readonly sha256: string }
   'package.deleted': { readonly arch: string; readonly from_state: State; readonly reason: string }
   'package.decided': Moved & { readonly decisions: readonly DecidedFact[] }
@@ -79,6 +83,13 @@ export interface FactsOf {
   'package.held': Moved & { readonly reason: string }
   'package.pinned': { readonly reason: string }
   'package.unpinned': Record<never, never>
+  /** Absent versions: the tag named nothing before, or names nothing now. */
+  'package.tagged': {
+    readonly tag: string
+    readonly from_version?: string
+    readonly to_version?: string
+    readonly reason?: string
+  }
   // distributions
   'distributions.set_up': { readonly distributions: Names; readonly made_key?: string }
   'distribution.rolled_back': {

@@ -20,6 +20,22 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       },
       `hello.rpm, SHA-256 ${SHA}, signed with 92DC44, now SHA-256 ${SHA}: pending_review.`,
     ],
+    [
+      {
+        kind: 'package.admitted',
+        file: 'hello_1.0.dsc',
+        sha256: SHA,
+        with_files: ['hello_1.0.tar.xz'],
+        state: 'published',
+      },
+      `hello_1.0.dsc, SHA-256 ${SHA}, with hello_1.0.tar.xz: published.`,
+    ],
+  ],
+  'announcement.refused': [
+    [
+      { kind: 'announcement.refused', file: 'a.changes', code: 'announcement_unsigned', why: 'a.changes is unsigned.' },
+      'a.changes is unsigned.',
+    ],
   ],
   'package.copied': [
     [
@@ -103,6 +119,14 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       { kind: 'package.held', from_state: 'published', to_state: 'pending_review', reason: 'Exploited: CVE-2026-1.' },
       'Exploited: CVE-2026-1. published → pending_review.',
     ],
+  ],
+  'package.tagged': [
+    [
+      { kind: 'package.tagged', tag: 'latest', from_version: '1.0', to_version: '1.1', reason: 'It is newer.' },
+      'The tag latest names 1.1, it named 1.0. It is newer.',
+    ],
+    [{ kind: 'package.tagged', tag: 'latest', to_version: '1.0' }, 'The tag latest names 1.0.'],
+    [{ kind: 'package.tagged', tag: 'latest', from_version: '1.0' }, 'The tag latest named 1.0 and is removed.'],
   ],
   'package.pinned': [[{ kind: 'package.pinned', reason: 'Line 4' }, 'Pinned. Line 4']],
   'package.unpinned': [[{ kind: 'package.unpinned' }, 'The pin was taken away.']],

@@ -39,6 +39,19 @@ function documentName({ document, component, arch, name }: FactsOf['document.rem
 const decided = ({ decision, cve, until, reason }: DecidedFact): string =>
   `${decision}${cve === undefined ? '' : ` ${cve}`}${until === undefined ? '' : ` until ${until}`}: ${reason}`
 
+function admitted({ file, sha256, signed, with_files, state }: FactsOf['package.admitted']): string {
+  const bytes = signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${signed.sha256}`
+  return `${file}, SHA-256 ${sha256}${bytes}${with_files === undefined ? '' : `, with ${with_files.join(', ')}`}: ${state}.`
+}
+
+function tagged({ tag, from_version, to_version, reason = '' }: FactsOf['package.tagged']): string {
+  const said =
+    to_version === undefined
+      ? `The tag ${tag} named ${from_version ?? 'nothing'} and is removed.`
+      : `The tag ${tag} names ${to_version}${from_version === undefined ? '' : `, it named ${from_version}`}.`
+  return join(said, reason)
+}
+
 const CREATED: Readonly<Record<FactsOf['account.created']['by'], (role: string) => string>> = {
   admin: role => role,
   setup: () => 'the first admin',
@@ -66,8 +79,8 @@ const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key
 
 /** One row for each kind: the sentence of the line. */
 const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } = {
-  'package.admitted': ({ file, sha256, signed, state }) =>
-    `${file}, SHA-256 ${sha256}${signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${signed.sha256}`}: ${state}.`,
+  'package.admitted': admitted,
+  'announcement.refused': ({ why }) => why,
   'package.copied': ({ arch, from_distribution, sha256 }) =>
     `${arch}, from ${from_distribution}: the same bytes, SHA-256 ${sha256}.`,
   'package.deleted': ({ arch, from_state, reason }) => join(`${arch}, was ${from_state}.`, reason),
@@ -92,6 +105,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'package.held': facts => join(facts.reason, moved(facts)),
   'package.pinned': ({ reason }) => join('Pinned.', reason),
   'package.unpinned': () => 'The pin was taken away.',
+  'package.tagged': tagged,
   'distributions.set_up': ({ distributions, made_key }) =>
     join(`${distributions.join(', ')}.`, made_key === undefined ? '' : `Made the signing key ${made_key}.`),
   'distribution.rolled_back': ({ generation, like, reason }) =>

@@ -36,12 +36,14 @@ const open = (): Audit =>
     clock: { now: () => now },
     outbox: { owe: async () => 1, nudge: () => undefined },
   })
+/** A line whose sentence is this text. */
+const saying = (why: string): Pick<AuditFact, 'facts'> => ({ facts: { kind: 'signatures.refused', why } })
 const fact = (over: Partial<AuditFact> = {}): AuditFact => ({
   action: 'UPLOAD',
   result: 'SUCCESS',
   user: 'ada',
   package: 'hello',
-  detail: 'hello_1.0_amd64.deb',
+  ...saying('hello_1.0_amd64.deb'),
   ip: '192.0.2.1',
   ...over,
 })
@@ -63,11 +65,12 @@ describe('lines', () => {
     const audit = open()
     await write(audit, { user: 'ada' }, { user: 'bob' })
     now = new Date('2026-03-02T00:00:00Z')
-    await write(audit, { user: 'cyd', action: 'LOGIN', detail: '' })
+    await write(audit, { user: 'cyd', action: 'LOGIN', ...saying('') })
     const [first, second] = (await readFile(at('2026-03-01.jsonl'), 'utf8')).split('\n')
     const [third] = await lines('2026-03-02.jsonl')
     expect(JSON.parse(first ?? '')).toEqual({
       ...fact(),
+      detail: 'hello_1.0_amd64.deb',
       id: expect.any(String),
       timestamp: '2026-03-01T10:00:00.000Z',
       prev: NO_LINE,
@@ -316,7 +319,7 @@ describe('search', () => {
       { user: 'a', package: 'hello' },
       { user: 'b', package: 'hello-doc' },
       { user: 'c', package: 'hello', action: 'DELETE' },
-      { user: 'd', action: 'LOGIN', result: 'FAILURE', detail: 'the text "package":"hello" and "action":"DELETE"' },
+      { user: 'd', action: 'LOGIN', result: 'FAILURE', ...saying('the text "package":"hello" and "action":"DELETE"') },
     )
     expect(await users(audit, { package: 'hello' })).toEqual(['d', 'c', 'a'])
     expect(await users(audit, { action: 'DELETE' })).toEqual(['c'])
@@ -337,7 +340,7 @@ describe('search', () => {
     ['control characters', 'a\tb\nc', 'b\nC'],
   ])('free text is found in the detail: %s', async (_, detail, q) => {
     const audit = open()
-    await write(audit, { user: 'yes', detail }, { user: 'no', detail: 'another' })
+    await write(audit, { user: 'yes', ...saying(detail) }, { user: 'no', ...saying('another') })
     expect(await users(audit, { q })).toEqual(['yes'])
   })
 
@@ -347,7 +350,7 @@ describe('search', () => {
       audit,
       { user: 'Needle' },
       { user: 'b', package: 'libneedle1' },
-      { user: 'c', detail: 'a needle' },
+      { user: 'c', ...saying('a needle') },
       { user: 'd', distribution: 'needle', ip: 'needle' },
     )
     expect(await users(audit, { q: 'needle' })).toEqual(['c', 'b', 'Needle'])
@@ -370,7 +373,7 @@ describe('search', () => {
 
   test('lines longer than a block, and what is no entry, do not stop a search', async () => {
     const audit = open()
-    await write(audit, { user: 'a' }, { user: 'b', detail: `${'x'.repeat(9 << 20)}needle` })
+    await write(audit, { user: 'a' }, { user: 'b', ...saying(`${'x'.repeat(9 << 20)}needle`) })
     await appendFile(at('2026-03-01.jsonl'), 'no JSON at all\n\n{"a":1}\n')
     await write(audit, { user: 'c' })
     expect(await users(audit)).toEqual(['c', 'b', 'a'])

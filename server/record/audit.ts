@@ -49,7 +49,8 @@ const ADVISORY_LOCK = 7_201_842
 interface PendingRow {
   readonly id: number
   readonly at: Date
-  readonly fact: AuditFact
+  /** A row of a release that knew no facts has its sentence instead. */
+  readonly fact: AuditFact | (Omit<AuditFact, 'facts'> & { readonly detail: string })
 }
 interface HeadRow {
   readonly hash: string
@@ -66,10 +67,11 @@ const owed = (row: PendingRow): { id: string; timestamp: string } => ({
  * `timestamp` being first and `prev` last.
  */
 export function renderLine(row: PendingRow, prev: string): string {
-  const { action, result, user, package: name, version, distribution, facts, ip } = row.fact
+  const { action, result, user, package: name, version, distribution, ip } = row.fact
   const { id, timestamp } = owed(row)
-  const detail = facts === undefined ? row.fact.detail : printFacts(facts)
-  const about = { package: name, version, distribution, detail, facts, ip }
+  const said =
+    'facts' in row.fact ? { detail: printFacts(row.fact.facts), facts: row.fact.facts } : { detail: row.fact.detail }
+  const about = { package: name, version, distribution, ...said, ip }
   return JSON.stringify({ timestamp, id, action, result, user, ...about, prev })
 }
 

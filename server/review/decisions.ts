@@ -6,6 +6,7 @@ import { transition, type Decision, type Manifest, type State } from '../core/ma
 import { dueAt, isNamed, reconsider, slaDays } from '../core/review.ts'
 import type { Queryable } from '../db/db.ts'
 import { policyOf } from '../pipeline/subject.ts'
+import type { AuditFacts, DecidedFact } from '../record/audit-facts.ts'
 import type { Settings } from '../settings/store.ts'
 import { DECISIONS, type Said } from './decision-words.ts'
 import type { Found } from './find-version.ts'
@@ -81,15 +82,13 @@ function follow(manifest: Manifest, wanted: State): State {
   return manifest.state
 }
 
-/** A decision in one sentence, and where it moved the package. */
-function andMoved(said: string, from: State, to: State): string {
-  const sentence = /[.!?…]$/.test(said) ? said : `${said}.`
-  return from === to ? sentence : `${sentence} ${from} → ${to}.`
-}
-
-function describe({ decision, justification, cve, expires_at }: Decision): string {
-  return `${decision}${cve === undefined ? '' : ` ${cve}`}${expires_at === undefined ? '' : ` until ${expires_at}`}: ${justification}`
-}
+/** What an audit line keeps of a decision. */
+const factOf = ({ decision, justification, cve, expires_at }: Decision): DecidedFact => ({
+  decision,
+  ...(cve === undefined ? {} : { cve }),
+  ...(expires_at === undefined ? {} : { until: expires_at }),
+  reason: justification,
+})
 
 /** People's decisions about held packages. All is computed from the locked row, so of two reviewers one wins. */
 export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisions {
@@ -103,8 +102,13 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
         ? transition(before.state, first.action)
         : follow(before, reconsider(noted, policyOf(settings.now()), now).state)
     const after = { ...noted, state, ...(first.cve === undefined ? { decision: first } : {}) }
-    const detail = andMoved(made.map(describe).join(' '), before.state, state)
-    return { after, fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', detail } }
+    const facts: AuditFacts = {
+      kind: 'package.decided',
+      from_state: before.state,
+      to_state: state,
+      decisions: made.map(factOf),
+    }
+    return { after, fact: { action: 'SECURITY_DECISION', result: 'SUCCESS', facts } }
   }
 
   async function checkAssignee(username: string): Promise<void> {
@@ -180,7 +184,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
           fact: {
             action: 'SECURITY_DECISION',
             result: 'SUCCESS',
-            detail: username === undefined ? 'Assigned to nobody.' : `Assigned to ${username}.`,
+            facts: { kind: 'package.assigned', ...(username === undefined ? {} : { to: username }) },
           },
         }
       })
@@ -199,7 +203,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
           fact: {
             action: 'QUARANTINE',
             result: 'SUCCESS',
-            detail: andMoved(why === '' ? 'No reason given.' : why, before.state, state),
+            facts: { kind: 'package.quarantined', from_state: before.state, to_state: state, reason: why },
           },
         }
       })

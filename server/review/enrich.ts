@@ -102,7 +102,11 @@ function judgeEnriched(
       changed_at: now,
       review: { ...after.review, held_for: why },
     },
-    fact: { action: 'RESCAN', result: 'WARNING', detail: `${why} published → pending_review.` },
+    fact: {
+      action: 'RESCAN',
+      result: 'WARNING',
+      facts: { kind: 'package.held', from_state: before.state, to_state: 'pending_review', reason: why },
+    },
   }
 }
 

@@ -50,7 +50,16 @@ function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>
     fact: {
       action: 'SECURITY_DECISION',
       result: 'WARNING',
-      detail: state === before.state ? said : `${said} ${before.state} → ${state}.`,
+      facts: {
+        kind: 'package.lapsed',
+        from_state: before.state,
+        to_state: state,
+        ended: ended.map(({ cve, by, expires_at = '' }) => ({
+          ...(cve === undefined ? {} : { cve }),
+          by,
+          ended_at: expires_at,
+        })),
+      },
     },
   }
 }

@@ -119,7 +119,6 @@ function stateAfter(before: Manifest, wanted: State): State {
     : before.state
 }
 
-const moved = (from: State, to: State): string => (from === to ? '' : ` ${from} → ${to}.`)
 const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
@@ -189,9 +188,14 @@ export function createRescans({
             ...(state === before.state ? {} : { review: { ...scan.after.review, held_for: `${by}: ${why}` } }),
           }
           if (isQuiet) return { after }
-          const detail =
-            `${fresh.length === 0 ? '' : why}${scan.lost.length === 0 ? '' : ` No longer found: ${list(scan.lost)}.`}${moved(before.state, state)}`.trim()
-          return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', detail } }
+          const facts = {
+            kind: 'package.rescanned',
+            from_state: before.state,
+            to_state: state,
+            found: idsOf(fresh),
+            lost: scan.lost,
+          } as const
+          return { after, fact: { action: 'RESCAN', result: state === before.state ? 'SUCCESS' : 'WARNING', facts } }
         },
       },
       { name: by },
@@ -232,14 +236,20 @@ export function createRescans({
                 ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } }
                 : {}),
             }
-            const detail = `${report.said}${fresh.length === 0 ? '' : ` New: ${list(idsOf(fresh))}.`}${lost.length === 0 ? '' : ` No longer found: ${list(lost)}.`}${moved(manifest.state, state)}`
             return {
               after,
               fact: {
                 action: 'RESCAN',
                 result:
                   report.outcome === 'unavailable' ? 'FAILURE' : state === 'pending_review' ? 'WARNING' : 'SUCCESS',
-                detail,
+                facts: {
+                  kind: 'package.rescanned',
+                  from_state: manifest.state,
+                  to_state: state,
+                  message: report.said,
+                  found: idsOf(fresh),
+                  lost,
+                },
               },
             }
           },

@@ -11,14 +11,16 @@ export function judge(
   return {
     kind: 'review',
     ref,
-    judge: (before, now) => ({
-      after: {
-        ...before,
-        state: transition(before.state, event),
-        changed_at: now,
-        ...(decision === undefined ? {} : { decision }),
-      },
-      fact: { action: event === 'quarantine' ? 'QUARANTINE' : 'SECURITY_DECISION', result: 'SUCCESS', detail: why },
-    }),
+    judge: (before, now) => {
+      const state = transition(before.state, event)
+      return {
+        after: { ...before, state, changed_at: now, ...(decision === undefined ? {} : { decision }) },
+        fact: {
+          action: event === 'quarantine' ? 'QUARANTINE' : 'SECURITY_DECISION',
+          result: 'SUCCESS',
+          facts: { kind: 'package.held', from_state: before.state, to_state: state, reason: why },
+        },
+      }
+    },
   }
 }

@@ -20,7 +20,7 @@ test('what was just done is in the log, newest first, in pages of 100', async ()
     action: 'LOGIN',
     result: 'FAILURE',
     user: 'eve',
-    detail: 'wrong password',
+    facts: { kind: 'refused', why: 'wrong_password' },
     ip: '203.0.113.9',
   })
   const page = await call('GET /artifacts/audit/logs')

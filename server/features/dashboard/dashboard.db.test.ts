@@ -69,10 +69,15 @@ test('accounts, logins and addresses are not shown to every role', async () => {
     action: 'LOGIN',
     result: 'FAILURE',
     user: 'eve',
-    detail: 'wrong password',
+    facts: { kind: 'refused', why: 'wrong_password' },
     ip: '203.0.113.9',
   })
-  await stock.audit.record({ action: 'USER_CREATE', result: 'SUCCESS', user: 'root', detail: 'eve' })
+  await stock.audit.record({
+    action: 'USER_CREATE',
+    result: 'SUCCESS',
+    user: 'root',
+    facts: { kind: 'account.removed', username: 'eve' },
+  })
   const shown = JSON.stringify([await call('GET /dashboard/summary'), await call('GET /dashboard/history')])
   expect(shown).toContain('UPLOAD')
   for (const hidden of ['eve', '203.0.113.9', '192.0.2.1', 'prev', 'LOGIN', 'USER_CREATE'])

@@ -84,7 +84,11 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
   }
 
   /** Failed attempts are in the audit log, as with a wrong password. */
-  function tellRefused({ actor, codename }: DeveloperUpload, announced: Announcement, detail: string): Promise<void> {
+  function tellRefused(
+    { actor, codename, announcement }: DeveloperUpload,
+    announced: Announcement,
+    { code, message }: AppError,
+  ): Promise<void> {
     return db.tx(tx =>
       audit.owe(tx, {
         action: 'UPLOAD',
@@ -94,7 +98,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
         version: announced.sourceVersion,
         ...(codename === undefined ? {} : { distribution: codename }),
         ...(actor?.ip === undefined ? {} : { ip: actor.ip }),
-        detail,
+        facts: { kind: 'announcement.refused', file: announcement.filename, code, why: message },
       }),
     )
   }
@@ -204,7 +208,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
       const { filename } = upload.announcement
       const announced = await read(upload.announcement)
       const key = await signerOf(announced, filename).catch(async (error: unknown) => {
-        if (error instanceof AppError) await tellRefused(upload, announced, error.message)
+        if (error instanceof AppError) await tellRefused(upload, announced, error)
         throw error
       })
       const distribution = targetOf(announced, upload, key)

@@ -200,6 +200,23 @@ describe('GET /artifacts/{name}', () => {
     expect(JSON.stringify(detail)).not.toContain(stock.layout.root)
   })
 
+  test('a version with several files lists them all; one with a single file says of it what it always said', async () => {
+    const { manifest } = await stock.put({ version: '2.0', others: { 'hello_2.0.orig.tar.gz': 'orig' } })
+    await stock.put({ version: '1.0' })
+    const detail = (version: string) => call('GET /artifacts/{name}/{version}', { params: { name: 'hello', version } })
+    const [first, second] = manifest.files
+    expect(await detail('2.0')).toMatchObject({
+      filename: 'hello_2.0_amd64.deb',
+      sha256: first.blob.sha256,
+      size: first.blob.size,
+      files: [
+        { path: 'hello_2.0_amd64.deb', size: first.blob.size, sha256: first.blob.sha256 },
+        { path: 'hello_2.0.orig.tar.gz', size: 4, sha256: second?.blob.sha256 },
+      ],
+    })
+    expect(await detail('1.0')).not.toHaveProperty('files')
+  })
+
   test('one version is the published one where it exists more than once, and names the others', async () => {
     await stock.put({ version: '1:2.0~rc1+b1', state: 'quarantined', codename: 'focal' })
     await stock.put({ version: '1:2.0~rc1+b1', codename: 'noble' })

@@ -65,11 +65,11 @@ export interface Service {
 export interface ComposeOptions {
   readonly uiFolder: string
   readonly log?: Log
-  /** Engines instead of the built-in ones: what lies outside is what tests stand in for. */
+  /** Engines instead of the built-in ones, for tests: they stand for the outside world. */
   readonly engines?: Partial<Scanners>
 }
 
-/** What is done with packages, whoever asks: from what goes out to what reviewers decide. */
+/** What is done with packages, whoever asks: from outgoing messages to review. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
   const { db, outbox, repositories } = base
   const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
@@ -104,7 +104,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
 }
 type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
-/** The API by topic, in the order of its documentation, and what is done by the clock. */
+/** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { log, licensing } = base
   const { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review } = verbs
@@ -207,7 +207,7 @@ export async function compose(
       .follow()
       .catch((error: unknown) => log.error({ err: error }, 'newly loaded data could not be told to the trees'))
 
-  /** What follows when something changes while the service runs. */
+  /** What follows from changes while the service runs. */
   function listen(): void {
     settings.subscribe(() => scheduler.reschedule())
     vulndb.onChanged(() => {

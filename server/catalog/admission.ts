@@ -21,14 +21,14 @@ export interface AdmissionDeps {
   ) => Promise<number | undefined>
 }
 
-/** How versions that are new come into a repository. Both throw duplicate_conflict. */
+/** How new versions come into a repository. Both throw duplicate_conflict. */
 export interface Admission {
   admit(change: Admit, actor: Actor): Promise<Written>
   /** @throws version_not_found, not_promotable */
   copy(change: Copy, actor: Actor): Promise<Written>
 }
 
-/** @throws duplicate_conflict where two versions of one identity are not the same files */
+/** @throws duplicate_conflict when two versions of one identity have different files */
 export function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): void {
   const different = differentFile(known.files, incoming.files)
   if (different === undefined) return
@@ -39,9 +39,9 @@ export function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'file
   })
 }
 
-/** Puts new versions in: all their bytes first, then the row, in one transaction with what it owes. */
+/** Adds versions: first all their bytes, then the row, in one transaction with what it owes. */
 export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Admission {
-  /** @returns `already` where another request was faster with the same files. @throws duplicate_conflict */
+  /** @returns `already` when another request added the same files first. @throws duplicate_conflict */
   async function insert(manifest: Manifest, fact: AuditFact): Promise<Written> {
     const written = await db.tx<Written | undefined>(async tx => {
       const rival = await lockOutRivals(tx, manifest.ref)
@@ -57,7 +57,7 @@ export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Ad
       const ask = await record(tx, fact, { before: undefined, after: manifest })
       return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
     })
-    // the other one was deleted between the two looks, so its place is free now
+    // the other one was deleted between the two looks, so the place is free now
     return written ?? insert(manifest, fact)
   }
 

@@ -75,17 +75,17 @@ export function deleted({ why }: Delete, { ref, state }: Manifest, actor: Actor)
   }
 }
 
-/** A tag with what it named and what it names; undefined is nothing. */
+/** A tag, what it named and what it names; undefined is nothing. */
 export interface TagMove {
   readonly of: PackageName
   readonly tag: string
   readonly before: string | undefined
   readonly after: string | undefined
-  /** Why, where nobody asked for it. */
+  /** The reason, for changes that nobody asked for. */
   readonly why?: string
 }
 
-/** The audit line of a tag. Its version is the one that the tag names now, or named last. */
+/** The audit line of a tag. Its version is the one that the tag names, or named last. */
 export function tagged({ of, tag, before, after, why }: TagMove, actor: Actor): AuditFact {
   return {
     ...aboutWhom({ ...of, version: after ?? before ?? '' }, actor),

@@ -9,19 +9,19 @@ import { whereBlobBelongs } from './store.ts'
 
 /** The bytes of versions, moved before the commit that needs them there. */
 export interface Blobs {
-  /** Runs `work` while nobody tidies these away, as between "they are in the pool" and "a row needs them". */
+  /** Runs `work` while nobody may sweep these files away: between "they are in the pool" and "a row needs them". */
   hold<T>(files: readonly Pick<PackageFile, 'blob'>[], work: () => Promise<T>): Promise<T>
-  /** Owes a debt that takes files back out of the pool, should the commit that needs them there never come. */
+  /** Owes a debt that takes files back out of the pool, in case the commit that needs them never comes. */
   oweWayBack(files: readonly Pick<PackageFile, 'blob'>[]): Promise<void>
-  /** Moves what has arrived to where a version of this state has it. */
+  /** Moves new files to where a version of this state has them. */
   place(files: readonly SpooledFile[], state: State): Promise<void>
   /** Out of quarantine. */
   release(files: readonly Pick<PackageFile, 'blob'>[]): Promise<void>
-  /** Puts the bytes where the rows say they belong. */
+  /** Moves the bytes to where the rows say they belong. */
   settle(digest: Sha256): Promise<void>
 }
 
-/** Moves bytes over the pool, in the order that a crash at any point is put right by what is owed. */
+/** Moves bytes in the pool, in such an order that what is owed repairs a crash at any point. */
 export function createBlobs({
   db,
   outbox,
@@ -45,7 +45,7 @@ export function createBlobs({
       const digests = digestsOf(files)
       for (const digest of digests) {
         const place = await pool.has(digest)
-        // a lone file that never got its row is swept up; of several, some may have moved when another one fails
+        // a single file without a row is swept up; of several, some may have moved when another one fails
         if (place === 'quarantine' || (place === 'nowhere' && digests.length > 1)) {
           await outbox.owe(db, `blob:${digest}`)
         }

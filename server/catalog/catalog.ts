@@ -31,7 +31,7 @@ export interface Catalog {
   find(ref: PackageRef): Promise<Manifest | undefined>
   /** The tags of one package, in the order of their names. */
   tags(of: PackageName): Promise<readonly Tag[]>
-  /** Puts the bytes where the rows say they belong; called by the outbox for `blob:<sha256>`. */
+  /** Moves the bytes to where the rows say they belong. The outbox calls it for `blob:<sha256>`. */
   settleBlob(digest: Sha256): Promise<void>
 }
 
@@ -42,9 +42,9 @@ export interface CatalogDeps {
   readonly audit: Audit
   readonly events: Events
   readonly clock: Clock
-  /** Whether a format has signed trees: where it has none, no publication is owed. */
+  /** Whether a format has signed trees; without them no publication is owed. */
   readonly hasTree: (format: FormatId) => boolean
-  /** Who tells people; without it nobody is told. */
+  /** Informs people; without it nobody is informed. */
   readonly notices?: Pick<Notices, 'oweMove'>
 }
 
@@ -63,10 +63,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const tags = createTags(deps)
   const admission = createAdmission({ db, blobs, clock, record })
 
-  /** What goes with every change of a version, in its transaction. */
+  /** What every change of a version entails, in its transaction. */
   async function record(tx: Tx, fact: AuditFact | undefined, step: Step): Promise<number | undefined> {
     if (fact !== undefined) await audit.owe(tx, fact)
-    // what a person put into quarantine is no news of the gate's
+    // what a person quarantined is no news from the gate
     if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, step.before, step.after)
     const ask = await oweEffects(tx, deps, step)
     failpoint('catalog:before-commit')

@@ -10,18 +10,15 @@ export interface Actor {
   readonly ip?: string
 }
 
-/**
- * What a review makes of a version: the whole manifest as it is to be, and the line for the audit log; none where only
- * scores moved.
- */
+/** The result of a review: the whole new manifest, and the audit line; none where only scores moved. */
 export interface Judgement {
   readonly after: Manifest
   readonly fact?: Pick<AuditFact, 'action' | 'result' | 'facts'>
 }
 
 /**
- * A version that came through the gate, in the state the verdict gave it. `files` are the bytes of `manifest.files`, in
- * that order.
+ * A version that came through the gate, in the state of the verdict. `files` are the bytes of `manifest.files`, in that
+ * order.
  */
 export interface Admit {
   readonly kind: 'admit'
@@ -29,7 +26,7 @@ export interface Admit {
   readonly files: readonly SpooledFile[]
 }
 
-/** A published version is published elsewhere, too: the same files, what the gate said, what people decided. */
+/** A published version is published elsewhere, too: the same files, reports and decisions. */
 export interface Copy {
   readonly kind: 'copy'
   readonly from: PackageRef
@@ -37,8 +34,8 @@ export interface Copy {
 }
 
 /**
- * A decision, a new scan, an end of an acceptance. Worked out from the row while it is locked, so that of two at the
- * same moment the second sees what the first did; undefined changes nothing.
+ * A decision, a new scan, the end of an acceptance. Computed while the row is locked, so that of two at once the second
+ * sees what the first did; undefined changes nothing.
  */
 export interface Review {
   readonly kind: 'review'
@@ -46,7 +43,9 @@ export interface Review {
   readonly judge: (before: Manifest, now: Iso) => Judgement | undefined
 }
 
-/** `unless` is asked while the row is locked: what it was found by may be different by now. True leaves it there. */
+/**
+ * `unless` is asked while the row is locked: it may differ by now from what it was found by. True keeps the version.
+ */
 export interface Delete {
   readonly kind: 'delete'
   readonly ref: PackageRef
@@ -54,7 +53,7 @@ export interface Delete {
   readonly unless?: (tx: Tx) => Promise<boolean>
 }
 
-/** A name that moves between versions, as `latest`: it names `version` from now on, or without one nothing any more. */
+/** A name that moves between versions, such as `latest`: names `version` from now on, or nothing when there is none. */
 export interface SetTag {
   readonly kind: 'tag'
   readonly of: PackageName
@@ -62,16 +61,16 @@ export interface SetTag {
   readonly version?: string
 }
 
-/** Everything that can alter what is here. */
+/** Everything that can change what is here. */
 export type Change = Admit | Copy | Review | Delete | SetTag
 
 export interface Changed {
   /**
-   * `already`: nothing was changed; the same bytes were admitted before, the tag named that version, or a review or an
+   * `already`: nothing was changed. The same bytes were admitted before, the tag named that version, or a review or an
    * `unless` left everything as it is.
    */
   readonly outcome: 'created' | 'already' | 'changed' | 'deleted'
-  /** The version it was about; of a tag the one that it names, or named until now. */
+  /** The version concerned; for a tag the one that it names, or named until now. */
   readonly manifest: Manifest
   /**
    * Resolves true when the published tree says what the database says; false after `timeoutMs`, a failed publication,
@@ -80,7 +79,7 @@ export interface Changed {
   settled(timeoutMs: number): Promise<boolean>
 }
 
-/** What a change wrote. `ask` is the publication that it owes; `isQuiet`: nobody is told of it. */
+/** What a change wrote. `ask` is the publication that it owes; `isQuiet`: nobody is informed. */
 export interface Written {
   readonly outcome: Changed['outcome']
   readonly manifest: Manifest

@@ -15,7 +15,7 @@ export interface CatalogNeeds extends CatalogDeps {
 /** The packages, and what is owed to their files. */
 export interface CatalogPart extends Part {
   readonly catalog: Catalog
-  /** Makes the index say what the manifests on disk say. */
+  /** Rebuilds the index from the manifests on disk. */
   readonly rebuild: () => Promise<Rebuilt>
 }
 

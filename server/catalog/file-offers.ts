@@ -3,7 +3,7 @@ import type { State } from '../core/manifest.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 
-/** A package that brings a file which something needs by its path. */
+/** A package with a file that something needs by its path. */
 export interface FileOffer {
   /** As the need names it. */
   readonly provides: string
@@ -20,8 +20,8 @@ export interface FileNeeds {
 }
 
 /**
- * Packages of one distribution that bring one of the files that these needs name; the newest first. Reads every file
- * list of the distribution, and nothing at all when no need is such a file, which is nearly always.
+ * Packages of one distribution with one of the files that these needs name, newest first. Reads every file list of the
+ * distribution; reads nothing when no need is a file, which is the usual case.
  */
 export async function listFileOffers(
   db: Queryable,

@@ -7,18 +7,18 @@ import { markDirty, refreshArtifact } from './store.ts'
 /** Whether a format has signed trees: where it has none, nothing is published. */
 export type HasTree = (format: FormatId) => boolean
 
-/** Contents follow the packages at their own pace: they are large and change with every package. */
+/** Contents follow packages later: they are large and change with every package. */
 const CONTENTS_DELAY_MS = 30_000
 /** Uploads that arrive within this time share a publication even when none is running. */
 const COALESCE_MS = 25
 
-/** The file of one package's tags is to be written again. */
+/** The file with the tags of one package must be written again. */
 export async function oweTags(tx: Tx, outbox: Outbox, { format, codename, name }: PackageName): Promise<void> {
   await outbox.owe(tx, `tags:${JSON.stringify({ format, codename, name })}`)
 }
 
 /**
- * Owes to the files what must follow from `before` becoming `after`, in the same transaction.
+ * Owes to the files what follows when `before` becomes `after`, in the same transaction.
  * @returns the publication that was asked for, undefined where none is needed
  */
 export async function oweEffects(

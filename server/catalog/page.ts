@@ -1,4 +1,4 @@
-/** One page as every list answers it. `page` counts from 1; `pages` is 0 when nothing was found. */
+/** One page, as every list answers it. `page` counts from 1; `pages` is 0 when nothing was found. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly total: number
@@ -18,7 +18,7 @@ export function pageOf<T>(items: readonly T[], total: number, { page, perPage }:
   return { items, total, page, per_page: perPage, pages: Math.ceil(total / perPage) }
 }
 
-/** The page that a query asks for; the first one, and `perPage` items, unless it says otherwise. */
+/** The page that a query asks for; by default the first one with `perPage` items. */
 export function pagingOf(
   { page = 1, per_page: asked }: { readonly page?: number; readonly per_page?: number },
   perPage = 50,

@@ -16,7 +16,7 @@ import {
   type ListedRef,
 } from './store.ts'
 
-/** What a rebuild did. `broken` names manifests that could not be read; their rows, if any, are left as they are. */
+/** The result of a rebuild. `broken` names manifests that could not be read; their rows, if any, stay as they are. */
 export interface Rebuilt {
   readonly manifests: number
   readonly added: number
@@ -48,8 +48,8 @@ function isSame(row: ListedRef | undefined, { files, component, state, changed_a
 }
 
 /**
- * Makes the database say what the manifests on disk say, and owes a publication of every tree it touched.
- * Everything owed to the manifests is written first, so on a healthy service this changes nothing.
+ * Rebuilds the database from the manifests on disk, and owes a publication of every tree it touched. Writes everything
+ * owed to the manifests first, so on a healthy service it changes nothing.
  */
 export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): () => Promise<Rebuilt> {
   async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
@@ -88,7 +88,7 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
     }
   }
 
-  /** @param isWhole whether every file could be read: what a damaged one said is not forgotten */
+  /** @param isWhole  whether every file could be read: the rows of damaged ones are kept */
   async function writeTags(lists: readonly TagList[], isWhole: boolean): Promise<void> {
     const named = new Set(lists.map(({ of }) => printName(of)))
     const gone = (await listTagged(db)).filter(of => isWhole && !named.has(printName(of)))
@@ -125,7 +125,7 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
       batch = []
     }
     if (batch.length > 0) await write(batch, known)
-    // a row whose manifest exists but cannot be read stays: a damaged file is no decision to delete
+    // a row whose manifest exists but cannot be read stays: damage is no decision to delete
     const gone = broken.length > 0 ? [] : [...rows.values()]
     if (gone.length > 0) await remove(gone)
     await writeTags(lists, broken.length === 0)

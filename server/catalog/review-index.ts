@@ -5,8 +5,8 @@ import { acceptanceOf, heldSince, openFindings, reopensAt } from '../core/review
 import type { Tx } from '../db/db.ts'
 
 /**
- * The columns of `package` that the review queue sorts by, in the order of `REVIEW_COLUMNS`. What is accepted is so as
- * of the write.
+ * The columns of `package` by which the review queue sorts, in the order of `REVIEW_COLUMNS`. Acceptances are as of the
+ * write.
  */
 export const REVIEW_COLUMNS = [
   'held_at',
@@ -19,7 +19,7 @@ export const REVIEW_COLUMNS = [
   'reopens_at',
 ] as const
 
-/** The values of `REVIEW_COLUMNS`, in that order: what the queue sorts and filters by without opening a manifest. */
+/** The values of `REVIEW_COLUMNS`, in that order: the queue sorts and filters by them without opening a manifest. */
 export function reviewColumns(manifest: Manifest): unknown[] {
   const open = openFindings(manifest, manifest.changed_at)
   const severity = worst(open)
@@ -64,10 +64,7 @@ async function writeFindings(tx: Tx, packageId: number, manifest: Manifest): Pro
   )
 }
 
-/**
- * Brings the finding rows of a package to what its manifest says. What it had before keeps the time when it was first
- * seen.
- */
+/** Updates the finding rows of a package from its manifest. Known findings keep the time when they were first seen. */
 export async function indexFindings(tx: Tx, packageId: number, manifest: Manifest): Promise<void> {
   const { findings } = manifest
   await tx.query(
@@ -79,7 +76,7 @@ export async function indexFindings(tx: Tx, packageId: number, manifest: Manifes
   if (findings.length > 0) await writeFindings(tx, packageId, manifest)
 }
 
-/** Writes the decisions that are not there yet. None is ever changed or removed: they are the record. */
+/** Writes the new decisions. None is ever changed or removed: they are the record. */
 export async function indexDecisions(tx: Tx, ref: PackageRef, history: readonly Decision[]): Promise<void> {
   if (history.length === 0) return
   const column = (read: (decision: Decision) => string | Iso | undefined): (string | null)[] =>

@@ -14,7 +14,7 @@ const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] 
 export const StateQuery = oneOf(STATES)
 export const OrderQuery = oneOf(PACKAGE_ORDERS)
 
-/** What a search takes: at most 200 characters, looked for as they are. */
+/** A search term: at most 200 characters, searched literally. */
 export const Term = Type.String({ maxLength: 200 })
 
 /** `page` and `per_page` of a list query; spread into its object. */
@@ -47,7 +47,7 @@ export const FindingSchema = Type.Object({
   fixed_version: OrNull(Text),
 })
 
-/** What the gate said, step by step. */
+/** The reports of the gate, step by step. */
 export const ValidationSchema = Type.Object({
   passed: Type.Boolean(),
   cve_status: CveStatus,

@@ -31,9 +31,7 @@ export type IndexedManifest = Omit<Manifest, 'facts' | 'paths'>
 const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
   p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename`
 
-/**
- * The order of packages in every list that has no other: newest version of each name first, by the format's own order.
- */
+/** The default order of packages in lists: newest version of each name first, by the format's own order. */
 const BY_NAME = 'p.name, p.sort_key desc, p.codename, p.arch, p.id'
 
 const ORDERS = {
@@ -48,18 +46,18 @@ export type PackageOrder = keyof typeof ORDERS
 
 export const PACKAGE_ORDERS = Object.keys(ORDERS) as readonly PackageOrder[]
 
-/** A LIKE pattern that takes `%`, `_` and `\` as themselves. */
+/** A LIKE pattern that finds `%`, `_` and `\` literally. */
 function literally(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Parameters as they are used, so that conditions can be written where their value is. */
+/** Collects parameters as they are used, so that a condition stands beside its value. */
 function params(): { readonly values: unknown[]; readonly add: (value: unknown) => string } {
   const values: unknown[] = []
   return { values, add: value => `$${values.push(value)}` }
 }
 
-/** What is looked for: a part of the name or the summary, upper and lower case alike. */
+/** The search term: a part of the name or the summary, in any case. */
 const term = (text: string | undefined): string => (text ?? '').trim().toLowerCase()
 
 /**
@@ -87,9 +85,9 @@ export interface ArtifactRow {
 }
 
 /**
- * A page of artifact names: the one that is called exactly so first, then those that begin so, then the others, each by
- * name. Under 30 ms over 100,000 names for terms of any length (`npm run bench search`): three characters and more use
- * the trigram index, shorter ones a scan of the narrow list table.
+ * A page of artifact names: the exact name first, then names that begin with it, then the others, each by name. Under
+ * 30 ms over 100,000 names for terms of any length (`npm run bench search`): three characters and more use the trigram
+ * index, shorter ones a scan of the narrow list table.
  */
 export async function searchArtifacts(
   db: Queryable,
@@ -157,7 +155,7 @@ export async function searchPackages(db: Queryable, filter: PackageFilter, pagin
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
   const order =
     filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name'] : `${bestFirst(q, add)}, ${BY_NAME}`
-  // numbers first: the manifests of the page are opened, not those of everything that is sorted
+  // numbers first, so that only the manifests of the page are opened
   const rows = db.query<PackageRow>(
     `
     select ${COLUMNS} from (

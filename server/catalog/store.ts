@@ -47,7 +47,7 @@ export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifes
   return row && fromRow(row)
 }
 
-/** As `findRival`, for who is about to insert: of two at the same moment the second sees the first. */
+/** As `findRival`, before an insert: of two at the same moment the second sees the first. */
 export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
   if (getFormat(ref.format).neutralSharesAddress !== true) return undefined
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
@@ -65,9 +65,8 @@ export interface FileClash {
 }
 
 /**
- * A file of another version of the same source that has the name of one of these and other bytes. Versions share their
- * upstream tarball, and clients find it by its name alone. Of two that are about to be inserted at the same moment the
- * second sees the first.
+ * A file of another version of the same source with the name of one of these and other bytes. Versions share their
+ * upstream tarball, and clients find it by its name alone. Of two inserts at the same moment the second sees the first.
  */
 export async function lockOutOtherBytes(tx: Tx, { ref, files }: Manifest): Promise<FileClash | undefined> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
@@ -133,13 +132,13 @@ async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Prom
 const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${23 + n}`)
 const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${23 + n}`)
 
-/** The rows beside a package's own that the review reads. Most packages have neither findings nor decisions. */
+/** The rows for the review beside a package's own. Most packages have neither findings nor decisions. */
 async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
   if (!isNew || manifest.findings.length > 0) await indexFindings(tx, packageId, manifest)
   await indexDecisions(tx, manifest.ref, manifest.review?.history ?? [])
 }
 
-/** @returns false when the identity exists already in this distribution; nothing is written then */
+/** @returns false when the identity exists already in this distribution; then nothing is written */
 export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
   const row = await tx.first<{ id: number }>(
     `
@@ -161,8 +160,8 @@ export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolea
 }
 
 /**
- * Writes a manifest over the row of the same reference. Offers and files do not change: what they are is in the bytes
- * and in the identity.
+ * Writes a manifest over the row of the same reference. Offers and files stay: they follow from the bytes and the
+ * identity.
  */
 export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
   const row = await tx.first<{ id: number }>(
@@ -176,7 +175,7 @@ export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> 
   if (row !== undefined) await writeReview(tx, row.id, manifest, false)
 }
 
-/** Brings the file rows of a known version to what its manifest on disk says: for a rebuild. */
+/** Updates the file rows of a known version from its manifest on disk, for a rebuild. */
 export async function rewriteFiles(tx: Tx, manifest: Manifest): Promise<void> {
   const row = await tx.first<{ id: number }>(`select id from package where ${REF}`, refParams(manifest.ref))
   if (row === undefined) return
@@ -184,12 +183,12 @@ export async function rewriteFiles(tx: Tx, manifest: Manifest): Promise<void> {
   await insertFiles(tx, row.id, manifest)
 }
 
-/** Forgets the row; bytes, trees and the manifest file follow by what the caller owes. */
+/** Deletes the row. The caller owes the changes to bytes, trees and the manifest file. */
 export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
   await tx.query(`delete from package where ${REF}`, refParams(ref))
 }
 
-/** Brings the list row of one artifact name to what its packages say; removes it with the last of them. */
+/** Updates the list row of one artifact name from its packages; removes it with the last of them. */
 export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
   await tx.query(
     `
@@ -204,7 +203,7 @@ export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef,
 }
 
 /**
- * The index entries of this package's name are to be written again, in the indexes that it is in.
+ * Notes that the index entries of this name must be written again.
  * @param component  empty for the first one, null where it may have been in another before
  */
 export async function markDirty(tx: Queryable, ref: PackageRef, component: string | null): Promise<void> {
@@ -216,10 +215,7 @@ export async function markDirty(tx: Queryable, ref: PackageRef, component: strin
   ])
 }
 
-/**
- * Whether clients are kept at an earlier generation, so that what is newly published waits until the distribution goes
- * forward.
- */
+/** Whether clients are kept at an earlier generation, so that publications wait until the distribution goes forward. */
 export async function isFrozen(db: Queryable, codename: string): Promise<boolean> {
   return (
     (await db.first('select 1 from distribution where codename = $1 and frozen_to is not null', [codename])) !==
@@ -228,7 +224,7 @@ export async function isFrozen(db: Queryable, codename: string): Promise<boolean
 }
 
 /**
- * Where the bytes must lie: in the pool while anything may serve them, in quarantine while only refused packages have
+ * Where the bytes belong: in the pool while anything may serve them, in quarantine while only refused packages have
  * them.
  */
 export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {

@@ -16,13 +16,15 @@ export interface TagDeps {
   readonly clock: Clock
 }
 
-/** Mutable names of versions. To move one is no new version: what is published and decided stays as it is. */
+/** Mutable names of versions. Moving one makes no new version: publications and decisions stay. */
 export interface Tags {
   /** @throws version_not_found, tag_not_found */
   set(change: SetTag, actor: Actor): Promise<Written>
-  /** To be called before the row of a version is locked in order to delete it: a tag must not come meanwhile. */
+  /** Call it before locking the row of a version that is to be deleted: no tag may be added meanwhile. */
   lock(tx: Tx, ref: PackageRef): Promise<void>
-  /** After the row was deleted: the tags of the version go with its last architecture, each with its audit line. */
+  /**
+   * Call it after the row was deleted: with its last architecture a version loses its tags, each with its audit line.
+   */
   removeWith(tx: Tx, ref: PackageRef, actor: Actor): Promise<void>
 }
 

@@ -15,9 +15,7 @@ const CVE_STATUS: Record<State, 'approved' | 'pending_review' | 'blocked'> = {
   rejected: 'blocked',
 }
 
-/**
- * What a manifest's `status` says; the specification knows `validated` and `pending_review`, the other two are ours.
- */
+/** The `status` of a manifest. The specification knows `validated` and `pending_review`, the other two are ours. */
 const MANIFEST_STATUS: Record<State, string> = {
   published: 'validated',
   pending_review: 'pending_review',
@@ -25,7 +23,7 @@ const MANIFEST_STATUS: Record<State, string> = {
   rejected: 'rejected',
 }
 
-/** The specification's word for what the vulnerabilities made of a package. */
+/** The specification's word for the result about vulnerabilities. */
 export function cveStatus(state: State): 'approved' | 'pending_review' | 'blocked' {
   return CVE_STATUS[state]
 }
@@ -97,7 +95,7 @@ export function stepView(report: Report): StepView {
   }
 }
 
-/** What the gate said, as upload results and details carry it. */
+/** The gate's reports in upload results and details. */
 export interface ValidationView {
   readonly passed: boolean
   readonly cve_status: string
@@ -118,7 +116,7 @@ function validation(manifest: IndexedManifest): ValidationView {
 
 type PipelineView = Readonly<Record<'antivirus' | 'cve_scan' | 'gpg' | 'dependencies', string>>
 
-/** The specification's four words. A step that was not reached, because one before it failed, says `not_run`. */
+/** The specification's four words. A step that was not reached says `not_run`. */
 function pipeline(reports: readonly Report[]): PipelineView {
   const said = (step: StepName): string => reports.find(report => report.step === step)?.verdict ?? 'not_run'
   return {
@@ -156,7 +154,7 @@ export function findingView(finding: Finding) {
   return { ...finding, fixed_version: finding.fixed_in ?? null, detected_by: [...finding.detected_by] }
 }
 
-/** Everything that is known of one package, without file list and index facts. Never a path on disk. */
+/** Everything known about one package, without file list and index facts. Never a path on disk. */
 export function packageDetail(manifest: IndexedManifest) {
   const { ref, about, files } = manifest
   const [{ path, blob, signed }] = files
@@ -177,7 +175,7 @@ export function packageDetail(manifest: IndexedManifest) {
     sha1: blob.sha1,
     md5: blob.md5,
     signed: signed === undefined ? null : { key: signed.key, at: signed.at, received_sha256: signed.received.sha256 },
-    // one file is told above
+    // a single file is shown above
     ...(files.length === 1
       ? {}
       : { files: files.map(file => ({ path: file.path, size: file.blob.size, sha256: file.blob.sha256 })) }),

@@ -4,7 +4,7 @@ import { repoUrl } from '../http/repo-url.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 
-/** What the lines for clients depend on, for whoever asks. */
+/** The facts that set-up lines for clients need. */
 export function createClientFacts({
   settings,
   keyring,

@@ -2,7 +2,7 @@ import { createLdapDirectory, type LdapDirectory } from '../directory/ldap.ts'
 import type { Foundation } from './foundation.ts'
 
 /**
- * The directory, asked at logins only while the edition and its licence have one. In the days of grace it is: a login
+ * The directory. Asked at logins only while the edition and its licence include it, also in the days of grace: a login
  * changes nothing.
  */
 export function composeDirectory({ settings, licensing, log }: Foundation): LdapDirectory {

@@ -60,7 +60,7 @@ async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: stri
   }
 }
 
-/** The floors below the domain: files, database, records, settings and keys. */
+/** The layers below the domain: files, database, records, settings and keys. */
 export async function layFoundation(env: Env, log: Log) {
   const clock = systemClock
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)

@@ -9,13 +9,13 @@ import type { Foundation } from './foundation.ts'
 export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' | 'log'> {
   readonly keys: KeyFollower
   readonly publisher: Publisher
-  /** Has the trees tell of fixes that other data name. */
+  /** Has the trees list fixes that changed data name. */
   readonly tellFixes: () => Promise<void>
   readonly outlived: Outlived
   readonly rebuild: () => Promise<Rebuilt>
 }
 
-/** Brings files and database together again after whatever ended the last run. */
+/** Brings files and database together again after any end of the last run. */
 export async function repair(needs: RepairNeeds): Promise<void> {
   const { spool, db, outbox, log, keys, publisher, tellFixes, outlived, rebuild } = needs
   await spool.sweep()

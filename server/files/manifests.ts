@@ -9,7 +9,7 @@ import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import { TAGS_FILE, type Layout } from './layout.ts'
 
-/** What lies in `manifests/`. A file that cannot be read comes as `{path, broken}` and is never skipped in silence. */
+/** What lies in `manifests/`. An unreadable file comes as `{path, broken}` and is never skipped silently. */
 export type Found =
   { readonly manifest: Manifest } | { readonly list: TagList } | { readonly path: string; readonly broken: string }
 

@@ -27,7 +27,7 @@ export async function countByFormat(db: Queryable, viewer: Viewer): Promise<Read
 }
 
 /**
- * How many findings of each severity the packages have that could still be installed or approved; every severity is
+ * How many findings of each severity are in packages that could still be installed or approved; every severity is
  * named.
  */
 export async function countFindings(db: Queryable, viewer: Viewer): Promise<Record<Severity, number>> {
@@ -69,7 +69,7 @@ export async function countArtifacts(db: Queryable, viewer: Viewer): Promise<num
   return row?.n ?? 0
 }
 
-/** The bytes on disk behind the packages: equal blobs lie there once. */
+/** The bytes on disk behind the packages; equal blobs count once. */
 export async function countBlobs(
   db: Queryable,
   viewer: Viewer,
@@ -86,8 +86,7 @@ export async function countBlobs(
 }
 
 /**
- * Packages that came in on each of the last `days` days in UTC, today included, the oldest first; days without any are
- * there with 0.
+ * Packages that came in on each of the last `days` days in UTC, today included, oldest first; days without any count 0.
  */
 export async function uploadsPerDay(
   db: Queryable,

@@ -46,8 +46,8 @@ export async function countWaiting(db: Queryable, viewer: Viewer): Promise<numbe
 }
 
 /**
- * Notes that these breaches are told of; what is gone meanwhile is not. @returns the ids of those that nobody had been
- * told of: of two who note the same at once, one gets it
+ * Notes that these missed deadlines were reported, unless the package is gone. @returns the ids that were not reported
+ * before: of two calls at once, one gets them
  */
 export async function noteTold(
   tx: Tx,

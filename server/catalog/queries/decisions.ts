@@ -10,11 +10,11 @@ export interface DecisionFilter {
   readonly decidedBy?: string | undefined
   readonly action?: string | undefined
   readonly from?: Date | undefined
-  /** Acceptances that hold now: not ended, not taken back or replaced, and of a package that is there. */
+  /** Acceptances that hold now: not ended, not taken back or replaced, and their package exists. */
   readonly standing?: boolean | undefined
 }
 
-/** One decision as it was written down, with what it was about. */
+/** One recorded decision and its subject. */
 export interface DecidedRow {
   readonly format: string
   readonly distribution: string
@@ -36,7 +36,7 @@ const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch']
   .join(' and ')
 
 /**
- * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package has to know the decision:
+ * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package must know the decision:
  * one of the same name that was uploaded after a deletion does not.
  */
 const standingSql = (now: string): string => `d.action = 'approve' and (d.expires_at is null or d.expires_at > ${now})
@@ -49,7 +49,7 @@ const standingSql = (now: string): string => `d.action = 'approve' and (d.expire
     (other.action = 'reject' and other.cve in ('', d.cve))
     or (other.action = 'approve' and other.cve = d.cve and (other.expires_at is null or other.expires_at > ${now})))))`
 
-/** A page of everything that was ever decided, newest first, also about packages that are gone. */
+/** A page of all decisions ever made, newest first, also about packages that are gone. */
 export async function listDecided(
   db: Queryable,
   viewer: Viewer,

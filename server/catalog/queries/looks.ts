@@ -4,14 +4,14 @@ import type { Queryable } from '../../db/db.ts'
 import type { IndexedManifest } from '../search.ts'
 import { params, seenBy } from './sql.ts'
 
-/** A package that is to be looked at again. */
+/** A package to scan again. */
 export interface Looked {
   readonly id: number
   readonly manifest: IndexedManifest
   readonly facts: unknown
 }
 
-/** Served and waiting packages that were not looked up since `before`, in the order of their ids. */
+/** Served and waiting packages that were not scanned since `before`, in the order of their ids. */
 export function listStale(
   db: Queryable,
   viewer: Viewer,
@@ -28,7 +28,7 @@ export function listStale(
 }
 
 /**
- * Served and waiting packages that were never looked up again, in the order of their ids; `carries` where one of their
+ * Served and waiting packages that were never scanned again, in the order of their ids; `carries` where one of their
  * paths matches.
  * @param candidates  a regular expression of PostgreSQL over the list of a package's paths
  */
@@ -60,7 +60,7 @@ export function listWithFindings(
   )
 }
 
-/** Packages that lean on an acceptance which has ended, the one that ended first before others. */
+/** Packages that depend on an acceptance which has ended, the one that ended first before others. */
 export function listReopening(
   db: Queryable,
   viewer: Viewer,
@@ -74,7 +74,7 @@ export function listReopening(
   )
 }
 
-/** Notes that these packages were looked up. */
+/** Notes that these packages were scanned. */
 export async function markLooked(
   db: Queryable,
   viewer: Viewer,

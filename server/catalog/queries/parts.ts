@@ -10,8 +10,8 @@ export interface WantedPart extends Pick<PackageIdentity, 'format' | 'name' | 'a
 }
 
 /**
- * A file that an earlier version of a package brought, such as the upstream tarball that revisions share. Asked for
- * whoever uploads to this distribution.
+ * A file of an earlier version of a package, such as the upstream tarball that revisions share. For somebody who
+ * uploads to this distribution.
  */
 export async function findPart(
   db: Queryable,

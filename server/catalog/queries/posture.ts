@@ -18,7 +18,7 @@ export function countByWorst(
   )
 }
 
-/** Findings of one severity in served and waiting packages; `open` ones nobody accepted. */
+/** Findings of one severity in served and waiting packages; nobody accepted `open` ones. */
 export interface FindingSums {
   readonly severity: Severity
   readonly n: number
@@ -73,7 +73,7 @@ export function sumByDistribution(db: Queryable, viewer: Viewer): Promise<Distri
   )
 }
 
-/** What waits, against its deadlines, and when anything was last looked up. */
+/** Waiting packages against their deadlines, and the time of the last scan. */
 export interface WaitingSums {
   readonly waiting: number
   readonly overdue: number
@@ -93,7 +93,7 @@ export async function sumWaiting(
   const at = is.add(now)
   const mine = seenBy(viewer, is.add, 'codename')
   is.seenBy(viewer, 'p.codename')
-  // An upload is looked up as it comes in. Only the newest are asked: of those, one has an answer unless no engine had
+  // each upload is scanned as it comes in. Only the newest are read: one of them has an answer unless no engine had
   // data for a long time.
   const atAdmission = `(select max(newest.created_at) from (select created_at, manifest from package where ${mine} order by changed_at desc limit 200) as newest
     where jsonb_path_exists(newest.manifest, '$.reports[*] ? (@.step == "vulnerabilities" && @.outcome != "unavailable" && @.outcome != "skipped")'))`

@@ -4,7 +4,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
 
-/** A package with what a policy looks at in its findings. */
+/** A package with what a policy reads of its findings. */
 export interface Profiled {
   readonly id: number
   readonly name: string
@@ -13,11 +13,11 @@ export interface Profiled {
   readonly distribution: string
   readonly format: string
   readonly state: State
-  /** What is different among its findings that count: numbers that `readProfile` reads. */
+  /** The different findings that count, as numbers that `readProfile` reads. */
   readonly profiles: readonly number[] | null
 }
 
-/** What a waiting package waits for beside findings. */
+/** Other reasons for which a waiting package waits. */
 export interface Waiting {
   readonly approved: boolean
   readonly reports: readonly Pick<Report, 'step' | 'outcome'>[]
@@ -26,13 +26,13 @@ export interface Waiting {
 const BATCH = 5_000
 
 /**
- * A finding in a number, without its name: rank, known exploitation, a fix, and whether its probability reaches the
+ * A finding as a number, without its name: rank, known exploitation, a fix, and whether its probability reaches the
  * threshold.
  */
 const profileSql = (threshold: string): string =>
   `f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
 
-/** A finding as far as a policy looks. `rank` 6 is critical, 1 negligible. */
+/** The parts of a finding that a policy reads. `rank` 6 is critical, 1 negligible. */
 export interface Profile {
   readonly rank: number
   readonly kev: boolean
@@ -40,7 +40,7 @@ export interface Profile {
   readonly isLikely: boolean
 }
 
-/** What the number says that `profileSql` made. */
+/** Reads a number that `profileSql` made. */
 export const readProfile = (profile: number): Profile => ({
   rank: profile >> 3,
   kev: (profile & 4) !== 0,
@@ -48,10 +48,7 @@ export const readProfile = (profile: number): Profile => ({
   isLikely: (profile & 1) !== 0,
 })
 
-/**
- * Served and waiting packages in the order of their ids: those with findings that count, and waiting ones whatever they
- * wait for.
- */
+/** Served and waiting packages in the order of their ids: those with findings that count, and all waiting ones. */
 export function listProfiles(
   db: Queryable,
   viewer: Viewer,
@@ -72,7 +69,7 @@ export function listProfiles(
   )
 }
 
-/** What these packages wait for beside findings, by id. */
+/** Other reasons for which these packages wait, by id. */
 export async function readWaiting(
   db: Queryable,
   viewer: Viewer,
@@ -88,7 +85,7 @@ export async function readWaiting(
   return new Map(waiting.map(row => [row.id, row]))
 }
 
-/** The names of what counts in these packages, by id, the worst first. */
+/** The names of the findings that count in these packages, by id, the worst first. */
 export async function readOpenCves(
   db: Queryable,
   viewer: Viewer,

@@ -48,8 +48,8 @@ export async function isKept(
 }
 
 /**
- * Published versions beyond the newest `keep` of their name and architecture, by the format's own order. What is held,
- * quarantined or rejected is not counted and never among them.
+ * Published versions beyond the newest `keep` of their name and architecture, by the format's own order. Held,
+ * quarantined and rejected ones do not count and are never among them.
  */
 export function listSurplus(
   db: Queryable,

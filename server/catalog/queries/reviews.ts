@@ -50,22 +50,22 @@ const ORDERS = {
 } satisfies Orders
 export const REVIEW_ORDERS = orderNames(ORDERS)
 
-/** Which page of the reviews, in which order, against which deadlines. */
+/** The page, order and deadlines of a list of reviews. */
 export interface ReviewAsk {
   readonly paging: Paging
   readonly sort: string
-  /** The deadlines of the settings as they are now: a change of them moves every deadline. */
+  /** The deadlines of the current settings: changing them moves every deadline. */
   readonly days: SlaDays
   readonly now: Date
 }
 
-/** A package that is reviewed; the deadline is null where it has none. */
+/** A package in a review list; the deadline is null where it has none. */
 export interface ReviewRow {
   readonly manifest: IndexedManifest
   readonly due_at: Date | null
 }
 
-/** A page of packages as a reviewer looks at them, cut and sorted by the database. */
+/** A page of packages for reviewers; the database sorts and cuts it. */
 export async function listReviewed(
   db: Queryable,
   viewer: Viewer,
@@ -99,8 +99,7 @@ export async function listReviewed(
     place => `(coalesce(${due} <= ${place}, false)) = ${String(filter.overdue)}`,
   )
   const from = `from package p ${is.where()}`
-  // every place of the page query but the last two is also one of the count: the deadline is named so that none is left
-  // over
+  // the count needs all but the last two parameters of the page query: the deadline is named so that none is unused
   const counted = db.first<{ total: number }>(`select count(*) as total, count(${due}) as with_deadline ${from}`, [
     ...is.values,
   ])

@@ -2,23 +2,25 @@ import type { Paging } from '../page.ts'
 import type { SlaDays } from '../../core/review.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 
-/** Gives a value its place in a statement: `$3`. */
+/** Adds a parameter and returns its place in the statement: `$3`. */
 export type AddParam = (value: unknown) => string
 
-/** Parameters as they are used, so that a condition can be written where its value is. `first` have their places. */
+/**
+ * Collects parameters as they are used, so that a condition stands beside its value. `first` have their places already.
+ */
 export function params(...first: readonly unknown[]): { readonly values: unknown[]; readonly add: AddParam } {
   const values = [...first]
   return { values, add: value => `$${values.push(value)}` }
 }
 
-/** True for what the viewer may see. @param codename the column, `p.codename`, that says where a row belongs */
+/** True for what the viewer may see. @param codename  the column that says where a row belongs: `p.codename` */
 export function seenBy(viewer: Viewer, add: AddParam, codename: string): string {
   return seesAll(viewer) ? 'true' : `${codename} <> all(${add(viewer.hidden)}::text[])`
 }
 
 /**
- * The table of artifact names as the viewer may see it: a name all of whose packages are hidden is not there, and the
- * row of one that has hidden packages tells of the others alone.
+ * The table of artifact names as the viewer may see it: without names whose packages are all hidden; a name with some
+ * hidden packages shows only the others.
  */
 export function artifactsSeenBy(viewer: Viewer, add: AddParam): string {
   if (seesAll(viewer)) return 'artifact'
@@ -35,19 +37,19 @@ export function artifactsSeenBy(viewer: Viewer, add: AddParam): string {
     group by p.format, p.name)`
 }
 
-/** Conditions and their parameters, gathered where each is known. */
+/** Conditions and their parameters, collected where each is known. */
 export interface Conditions {
   readonly values: unknown[]
   readonly add: AddParam
   /** Leaves out what the viewer may not see. */
   seenBy(viewer: Viewer, codename: string): void
-  /** Adds a condition where there is a value; `sql` is given its place. */
+  /** Adds a condition when there is a value; `sql` gets its place. */
   when(value: unknown, sql: (place: string) => string): void
   /** `where …`, or nothing. */
   where(): string
 }
 
-/** Collects what a query asks for. `fixed` always holds; the rest where its value is given. */
+/** Collects the conditions of a query. `fixed` always holds; the others when their value is given. */
 export function conditions(...fixed: readonly string[]): Conditions {
   const { values, add } = params()
   const all = [...fixed]
@@ -67,19 +69,19 @@ export function conditions(...fixed: readonly string[]): Conditions {
 export const pageClause = ({ page, perPage }: Paging, add: AddParam): string =>
   `limit ${add(perPage)} offset ${add((page - 1) * perPage)}`
 
-/** When a waiting package `p` must be decided: null where the worst of its findings has no deadline. */
+/** The deadline of a waiting package `p`: null where the worst of its findings has none. */
 export function dueSql(days: SlaDays, add: AddParam): string {
   const cases = Object.entries(days).map(([severity, n]) => `when '${severity}' then ${add(n)}::int`)
   return `(p.held_at + make_interval(days => case p.open_worst ${cases.join(' ')} end))`
 }
 
-/** A LIKE pattern that finds `text` as it is written. */
+/** A LIKE pattern that finds `text` literally. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** What a list can be sorted by: name → columns with the way that is most useful. */
+/** The orders of a list: name → columns, in the most useful direction. */
 export type Orders = Readonly<Record<string, readonly (readonly [column: string, way: 'asc' | 'desc'])[]>>
 
-/** The order `name`, or with `-name` the other way round; what has no value comes last either way. */
+/** The order `name`, or reversed with `-name`. Rows without a value come last either way. */
 export function orderOf(orders: Orders, sort: string): string {
   const isReversed = sort.startsWith('-')
   return (orders[sort.replace(/^-/, '')] ?? [])
@@ -87,5 +89,5 @@ export function orderOf(orders: Orders, sort: string): string {
     .join(', ')
 }
 
-/** Every word that `orderOf` understands. */
+/** Every word that `orderOf` accepts. */
 export const orderNames = (orders: Orders): readonly string[] => Object.keys(orders).flatMap(name => [name, `-${name}`])

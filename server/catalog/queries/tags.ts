@@ -19,13 +19,13 @@ const fromRow = ({ tag, version, set_by, set_at }: Row): Tag => ({
   at: set_at.toISOString(),
 })
 
-/** Until the transaction ends nobody else moves tags of this package or deletes a version of it. */
+/** Locks the tags of a package until the transaction ends: nobody else moves them or deletes a version of it. */
 export async function lockTags(tx: Tx, of: PackageName): Promise<void> {
   const { format, codename, name } = of
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tags ${format} ${codename} ${name}`])
 }
 
-/** The tags of one package, in the order of their names. For who may see the repository: the caller has asked. */
+/** The tags of one package, in the order of their names. The caller has checked who may see the repository. */
 export async function readTags(db: Queryable, of: PackageName): Promise<Tag[]> {
   const rows = await db.query<Row>(
     `select tag, version, set_by, set_at from tag where ${OF} order by tag`,
@@ -51,7 +51,7 @@ export async function writeTag(tx: Tx, of: PackageName, { tag, version, by, at }
   )
 }
 
-/** Makes the tags of a package these; of versions that are not here none is kept. */
+/** Replaces the tags of a package by these; drops those of versions that are not here. */
 export async function replaceTags(tx: Tx, of: PackageName, tags: readonly Tag[]): Promise<void> {
   await tx.query(`delete from tag where ${OF}`, ofParams(of))
   for (const tag of tags)
@@ -62,7 +62,7 @@ export async function deleteTag(tx: Tx, of: PackageName, tag: string): Promise<v
   await tx.query(`delete from tag where ${OF} and tag = $4`, [...ofParams(of), tag])
 }
 
-/** Removes the tags that name this version. @returns what they were */
+/** Removes the tags of this version. @returns the removed ones */
 export async function deleteTagsOf(tx: Tx, of: PackageName & { readonly version: string }): Promise<Tag[]> {
   const rows = await tx.query<Row>(
     `delete from tag where ${OF} and version = $4 returning tag, version, set_by, set_at`,

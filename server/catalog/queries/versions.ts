@@ -19,10 +19,10 @@ export interface VersionPlace {
   readonly arch?: string | undefined
 }
 
-// more of one version than this are one too many to be told apart anyway
+// with more of one version than this, a person cannot tell them apart anyway
 const MOST = 50
 
-/** Every package that is meant, what is published first. */
+/** Every matching package, published ones first. */
 export function listCandidates(
   db: Queryable,
   viewer: Viewer,

@@ -67,14 +67,14 @@ export interface VulnerabilityRow {
   readonly first_seen: Date
   readonly total: number
 }
-/** In how many packages a vulnerability is. */
+/** The number of packages with a vulnerability. */
 export interface VulnerabilityCounts {
   readonly cve: string
   readonly package_count: number
   readonly published_count: number
   readonly open_count: number
 }
-/** A package that has a vulnerability; `found` is the finding itself, with the first package of each. */
+/** A package with a vulnerability; `found` is the finding itself, in the first package of each. */
 export interface AffectedRow {
   readonly cve: string
   readonly name: string
@@ -111,7 +111,7 @@ function narrow(is: Conditions, viewer: Viewer, filter: VulnerabilityFilter): vo
 
 const AFFECTED = `f.cve, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state as status, f.component, f.severity, f.fixed_in as fixed_version,
   f.accepted, f.accepted_until, f.first_seen`
-// what is served comes first: it is what somebody may install
+// served packages first: somebody may install them
 const SERVED_FIRST = `(p.state = 'published') desc, (p.state = 'pending_review') desc, p.name, p.sort_key desc, p.codename, p.arch, f.component`
 
 /** The first packages of each of these vulnerabilities; the finding itself comes with the first one. */
@@ -139,12 +139,12 @@ export async function listFirstAffected(
   return found
 }
 
-// what every vulnerability is sorted by; packages are only counted for those of the page. The column is of single
-// precision: read as its shortest text, 0.99999 is not 0.9999899864196777
+// what vulnerabilities are sorted by; packages are counted only for those on the page. The column has single precision:
+// read as its shortest text, 0.99999 is not 0.9999899864196777
 const SUMS = `f.cve, max(f.rank) as rank, max(f.epss)::text::float8 as epss, bool_or(f.kev) as kev, bool_or(f.fixed_in is not null) as fixable, min(f.first_seen) as first_seen,
   count(*) as places, count(*) over () as total`
 
-/** In how many packages each of these is. */
+/** The number of packages with each of these. */
 export async function countAffected(
   db: Queryable,
   viewer: Viewer,
@@ -166,11 +166,11 @@ export async function countAffected(
 const looksAtPackages = ({ q, status, distribution, format, package: name }: VulnerabilityFilter): boolean =>
   (q ?? '').trim() !== '' || [status, distribution, format, name].some(value => value !== undefined)
 
-/** `finding f`, with `package p` only where something asks about packages: all of them are read without. */
+/** `finding f`, joined with `package p` only when a condition concerns packages. */
 const findings = (viewer: Viewer, filter: VulnerabilityFilter): string =>
   `finding f ${looksAtPackages(filter) || !seesAll(viewer) ? 'join package p on p.id = f.package_id' : ''}`
 
-/** A page of vulnerabilities over all packages that the filter lets through, each once. */
+/** A page of vulnerabilities in all packages that the filter selects, each once. */
 export async function listFound(
   db: Queryable,
   viewer: Viewer,
@@ -184,7 +184,7 @@ export async function listFound(
     `select ${SUMS} ${from} order by ${orderOf(ORDERS, sort)}, cve desc ${pageClause(paging, is.add)}`,
     is.values,
   )
-  // a page behind the last one has no row that could say how many there are
+  // a page behind the last one has no row that could carry the count
   const total =
     rows[0]?.total ??
     (await db.first<{ total: number }>(`select count(*) as total from (select 1 ${from}) as all_of_them`, plain))
@@ -193,9 +193,9 @@ export async function listFound(
   return { rows, total }
 }
 
-/** One vulnerability, whichever case its id is asked for in. */
+/** One vulnerability, by its id in upper or lower case. */
 export function findFound(db: Queryable, viewer: Viewer, cve: string): Promise<VulnerabilityRow | undefined> {
-  // ids are written in upper case by most who name them and in lower case by some who ask
+  // most write ids in upper case, some ask in lower case
   const { values, add } = params([cve, cve.toUpperCase()])
   return db.first<VulnerabilityRow>(
     `select ${SUMS} from ${findings(viewer, {})} where f.cve = any($1::text[]) and ${seenBy(viewer, add, 'p.codename')}
@@ -204,7 +204,7 @@ export function findFound(db: Queryable, viewer: Viewer, cve: string): Promise<V
   )
 }
 
-/** A page of the packages that have one vulnerability; what is served comes first. */
+/** A page of the packages with one vulnerability; served ones first. */
 export async function listAffected(
   db: Queryable,
   viewer: Viewer,

@@ -2,7 +2,7 @@ import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
 import type { RootWords } from '../core/root-words.ts'
-import type { PackageFile } from '../core/manifest.ts'
+import type { PackageFile, PackageKind } from '../core/manifest.ts'
 import type { Signer } from '../signing/signer.ts'
 
 /** A package as a publication names it: its facts, and where its bytes are. */
@@ -40,6 +40,8 @@ export interface IndexPlan {
   /** `amd64`, with the neutral architectures in it. */
   readonly arch: string
   readonly component: string
+  /** Which packages are in it; those that are installed unless said. */
+  readonly kind?: PackageKind
   /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
   readonly kinds: readonly Kind[]

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
-import { isKept, type Manifest } from '../core/manifest.ts'
+import { isKept, type Manifest, type PackageKind } from '../core/manifest.ts'
 import type { Tag, TagList } from '../core/tag.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -28,6 +28,7 @@ export interface VerifiedRow extends PackageRef {
   readonly state: Manifest['state']
   readonly changed_at: Date
   readonly source: string
+  readonly kind: PackageKind
   readonly blobs: readonly string[]
   /** The names of its files after the first one. */
   readonly others: readonly string[]

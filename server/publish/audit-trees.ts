@@ -105,7 +105,7 @@ async function checkEntries(
   const named = new Map<string, string>()
   const isFrozen = (await readFrozen(db, codename)) !== undefined
   const writer = formats(format).tree
-  for (const { component, arch, plans } of writer === undefined ? [] : treeParts(writer, distribution)) {
+  for (const { component, arch, kind, plans } of writer === undefined ? [] : treeParts(writer, distribution)) {
     const shards = state.pieces[plans[0]?.id ?? ''] ?? []
     const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
     const files = everyFile(cards.flatMap(card => card?.files ?? []))
@@ -117,7 +117,12 @@ async function checkEntries(
     }
     if (!isFrozen)
       for (const [path, row] of expected)
-        if (componentOf(row) === component && (row.arch === arch || neutral.includes(row.arch)) && !here.has(path))
+        if (
+          componentOf(row) === component &&
+          row.kind === kind &&
+          (row.arch === arch || neutral.includes(row.arch)) &&
+          !here.has(path)
+        )
           say(path, `it is published, and the index ${component}/${arch} does not name it`)
   }
   // while rolled back, what came since is not served yet, and what was deleted since is
@@ -153,7 +158,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
     }
     const run: Run = { ...deps, verified }
     const rows = await deps.db.query<VerifiedRow>(`
-      select format, codename, name, version, arch, component, state, changed_at, manifest->'about'->>'source' as source,
+      select format, codename, name, version, arch, kind, component, state, changed_at, manifest->'about'->>'source' as source,
         array(select sha256 from package_file where package_id = id order by n) as blobs,
         array(select path from package_file where package_id = id and n > 0 order by n) as others
       from package order by id`)

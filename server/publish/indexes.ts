@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { mainOf, type Distribution } from '../core/repository.ts'
+import type { PackageKind } from '../core/manifest.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
@@ -37,6 +38,7 @@ interface Question {
   readonly distribution: Distribution
   readonly arch: string
   readonly component: string
+  readonly kind: PackageKind
   /**
    * The indexes of this architecture in this component. They are cut at the same names, so one range of names is the
    * same range of pieces in each; the first one's cards say where the packages are.
@@ -109,7 +111,7 @@ async function unlinkRivals(
 /** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
 async function rewrite(
   deps: IndexDeps,
-  { distribution, arch, component, plans, names }: Question,
+  { distribution, arch, component, kind, plans, names }: Question,
   range: Range,
 ): Promise<Rewritten> {
   const { codename, format, neutral } = distribution
@@ -147,6 +149,7 @@ async function rewrite(
     format,
     archs: [arch, ...neutral],
     component: { name: component, first: mainOf(distribution) },
+    kind,
     from: range.from,
     to: range.to,
   }))

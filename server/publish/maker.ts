@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import { validUntil } from '../core/root-words.ts'
+import type { PackageKind } from '../core/manifest.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
@@ -40,19 +41,24 @@ export interface MakerDeps {
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
 
-/** One architecture in one component, with its indexes. */
+/** The packages of one kind for one architecture in one component, with their indexes. */
 export interface TreePart {
   readonly component: string
   readonly arch: string
+  readonly kind: PackageKind
   readonly plans: readonly IndexPlan[]
 }
 
-/** The indexes of a tree by component and architecture. */
+/** The indexes of a tree by component, architecture and kind. */
 export function treeParts(writer: Pick<TreeWriter, 'indexes'>, distribution: Distribution): readonly TreePart[] {
-  const groups = Map.groupBy(writer.indexes(distribution), ({ component, arch }) => `${component}/${arch}`)
+  const groups = Map.groupBy(writer.indexes(distribution), ({ component, arch, kind = 'binary' }) =>
+    [component, arch, kind].join('/'),
+  )
   return [...groups.values()].flatMap(plans => {
     const [first] = plans
-    return first === undefined ? [] : [{ component: first.component, arch: first.arch, plans }]
+    if (first === undefined) return []
+    const { component, arch, kind = 'binary' } = first
+    return [{ component, arch, kind, plans }]
   })
 }
 

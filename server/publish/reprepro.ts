@@ -122,7 +122,8 @@ export function createRepreproIndexes({
       const made = join(root, '.reprepro')
       await run(['--distdir', made, '--export=force', 'export', distribution.codename])
       const files: { path: ListedFile['path'] }[] = []
-      for (const { path } of writer.indexes(distribution)) {
+      for (const { path, kind: of } of writer.indexes(distribution)) {
+        if (of !== undefined) continue // it is given binary packages alone
         await mkdir(dirname(join(root, path)), { recursive: true })
         for (const kind of KINDS) {
           await copyFile(join(made, distribution.codename, `${path}${kind}`), join(root, `${path}${kind}`))

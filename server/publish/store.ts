@@ -2,7 +2,7 @@ import type { OfferedPackage } from '../core/advisories.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { NO_WORDS, type RootWords } from '../core/root-words.ts'
-import type { Manifest } from '../core/manifest.ts'
+import type { Manifest, PackageKind } from '../core/manifest.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 
 export interface Dirty {
@@ -51,25 +51,33 @@ export interface EntryQuery {
   readonly archs: readonly string[]
   /** Absent: all of them. `first` is the one that packages are in that name none. */
   readonly component?: { readonly name: string; readonly first: string }
+  /** Those that are installed unless said. */
+  readonly kind?: PackageKind
   readonly from: string
   readonly to: string | undefined
 }
 
 const PAGE = 2_000
+/** As text, so that the index of what is not installed is found by it. */
+const KIND: Record<PackageKind, string> = {
+  binary: `kind = 'binary'`,
+  source: `kind = 'source'`,
+  debug: `kind = 'debug'`,
+}
 /** Between two pages others get their turn: what is done with each of these takes longer than reading it. */
 const OFFERED_PAGE = 500
 
 /** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
 export async function* readEntries(
   db: Queryable,
-  { codename, format, archs, component, from, to }: EntryQuery,
+  { codename, format, archs, component, kind = 'binary', from, to }: EntryQuery,
 ): AsyncGenerator<PublishedEntry> {
   let after: readonly [string, string, string] = [from, '', '']
   for (;;) {
     const rows = await db.query<EntryRow>(
       `
       select name, version, arch, sort_key, manifest->'files' as files, manifest->'about'->>'source' as source, facts
-      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3)
+      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
         and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
         and ($8::text is null or coalesce(component, $9) = $8)
       order by name, sort_key, arch limit ${PAGE}`,
@@ -88,7 +96,7 @@ export async function* readEntries(
 /** Every published package with the source it was built from, in the order of names; read page by page. */
 export async function* readOffered(
   db: Queryable,
-  { codename, format, archs }: Omit<EntryQuery, 'from' | 'to' | 'component'>,
+  { codename, format, archs }: Pick<EntryQuery, 'codename' | 'format' | 'archs'>,
 ): AsyncGenerator<OfferedPackage> {
   let after: readonly [string, string, string] = ['', '', '']
   for (;;) {
@@ -233,7 +241,7 @@ const LINES = 5_000
  */
 export async function readContents(
   db: Db,
-  { codename, format, archs, component }: Omit<EntryQuery, 'from' | 'to'>,
+  { codename, format, archs, component }: Pick<EntryQuery, 'codename' | 'format' | 'archs' | 'component'>,
   each: (lines: readonly string[]) => Promise<void>,
 ): Promise<void> {
   await db.tx(async tx => {
@@ -241,7 +249,7 @@ export async function readContents(
       `declare contents cursor for
       select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
       from (select unnest(string_to_array(paths, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
-            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and paths <> ''
+            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and kind = 'binary' and paths <> ''
               and ($4::text is null or coalesce(component, $5) = $4)) as owned
       group by file order by file collate "C"`,
       [codename, format, archs, component?.name ?? null, component?.first ?? null],

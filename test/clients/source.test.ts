@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildAcme, dput } from '../support/debianize.ts'
 import { createDeveloper, type Developer } from '../support/gpg.ts'
+import { buildDeb } from '../support/packages.ts'
 import { lacking } from '../support/tools.ts'
 
 const missing = lacking('apt', 'dpkg', 'dpkg-dev', 'dput', 'gnupg', 'gpgv')
@@ -76,6 +78,65 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
     expect(sent.out).not.toContain('orig.tar')
     expect(await listed()).toContain('acme 1.0-2 source published')
+  })
+
+  test('apt-get source fetches, checks and unpacks them; build-dep knows what building needs', async () => {
+    for (const [name, version] of [
+      ['libacme-dev', '2'],
+      ['make', '9'],
+      ['build-essential', '12'],
+    ] as const)
+      expect(
+        (await daemon.upload(await buildDeb({ name, version }), { token: admin, distribution: 'bookworm' })).status,
+      ).toBe(201)
+    const apt = await createAptRoot({
+      source: `${daemon.url}/repos bookworm main`,
+      types: ['deb', 'deb-src'],
+      key: (await daemon.call('GET', '/repos/gpg.key')).text,
+    })
+    try {
+      expect(await apt.update()).toMatchObject({ code: 0, err: '' })
+      const got = await apt.source('acme')
+      expect(got, got.out + got.err).toMatchObject({ code: 0 })
+      expect(got.out).toContain('acme 1.0-2 (dsc)')
+      expect(await readFile(join(apt.folder, 'acme-1.0', 'hello'), 'utf8')).toBe('hello\n')
+      expect(await apt.source('acme=1.0-1')).toMatchObject({ code: 0 })
+      const needs = await apt.buildDep('acme')
+      expect(needs, needs.out + needs.err).toMatchObject({ code: 0 })
+      expect(needs.out).toMatch(/Inst libacme-dev \(2[\s\S]*Inst make \(9|Inst make \(9[\s\S]*Inst libacme-dev \(2/)
+      expect((await apt.policy('acme')).includes('1.0-1')).toBe(true)
+      expect(await apt.policy('acme-dbgsym')).toBe('')
+    } finally {
+      await apt.close()
+    }
+  })
+
+  test('debug symbols are a component of their own', async () => {
+    const apt = await createAptRoot({
+      source: `${daemon.url}/repos bookworm main main/debug`,
+      key: (await daemon.call('GET', '/repos/gpg.key')).text,
+    })
+    try {
+      expect(await apt.update()).toMatchObject({ code: 0, err: '' })
+      expect(await apt.install('acme-dbgsym')).toMatchObject({ code: 0 })
+      expect(await apt.installedVersion('acme-dbgsym')).toBe('1.0-1')
+    } finally {
+      await apt.close()
+    }
+  })
+
+  test('held back, a source is not served', async () => {
+    const index = async (): Promise<string> =>
+      (await daemon.call('GET', '/repos/dists/bookworm/main/source/Sources')).text
+    expect(await index()).toContain('Version: 1.0-2')
+    const held = await daemon.call('POST', '/security/packages/acme/1.0-2/quarantine', {
+      token: admin,
+      body: { reason: 'a test of it', distribution: 'bookworm', arch: 'source' },
+    })
+    expect(held, held.text).toMatchObject({ status: 200 })
+    await expect.poll(index, { timeout: 20_000 }).not.toContain('Version: 1.0-2')
+    expect((await daemon.call('GET', '/repos/pool/bookworm/main/a/acme/acme_1.0-2.dsc')).status).toBe(404)
+    expect((await daemon.call('GET', '/repos/pool/bookworm/main/a/acme/acme_1.0.orig.tar.gz')).status).toBe(200)
   })
 
   test('who may not is told why on the line that dput shows, and nothing is taken', async () => {

@@ -6,6 +6,8 @@ import { mustRun, run, type Ran } from './tools.ts'
 export interface AptOptions {
   /** What follows `deb [signed-by=…]`: `http://host:8000/repos jammy main`. */
   readonly source: string
+  /** `deb`, unless the client wants sources too. */
+  readonly types?: readonly ('deb' | 'deb-src')[]
   /** The public key file as the server gives it, armoured or binary. */
   readonly key: Buffer | string
   /** Packages of this machine that the client has already, such as libc6: their status is copied, not their files. */
@@ -24,6 +26,10 @@ export interface AptRoot {
   install(...packages: readonly string[]): Promise<Ran>
   remove(...packages: readonly string[]): Promise<Ran>
   download(name: string): Promise<Ran>
+  /** Fetches a source package into the root's folder and unpacks it. */
+  source(name: string): Promise<Ran>
+  /** What building would install; nothing is. */
+  buildDep(name: string): Promise<Ran>
   policy(name: string): Promise<string>
   /** `1.0` when it is installed, undefined when not. */
   installedVersion(name: string): Promise<string | undefined>
@@ -50,7 +56,7 @@ const FOLDERS = [
  * A client that trusts one key and knows one source. A warning of `update` is an error: apt would go on with old lists
  * otherwise.
  */
-export async function createAptRoot({ source, key, has = [] }: AptOptions): Promise<AptRoot> {
+export async function createAptRoot({ source, types = ['deb'], key, has = [] }: AptOptions): Promise<AptRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apt-'))
   for (const path of FOLDERS) await mkdir(join(folder, path), { recursive: true })
   await writeFile(join(folder, 'var/lib/dpkg/available'), '')
@@ -68,7 +74,10 @@ export async function createAptRoot({ source, key, has = [] }: AptOptions): Prom
   await writeFile(join(folder, 'var/lib/dpkg/status'), status.map(stanza => `${stanza.trim()}\n\n`).join(''))
   const keyFile = join(folder, 'etc/apt/keyrings', 'gatehouse.asc')
   await writeFile(keyFile, key)
-  await writeFile(join(folder, 'etc/apt/sources.list'), `deb [signed-by=${keyFile}] ${source}\n`)
+  await writeFile(
+    join(folder, 'etc/apt/sources.list'),
+    types.map(type => `${type} [signed-by=${keyFile}] ${source}\n`).join(''),
+  )
   await writeFile(
     join(folder, 'apt.conf'),
     `Dir "${folder}";
@@ -94,6 +103,8 @@ Dpkg::Use-Pty "false";
     install: (...packages) => apt('install', '-y', '--allow-downgrades', '--no-install-recommends', ...packages),
     remove: (...packages) => apt('remove', '-y', ...packages),
     download: name => apt('download', name),
+    source: name => apt('source', name),
+    buildDep: name => apt('build-dep', '--dry-run', name),
     policy: name => mustRun('apt-cache', ['policy', name], { env, cwd: folder }),
     installedVersion: async name => {
       const { out } = await run(

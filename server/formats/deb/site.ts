@@ -7,7 +7,7 @@ export const debSite: Site = {
   root: '/repos/',
   types: [
     [/\.deb$/, 'application/vnd.debian.binary-package'],
-    [/(^|\/)(InRelease|Release|Packages)$/, 'text/plain; charset=utf-8'],
+    [/(^|\/)(InRelease|Release|Packages|Sources)$/, 'text/plain; charset=utf-8'],
   ],
   place([top, first, ...rest], { layout, tree }) {
     // reprepro's own pool, where it writes the indexes; nothing else lies under that name

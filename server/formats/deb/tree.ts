@@ -1,9 +1,11 @@
+import { basename, dirname } from 'node:path'
 import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { validUntil, type RootWords } from '../../core/root-words.ts'
 import type { PublishedEntry } from '../tree.ts'
-import { indexId, type ListedFile, type TreeWriter } from '../tree.ts'
+import { indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import type { DebFacts } from './facts.ts'
+import { printStanza } from './source/stanza.ts'
 
 const RELEASE = relPath('Release')
 const RELEASE_GPG = relPath('Release.gpg')
@@ -32,7 +34,7 @@ function printRelease(
     `Date: ${releaseDate(at)}`,
     ...(until === undefined ? [] : [`Valid-Until: ${releaseDate(until)}`]),
     `Architectures: ${archs.join(' ')}`,
-    `Components: ${components.join(' ')}`,
+    `Components: ${[...components, ...components.map(debugOf)].join(' ')}`,
     `Description: ${release.description}`,
     ...(words.not_automatic ? ['NotAutomatic: yes'] : []),
     ...(words.but_automatic_upgrades ? ['ButAutomaticUpgrades: yes'] : []),
@@ -48,20 +50,53 @@ function render(entry: PublishedEntry, file: string): string {
   return `${factsOf(entry).control}\nFilename: ${file}\nSize: ${size}\nMD5sum: ${md5}\nSHA1: ${sha1}\nSHA256: ${sha256}\nSHA512: ${sha512}\n\n`
 }
 
-/** The APT tree: Packages, Contents, Release and its two signed forms. */
+const SOURCE = 'source'
+
+/**
+ * Debug symbols are a component of their own, as Debian keeps its installer's packages apart: who wants them names it,
+ * `main main/debug`, and nobody else loads its index.
+ */
+const debugOf = (component: string): string => `${component}/debug`
+
+/** What `apt-get source` fetches: the .dsc and what it names; other files of the version are not the source's. */
+function renderSource({ blob, others = [], facts }: PublishedEntry, file: string): string {
+  const { control, parts = [] } = facts as DebFacts // written by this format's inspect
+  const files = [{ path: basename(file), blob }, ...others.filter(({ path }) => parts.includes(path))]
+  return printStanza(
+    control,
+    dirname(file),
+    files.map(one => ({ name: one.path, ...one.blob })),
+  )
+}
+
+/** The APT tree: Packages, Sources, Contents, Release and its two signed forms. */
 export const debTree: TreeWriter = {
   indexes: ({ archs, components }) =>
-    components.flatMap(component =>
-      archs.map(arch => ({
+    components.flatMap(component => {
+      const plan = { component, kinds: ['', '.gz', '.xz'], addressed: 'by-hash' } as const
+      const packages = archs.map((arch): IndexPlan => ({
+        ...plan,
         id: indexId(component, arch),
         arch,
-        component,
         path: relPath(`${component}/binary-${arch}/Packages`),
-        kinds: ['', '.gz', '.xz'],
-        addressed: 'by-hash',
         render,
-      })),
-    ),
+      }))
+      const symbols = packages.map((of): IndexPlan => ({
+        ...of,
+        id: `${of.id}/debug`,
+        kind: 'debug',
+        path: relPath(`${debugOf(component)}/binary-${of.arch}/Packages`),
+      }))
+      const sources: IndexPlan = {
+        ...plan,
+        id: indexId(component, SOURCE),
+        arch: SOURCE,
+        kind: 'source',
+        path: relPath(`${component}/source/Sources`),
+        render: renderSource,
+      }
+      return [...packages, ...symbols, sources]
+    }),
   contents: ({ archs, components }) =>
     components.flatMap(component =>
       archs.map(arch => ({ arch, component, path: relPath(`${component}/Contents-${arch}.gz`) })),

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import type { LicenseCard } from './license.ts'
+import type { LicenseCard } from '../../settings/licensing.ts'
 import { OrNull, Text } from '../../core/schemas.ts'
 
 const Card = Type.Unsafe<LicenseCard>(

@@ -3,7 +3,7 @@ import { fail } from '../../core/errors.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { license } from './contract.ts'
-import type { Licensing } from './license.ts'
+import type { Licensing } from '../../settings/licensing.ts'
 
 export interface LicenseDeps {
   readonly licensing: Licensing

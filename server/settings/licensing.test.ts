@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { issueLicense, readLicense, type License } from '../../core/license.ts'
-import type { Settings } from '../../settings/store.ts'
-import { createLicensing } from './license.ts'
+import { issueLicense, readLicense, type License } from '../core/license.ts'
+import type { Settings } from './store.ts'
+import { createLicensing } from './licensing.ts'
 
 const SECRET = 'the vendor and nobody else'
 const license = (more: Partial<License> = {}): License => ({

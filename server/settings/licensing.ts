@@ -1,6 +1,6 @@
-import { GRACE_DAYS, readLicense, standingOf, type License, type Standing } from '../../core/license.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Settings } from '../../settings/store.ts'
+import { GRACE_DAYS, readLicense, standingOf, type License, type Standing } from '../core/license.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Settings } from './store.ts'
 
 /** What people see of the licence, never the key. */
 export interface LicenseCard {

@@ -35,7 +35,7 @@ export interface Announcements {
   read(bytes: Buffer, filename: string): Announcement
   /** The files that a package needs beside it; none where it is one file. @throws bad_package */
   partsOf(file: SpooledFile): Promise<readonly AnnouncedFile[]>
-  /** True for a file that tells of the build: kept beside the source, where that is sent too. */
+  /** True for a file that tells of the build: kept beside the source, where that is sent too, and never served. */
   isRecord(name: string): boolean
   /** True for a name that may be collected: plain, without a folder. */
   isPlainName(name: string): boolean

@@ -13,7 +13,7 @@ export interface PublishedEntry {
   readonly sortKey: string
   readonly source: string
   readonly blob: Blob
-  /** Further files of the version, which clients fetch from the same folder. */
+  /** Further files of the version. Clients fetch them from the same folder, but for records of its build. */
   readonly others?: readonly Pick<PackageFile, 'path' | 'blob'>[]
   readonly facts: unknown
 }

@@ -97,11 +97,11 @@ async function checkEntries(
   const expected = new Map(
     published.map(row => [formats(format).poolName(row, row.source, componentOf(row)) as string, row]),
   )
-  /** Every file of what is published, with its digest. */
+  /** Every file of what is published that clients may fetch, with its digest. */
   const all = new Map<string, string>()
   for (const [path, { blobs, others }] of expected)
     for (const [n, file] of [path, ...others.map(other => join(dirname(path), other))].entries())
-      all.set(file, blobs[n] ?? '')
+      if (n === 0 || formats(format).announcements?.isRecord(file) !== true) all.set(file, blobs[n] ?? '')
   const named = new Map<string, string>()
   const isFrozen = (await readFrozen(db, codename)) !== undefined
   const writer = formats(format).tree

@@ -15,7 +15,7 @@ export interface IndexDeps {
   readonly db: Db
   readonly layout: Pick<Layout, 'published' | 'blob'>
   readonly cache: ShardCache
-  readonly format: Pick<Format, 'poolName' | 'neutralSharesAddress'>
+  readonly format: Pick<Format, 'poolName' | 'neutralSharesAddress' | 'announcements'>
   readonly writer: Pick<TreeWriter, 'fileName'>
 }
 
@@ -125,7 +125,9 @@ async function rewrite(
       component,
     )
     const isNew = names === undefined || names.has(entry.name)
-    const others = (entry.others ?? []).map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
+    const others = (entry.others ?? [])
+      .filter(other => deps.format.announcements?.isRecord(other.path) !== true)
+      .map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
     if (isNew && !(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) {
       missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
       return

@@ -250,7 +250,12 @@ describe('what clients may still hold', () => {
       stock.put({
         version,
         bytes: `first of ${version}`,
-        others: { 'hello_1.orig.tar.gz': 'orig', [`hello_${version}.patch`]: `patch of ${version}` },
+        others: {
+          'hello_1.orig.tar.gz': 'orig',
+          [`hello_${version}.patch`]: `patch of ${version}`,
+          // a record of the build, which is kept and never served
+          [`hello_${version}_amd64.buildinfo`]: `build of ${version}`,
+        },
       })
     const folder = dirname(poolPath('hello'))
     const reachable = async (): Promise<string[]> => (await readdir(folder)).sort()
@@ -276,7 +281,7 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([
       {
         what: 'index',
-        where: 'jammy: h/hello/hello_3.patch',
+        where: 'jammy: main/h/hello/hello_3.patch',
         why: 'the index names it, and clients cannot fetch it',
       },
     ])

@@ -46,24 +46,24 @@ export interface AuthNeeds {
   readonly box: SecretBox
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
-  /** What replicas share, so that a session that ended at one is known to have ended at all. */
+  /** The memory that replicas share, so that a session ended at one is ended at all. */
   readonly shared?: Pick<Shared, 'tell' | 'hear'>
   readonly jwtSecret: string
   /** Lifetime of an access token. */
   readonly jwtMinutes: number
   readonly mail: ResetDeps['mail']
-  /** Asked about those who have no local account. */
+  /** Asked about people without a local account. */
   readonly directory?: Directory | undefined
 }
 
-/** Everything about who may come in. */
+/** Everything about signing in. */
 export interface Auth extends Feature {
   readonly authenticate: Authenticate
   readonly login: Login
   readonly accounts: Accounts
   readonly apiTokens: ApiTokens
   readonly sessions: Sessions
-  /** Lets somebody in for whom another place vouches, and answers as a login does. */
+  /** Signs in a person whom another place vouches for, and answers as a login does. */
   vouchedFor(...given: Parameters<Login['vouchedFor']>): Promise<ReturnType<typeof enteredView>>
 }
 

@@ -21,13 +21,13 @@ import {
   type AccountChange,
 } from './store.ts'
 
-/** Who acts, and from where: for the audit line. */
+/** The actor and their address, for the audit line. */
 export interface By {
   readonly who: Principal
   readonly ip: string
 }
 
-/** Who asks in a request, and from where. */
+/** The sender of a request and their address. */
 export function byOf({ who, raw }: { readonly who: Principal; readonly raw: Pick<RawRequest, 'clientIp'> }): By {
   return { who, ip: raw.clientIp }
 }
@@ -78,7 +78,7 @@ export interface Accounts {
   resetMfa(username: string, by: By): Promise<void>
 }
 
-/** What an admin does to accounts. Each change and its audit line are one transaction. */
+/** Admins' changes to accounts. Each change and its audit line are one transaction. */
 export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>): Accounts {
   async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await db.tx(work)
@@ -89,7 +89,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
   const note = (tx: Tx, action: AuditAction, facts: AuditFacts, { who, ip }: By): Promise<void> =>
     audit.owe(tx, { action, result: 'SUCCESS', user: who.name, facts, ip })
 
-  /** @throws last_admin when `username` is the only one who could still change anything */
+  /** @throws last_admin when `username` is the last account that could change anything */
   async function keepAnAdmin(tx: Tx, username: string): Promise<void> {
     const admins = await lockAdmins(tx)
     if (admins.length === 1 && admins[0] === username) fail('last_admin', { username })
@@ -144,7 +144,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
         if (by.who.kind === 'user' && by.who.name === username) fail('own_account', { username })
         await keepAnAdmin(tx, username)
         if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
-        // nobody is left whose role would limit them: what they may today is what they keep
+        // no creator limits them any more: they keep what they may do today
         for (const token of await listTokensOf(tx, username)) {
           if (token.creator_active === false) await deleteToken(tx, token.id)
           else if (roleToday(token) !== token.role) await lowerToken(tx, token.id, roleToday(token))

@@ -6,7 +6,7 @@ const COST = 12
 // bcrypt reads 72 bytes; longer passwords are refused rather than cut
 const LONGEST_BYTES = 72
 
-/** What keeps a password from being accepted, or undefined (the specification, "User"). */
+/** Why a password is not accepted, or undefined (the specification, "User"). */
 export function weaknessOf(password: string): string | undefined {
   if (password.length < 8) return 'it needs at least 8 characters'
   if (!/\p{Lu}/u.test(password)) return 'it needs an upper-case letter'
@@ -19,7 +19,7 @@ export function weaknessOf(password: string): string | undefined {
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Hashing takes a thread of the four that disk access needs too: a wave of logins must not stop the downloads. */
+/** Hashing uses one of the four threads that disk access also needs: a wave of logins must not stop downloads. */
 async function atMost<T>(most: number, work: () => Promise<T>): Promise<T> {
   if (running >= most)
     await new Promise<void>(resolve => {
@@ -44,7 +44,7 @@ export async function hashPassword(password: string, field = 'password'): Promis
 
 let nobody: Promise<string> | undefined
 
-/** Compares in the same time whether the account exists or not: without a hash, against one that nothing matches. */
+/** Takes the same time whether the account exists or not: without a hash it compares with one that nothing matches. */
 export async function checkPassword(password: string, hash: string | undefined): Promise<boolean> {
   nobody ??= atMost(2, () => bcrypt.hash(randomBytes(16).toString('hex'), COST))
   // htpasswd and PHP write $2y$ for what this library calls $2b$

@@ -5,9 +5,7 @@ export interface Receiver {
   readonly email: string
 }
 
-/**
- * Who may be sent a link: active, with an address, and with a password that is kept here. By address it may be several.
- */
+/** Accounts that may be sent a link: active, with an address and a local password. Several may share an address. */
 export function findResetAccounts(
   db: Queryable,
   by: { readonly email?: string | undefined; readonly username?: string | undefined },
@@ -29,8 +27,8 @@ export interface NewReset {
 }
 
 /**
- * Keeps a link in place of an older one. @returns false when the account was sent `most` of them within the lifetime of
- * one; then the older stays
+ * Keeps a link in place of an older one. @returns false when the account got `most` of them within one lifetime; then
+ * the older link stays
  */
 export async function keepReset(tx: Tx, { username, hash, now, until, most }: NewReset): Promise<boolean> {
   const windowMs = until.getTime() - now.getTime()
@@ -47,7 +45,7 @@ export async function keepReset(tx: Tx, { username, hash, now, until, most }: Ne
   )
 }
 
-/** Whose link this is, while it is good. */
+/** The owner of this link, while it is good. */
 export async function findResetOwner(db: Queryable, hash: string, now: Date): Promise<string | undefined> {
   return (
     await db.first<{ username: string }>(
@@ -59,8 +57,8 @@ export async function findResetOwner(db: Queryable, hash: string, now: Date): Pr
 }
 
 /**
- * Uses the link up: the row stays, for the count of mails, with a digest that nothing has. @returns whose it was; of
- * two at once one gets a name
+ * Uses the link up. The row stays, to count mails, with a digest that nothing matches. @returns the owner; of two at
+ * once one gets a name
  */
 export async function takeReset(tx: Tx, hash: string, now: Date): Promise<string | undefined> {
   return (

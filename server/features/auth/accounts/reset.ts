@@ -12,7 +12,7 @@ import { findResetAccounts, findResetOwner, keepReset, takeReset, type Receiver 
 import { spendOnce } from '../sessions/revocations.ts'
 import { setPassword } from './store.ts'
 
-/** Who forgot a password, as they say it. */
+/** The person who forgot a password, in their own words. */
 export interface Asked {
   readonly email?: string | undefined
   readonly username?: string | undefined
@@ -24,9 +24,9 @@ interface Noted extends Asked {
 }
 
 export interface PasswordReset {
-  /** Notes the wish and nothing else: it costs and answers the same whether anybody is known by that name. */
+  /** Only notes the request: cost and answer are the same whether or not anybody has that name. */
   ask(asked: Asked): Promise<void>
-  /** Looks the person up, makes the link and owes the mail; for `outbox.handle('reset')`. */
+  /** Finds the person, makes the link and owes the mail; for `outbox.handle('reset')`. */
   readonly deliver: Deliver
   /**
    * Sets the password and ends every session. @throws bad_reset_token, weak_password; after a weak one the link is
@@ -60,8 +60,8 @@ const MINUTES = 30
 const MOST_MAILS = 5
 
 /**
- * Without control characters, which no name or address holds: escaped they would make the row longer than an index
- * takes.
+ * Without control characters, which no name or address has: escaped, they would make the row longer than an index
+ * allows.
  */
 const plain = (text: string | undefined): string | undefined => text?.replace(/\p{Cc}/gu, '')
 
@@ -78,7 +78,7 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
   let saidUnable = false
 
   function linkFor(token: string): string {
-    // behind the # the token is sent to no server and stands in no log
+    // a token behind the # reaches no server and no log
     return `${settings.now().app_url.replace(/\/+$/, '')}/#/reset-password?token=${token}`
   }
 
@@ -108,7 +108,7 @@ export function createReset({ db, audit, outbox, settings, mail, box, clock, ran
 
   return {
     async ask(asked) {
-      // sealed because it is somebody's address; and one row whoever it is, so that the time says nothing
+      // encrypted because it is an address; one row for anybody, so that the time reveals nothing
       const noted: Noted = {
         ip: asked.ip,
         email: plain(asked.email),

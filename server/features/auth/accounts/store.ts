@@ -14,10 +14,10 @@ export interface Account {
   readonly credentials_at: Date
   /** The session that changed the password: it goes on. */
   readonly kept_session: string | null
-  /** Whose password it is; only a local one is in `password_hash`. */
+  /** Where the password is kept; only a local one is in `password_hash`. */
   readonly origin: 'local' | 'ldap' | 'oidc'
   readonly mfa_enabled: boolean
-  /** When the time began that this admin may still log in without a second factor. */
+  /** Start of the time in which this admin may still log in without a second factor. */
   readonly mfa_grace_from: Date | null
 }
 
@@ -27,7 +27,7 @@ const COLUMNS = `username, password_hash, role, full_name, email, active, create
 // no bcrypt hash: nothing matches it
 const NO_PASSWORD = '!'
 
-// by a millisecond at least: that is all of it that a token carries
+// later by a millisecond at least: tokens carry no finer time
 const NEXT = `greatest(clock_timestamp(), credentials_at + interval '1 millisecond')`
 
 /** By the name exactly as it is written. */
@@ -49,8 +49,8 @@ export interface NewAccount {
 }
 
 /**
- * The account that has this name, in whatever case: people and audit lines must not take `Admin` for `admin`. Waits for
- * whoever is making one of that name just now.
+ * The account with this name in any case: people and audit lines must not confuse `Admin` and `admin`. Waits for a
+ * request that is making such an account.
  */
 export async function findSpelling(tx: Tx, username: string): Promise<string | undefined> {
   await tx.query('select pg_advisory_xact_lock(7201844, hashtext(lower($1)))', [username])
@@ -85,8 +85,8 @@ export interface Vouched {
 }
 
 /**
- * Makes the account or brings it up to date. @returns undefined when the name belongs to an account of another origin;
- * it stays as it is
+ * Makes or updates the account. @returns undefined when the name belongs to an account of another origin, which stays
+ * as it is
  */
 export function upsertFromDirectory(
   tx: Tx,
@@ -108,7 +108,7 @@ export interface AccountChange {
   readonly active?: boolean | undefined
 }
 
-/** Changes what is given. Switching an account off also ends its sessions, for when it is switched on again. */
+/** Changes the given fields. Deactivating an account also ends its sessions, for when it is activated again. */
 export function updateAccount(
   tx: Tx,
   username: string,
@@ -133,8 +133,8 @@ export function updateAccount(
 }
 
 /**
- * Takes the account away, and its name out of who may see what: the next one of that name inherits nothing. A name that
- * no account can have stays in its place, since a rule whose lists are empty is open to everybody.
+ * Deletes the account, and its name from access rules: the next user of that name inherits nothing. A name that no
+ * account can have takes its place, since a rule with empty lists is open to everybody.
  */
 export async function deleteAccount(tx: Tx, username: string): Promise<void> {
   const gone = `${username} (deleted)`
@@ -149,7 +149,7 @@ export async function deleteAccount(tx: Tx, username: string): Promise<void> {
   await tx.query('delete from account where username = $1', [username])
 }
 
-/** A new password ends every session that was opened with the old one, but for `keep`, and lifts a lock. */
+/** A new password ends every session that was opened with the old one, except `keep`, and lifts a lock. */
 export async function setPassword(
   db: Queryable,
   { username, hash, keep }: { readonly username: string; readonly hash: string; readonly keep?: string },
@@ -179,8 +179,8 @@ export interface Failure {
 }
 
 /**
- * Counts a wrong password; the one that reaches `limit` locks the account and begins a new count. While it is locked
- * nothing counts, so that nobody keeps another one out for ever.
+ * Counts a wrong password. The one that reaches `limit` locks the account and starts a new count. Nothing counts while
+ * it is locked, so that nobody can lock another one out for ever.
  */
 export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: Failure): Promise<void> {
   await db.query(
@@ -193,8 +193,8 @@ export async function countFailure(db: Queryable, { username, limit, at, lockUnt
 }
 
 /**
- * Notes a login, unless the account was locked, deactivated or given another password since it was read: of many
- * guesses at once those after the lock count for nothing. @returns whether it is one
+ * Records a login, unless the account was locked, deactivated or given another password since it was read: of many
+ * guesses at once, those after the lock do not count. @returns whether it was recorded
  */
 export async function noteLogin(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
   return (
@@ -208,8 +208,8 @@ export async function noteLogin(db: Queryable, { username, password_hash: hash }
 }
 
 /**
- * Whether the account can be logged in to with what was read of it a moment ago: not locked, deactivated or given
- * another password since.
+ * Whether the account may still log in with what was read of it a moment ago: not locked, deactivated or given another
+ * password since.
  */
 export async function isOpen(db: Queryable, { username, password_hash: hash }: Account, at: Date): Promise<boolean> {
   return (

@@ -24,7 +24,7 @@ export const AccessReply = Type.Object({
   expires_in: Type.Integer(),
 })
 
-/** Coming in with a password, and who one is then. */
+/** Logging in with a password, and the account afterwards. */
 export const login = contract({
   'POST /auth/token': {
     summary:

@@ -18,9 +18,9 @@ export interface CredentialDeps {
 }
 
 /**
- * Who sends this `Authorization` header. Asked on every request: what was switched off or revoked is refused at once. A
- * token for setting up the second factor is one only where `also` says so. @throws not_authenticated, bad_credential,
- * account_inactive
+ * The sender of this `Authorization` header. Checked on every request, so deactivated and revoked ones are refused at
+ * once. A token for setting up the second factor counts only where `also` allows it. @throws not_authenticated,
+ * bad_credential, account_inactive
  */
 export type Authenticate = (authorization: string | undefined, also?: 'mfa_setup_token') => Promise<Principal>
 
@@ -33,7 +33,7 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
     const known = (await findToken(db, hashToken(token))) ?? fail('bad_credential', {})
     const now = clock.now()
     if (known.expires_at !== null && known.expires_at <= now) fail('bad_credential', {})
-    // a token never may more than whoever made it may now, and that is nothing
+    // a token may never do more than its owner, who may do nothing now
     if (known.creator_active === false) fail('bad_credential', {})
     // at most once a minute per token: a busy build server must not write a row per request
     if (known.last_used_at === null || now.getTime() - known.last_used_at.getTime() >= MINUTE_MS)
@@ -51,7 +51,7 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
   async function accountOf(claims: Claims): Promise<Account> {
     const account = (await findAccount(db, claims.username)) ?? fail('bad_credential', {})
     if (!account.active) fail('account_inactive', {})
-    // a password change, a reset or a deactivation ends everything that was opened before, but for the session that did
+    // a password change, a reset or a deactivation ends everything that was opened before, except the session that did
     // it
     if (claims.credentialsAt !== account.credentials_at.getTime() && claims.id !== account.kept_session)
       fail('bad_credential', {})
@@ -69,7 +69,7 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
   async function bySetupToken(token: string): Promise<Principal> {
     const claims = await tokens.read(token, 'mfa_setup_required')
     const account = await accountOf(claims)
-    // what it was for is done
+    // it has served its purpose
     if (account.mfa_enabled || (await isSpent(db, claims.id))) fail('bad_credential', {})
     return { kind: 'setup', name: account.username, role: account.role, credential: claims.id }
   }

@@ -9,17 +9,17 @@ import type { MfaPolicy } from '../mfa/policy.ts'
 import type { AccessToken, Sessions } from '../sessions/sessions.ts'
 import { noteLogin, type Account } from '../accounts/store.ts'
 
-/** What a login came to: a session, the question for a code, or the demand to set up the second factor first. */
+/** The result of a login: a session, the question for a code, or the demand to set up the second factor first. */
 export type Entered =
   | ({ readonly kind: 'session' } & AccessToken)
   | { readonly kind: 'challenge' | 'setup'; readonly token: string; readonly minutes: number }
 
-/** `how` is what was shown to get in, in words: `a password`. */
+/** `how` names the credential in words: `a password`. */
 export type Coming = From & { readonly how: string }
 
 export interface Entry {
   /**
-   * Goes on after the first factor, whoever vouched for it. @returns undefined when the account was locked or changed
+   * Goes on after the first factor, whoever checked it. @returns undefined when the account was locked or changed
    * meanwhile
    */
   enter(account: Account, coming: Coming): Promise<Entered | undefined>
@@ -78,7 +78,7 @@ export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock
           facts: { kind: 'login', how: coming.how, awaits },
           ip: coming.ip,
         })
-      // the count of wrong guesses goes on: who knows the password must not begin it anew for the codes
+      // keep the count of wrong guesses: somebody who knows the password must not restart it for the codes
       if (account.mfa_enabled) {
         await half('second_factor')
         return {

@@ -18,24 +18,20 @@ export interface LoginDeps {
   readonly passwords: PasswordCheck
   readonly entry: Entry
   readonly clock: Clock
-  /**
-   * Asked about those who have no account with a password here; undefined where there is none, as in the community
-   * edition.
-   */
+  /** Asked about people without a local password; undefined where there is none, as in the community edition. */
   readonly directory?: Directory | undefined
 }
 
 export interface Login {
   /**
-   * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only who knows the password
-   * of a deactivated account is told that it is deactivated. @throws bad_password, account_inactive,
-   * directory_unavailable
+   * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only somebody who knows the
+   * password learns that the account is deactivated. @throws bad_password, account_inactive, directory_unavailable
    */
   login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
   /**
-   * Lets somebody in for whom another place vouches: the account is made or brought up to date, then the second factor
-   * and the session are the same as after a password. `how` is for the audit log: `a directory password`. @throws
-   * bad_password, or sso_refused where nobody typed one; account_inactive
+   * Signs in a person whom another place vouches for: makes or updates the account; second factor and session are as
+   * after a password. `how` is for the audit log: `a directory password`. @throws bad_password, or sso_refused where
+   * nobody typed one; account_inactive
    */
   vouchedFor(
     profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
@@ -65,7 +61,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     return (await entry.enter(account, coming)) ?? refuse(account.username, coming.ip, 'locked')
   }
 
-  /** Makes the account, or brings it up to date; a local account of that name is never touched. */
+  /** Makes or updates the account; never touches a local account of that name. */
   async function follow(
     tx: Tx,
     profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
@@ -115,13 +111,13 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     return comeIn(account, coming)
   }
 
-  /** Nobody with a password here: the directory knows, or does not. */
+  /** For people without a local password: asks the directory. */
   async function byDirectory(
     asked: Directory,
     { username, password, ...from }: Parameters<Login['login']>[0],
     known: Account | undefined,
   ): Promise<Entered> {
-    // hashing as well, so that the time does not say whether there is a local account
+    // hash as well, so that the time does not reveal whether there is a local account
     const [answer] = await Promise.all([asked.authenticate(username, password), checkPassword(password, undefined)])
     if (answer.kind === 'unavailable') {
       await audit.record({
@@ -134,7 +130,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       return fail('directory_unavailable', {}, new Error(answer.why))
     }
     if (answer.kind === 'refused') {
-      // under whatever spelling or mail address it was tried: it is that person's password that is guessed at
+      // under any spelling or mail address: the guess is at this person's password
       const guessed = answer.username ?? known?.username
       if (guessed !== undefined && (await findAccount(db, guessed))?.origin !== 'local')
         await passwords.countGuess(guessed)

@@ -10,8 +10,8 @@ const LOCK_MS = 15 * 60_000
 
 export interface PasswordCheck {
   /**
-   * Compares in the same time whether the account exists or not. Counts a wrong one, and the fifth locks the account;
-   * while it is locked no answer is `right`. @throws directory_unavailable
+   * Takes the same time whether the account exists or not. Counts wrong ones; the fifth locks the account, and no
+   * answer is `right` while it is locked. @throws directory_unavailable
    */
   check(account: Account | undefined, password: string): Promise<'right' | 'wrong' | 'locked'>
   /** A guess at a code counts like one at the password. */
@@ -53,7 +53,7 @@ export function createPasswordCheck({ db, clock, directory }: PasswordCheckDeps)
         await countGuess(account.username)
         return 'wrong'
       }
-      // of many guesses at once, those after the lock count for nothing
+      // of many guesses at once, those after the lock do not count
       return !account.active || (await isOpen(db, account, clock.now())) ? 'right' : 'locked'
     },
   }

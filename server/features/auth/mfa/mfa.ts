@@ -26,12 +26,12 @@ export interface MfaDeps {
   readonly random: (bytes: number) => Buffer
 }
 
-/** One's own second factor. An API token has none. @throws no_account from whatever would change it */
+/** One's own second factor. API tokens have none. @throws no_account from every method that would change it */
 export interface Mfa {
-  /** A new secret each time; it counts for nothing until its first code. @throws mfa_active */
+  /** Makes a new secret each time; it does not count until its first code. @throws mfa_active */
   setup(who: Principal): Promise<NewSecret>
   /**
-   * Makes the secret count. @returns recovery codes, this once; with a setup token also the session it was asked for
+   * Activates the secret. @returns recovery codes, only this once; with a setup token also the session
    * @throws mfa_active, mfa_not_pending, wrong_code, bad_credential
    */
   confirm(
@@ -59,7 +59,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
   }
 
   /**
-   * The account, when the second factor is active and the password right. A guess counts, whoever sits at the session.
+   * The account, when the second factor is active and the password right. Guesses count, also from a logged-in session.
    */
   async function proven(
     who: Principal,
@@ -129,7 +129,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       const { username } = await proven(who, given, 'MFA_RECOVERY_CODES')
       const codes = makeRecoveryCodes(random)
       await changing(async tx => {
-        // waits for whoever is switching it off just now
+        // waits for a request that is switching it off
         if (
           (
             await tx.first<{ active: boolean }>(

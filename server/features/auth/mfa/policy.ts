@@ -3,16 +3,16 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Settings } from '../../../settings/store.ts'
 import type { Account } from '../accounts/store.ts'
 
-/** What the admin policy says about an account: nothing, that the grace period runs, or that it is over. */
+/** What the admin policy asks of an account: nothing, or a second factor, in the grace period or after it. */
 export type MfaDemand =
   { readonly kind: 'none' } | { readonly kind: 'grace'; readonly daysRemaining: number } | { readonly kind: 'over' }
 
 export interface MfaPolicy {
   /** Whether this account must have a second factor. */
   demands(account: Pick<Account, 'role'>): boolean
-  /** What holds now; starts no clock. */
+  /** The state now; starts no clock. */
   of(account: Account): MfaDemand
-  /** The same at a login: the first one of an admin without a second factor starts the clock, once and for all. */
+  /** The state at a login: the first login of an admin without a second factor starts the clock, once. */
   atLogin(account: Account): Promise<MfaDemand>
 }
 

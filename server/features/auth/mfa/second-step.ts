@@ -30,8 +30,8 @@ export interface SecondStepDeps {
 }
 
 /**
- * Ends a login that waits for its second factor. The challenge is good once, a code is good once, and a wrong one
- * counts like a wrong password; a wrong one does not use up the challenge. @throws bad_challenge, bad_code
+ * Ends a login that waits for its second factor. A challenge works once and a code works once. A wrong code counts like
+ * a wrong password and does not use up the challenge. @throws bad_challenge, bad_code
  */
 export type SecondStep = (given: From & { readonly challenge: string; readonly proof: Proof }) => Promise<AccessToken>
 
@@ -51,15 +51,14 @@ export function createSecondStep({
       .read(challenge, 'mfa_challenge')
       .catch((cause: unknown) => fail('bad_challenge', {}, cause))
     const account = (await findAccount(db, claims.username)) ?? fail('bad_challenge', {})
-    // whatever ends sessions ends this too: a new password, a deactivation; and there must still be a second factor to
-    // ask for
+    // what ends sessions also ends this: a new password, a deactivation; and there must still be a second factor
     if (!account.active || !account.mfa_enabled || claims.credentialsAt !== account.credentials_at.getTime())
       fail('bad_challenge', {})
     if (await isSpent(db, claims.id)) fail('bad_challenge', {})
     return { claims, account }
   }
 
-  /** Uses the proof up. @returns what it was, in words, or undefined when it is none */
+  /** Uses the code up. @returns its kind in words, or undefined when it is wrong */
   async function take(tx: Tx, username: string, proof: Proof): Promise<string | undefined> {
     if ('recoveryCode' in proof) {
       if (!(await useRecoveryCode(tx, username, proof.recoveryCode))) return undefined

@@ -1,11 +1,11 @@
 import type { Queryable, Tx } from '../../../db/db.ts'
 
-/** The second factor as it is kept: secrets are sealed. */
+/** The second factor as it is kept: secrets are encrypted. */
 export interface Factor {
   readonly mfa_secret: string | null
   /** A secret that waits for its first code. */
   readonly mfa_pending: string | null
-  /** The newest step that a code was taken for. */
+  /** The newest step whose code was accepted. */
   readonly mfa_step: number | null
 }
 
@@ -25,8 +25,8 @@ export async function setPending(db: Queryable, username: string, sealed: string
 }
 
 /**
- * Makes the pending secret the one that counts. `step` is the step of its first code, which is used up by this.
- * @returns false when it is pending no more
+ * Makes the pending secret the active one. `step` is the step of its first code, which this uses up.
+ * @returns false when it is no longer pending
  */
 export async function activate(
   tx: Tx,

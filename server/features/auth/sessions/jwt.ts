@@ -4,12 +4,12 @@ import { fail } from '../../../core/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 
 /**
- * What a token is good for: everything its role may, the second step of a login, or setting up the second factor. None
- * stands in for another.
+ * What a token is for: everything its role may, the second step of a login, or setting up the second factor. None can
+ * replace another.
  */
 export type Use = 'access' | 'mfa_challenge' | 'mfa_setup_required'
 
-/** What a token says. `credentialsAt` is when the account's password was set, in milliseconds since 1970. */
+/** The content of a token. `credentialsAt` is when the account's password was set, in milliseconds since 1970. */
 export interface Claims {
   readonly username: string
   readonly role: Role
@@ -37,8 +37,8 @@ const ISSUER = 'gatehouse'
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000)
 
 /**
- * Signed tokens: JWT, HS256. `cred` ties one to the password it was given for: clocks play no part in ending it. `jti`
- * of an access token names its session.
+ * Signed tokens: JWT, HS256. `cred` ties a token to the password it was given for, so no clock is needed to end it.
+ * `jti` of an access token names its session.
  */
 export function createTokens({ secret, clock }: { readonly secret: string; readonly clock: Clock }): Tokens {
   const key = new TextEncoder().encode(secret)

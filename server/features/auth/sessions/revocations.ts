@@ -4,13 +4,13 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ALONE, type Shared } from '../../../lib/redis.ts'
 
 /**
- * Which sessions were ended before their time. Asked on every request, so an answer costs no query; where several
- * replicas share one database, an end elsewhere is known within a second, and at once where they share a Redis.
+ * Sessions that were ended early. Asked on every request, so an answer costs no query. Replicas with one database know
+ * of an end elsewhere within a second, and at once with a shared Redis.
  */
 export interface Revocations {
   /** Ends these for good, also over a restart. `until` is when the last of their tokens would have expired. */
   revoke(ids: readonly string[], until: Date): Promise<void>
-  /** @throws when the database does not answer: a revoked token is never let in because nobody knew */
+  /** @throws when the database does not answer: a revoked token must never pass because of that */
   isRevoked(id: string): Promise<boolean>
 }
 
@@ -30,7 +30,7 @@ export function createRevocations({
   readonly shared?: Pick<Shared, 'tell' | 'hear'>
 }): Revocations {
   const own = new Map<string, Date>()
-  // only ever adds: with Redis away or lying, nobody is let in whom the database would keep out
+  // only ever adds: whatever Redis says, nobody passes whom the database would refuse
   shared.hear('revoked', message => {
     const { ids, until } = message as { ids: string[]; until: string }
     for (const id of ids) own.set(id, new Date(until))
@@ -59,10 +59,7 @@ export function createRevocations({
   }
 }
 
-/**
- * Forgets what would have expired by now anyway: some of it at a time, and nothing that somebody else is forgetting
- * just now.
- */
+/** Deletes what has expired by now: a part at a time, and nothing that another process is deleting. */
 export async function forgetEnded(tx: Queryable, now: Date): Promise<void> {
   await tx.query(
     'delete from ended_token where id in (select id from ended_token where until <= $1 limit 1000 for update skip locked)',

@@ -28,11 +28,11 @@ export interface AccessToken {
 export interface Sessions {
   open(tx: Queryable, account: Account, from: From & { readonly how: string }): Promise<AccessToken>
   /**
-   * A new token for the same session, with the role as it is now, until 12 hours after the login at most. @throws
+   * A new token for the same session, with the current role, until 12 hours after the login at most. @throws
    * bad_credential
    */
   refresh(account: Account, id: string): Promise<AccessToken>
-  /** Those that are alive, the newest first. */
+  /** The active ones, newest first. */
   list(username: string): Promise<Session[]>
   /** @returns how many of these were alive */
   end(username: string, ids: readonly string[]): Promise<number>
@@ -57,8 +57,8 @@ const LONGEST_MS = 12 * 60 * MINUTE_MS
 const REMEMBERED = 10_000
 
 /**
- * Logins: opened, listed, prolonged and ended. What ends one for everybody (a password, a deactivation) is on the
- * account instead.
+ * Logins: opened, listed, prolonged and ended. What ends all of them (a password, a deactivation) is on the account
+ * instead.
  */
 export function createSessions({ db, tokens, revocations, clock, minutes }: SessionDeps): Sessions {
   const longestMs = Math.max(LONGEST_MS, minutes * MINUTE_MS)

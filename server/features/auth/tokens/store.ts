@@ -12,7 +12,7 @@ export interface ApiToken {
   /** Codenames it is limited to; null means all. */
   readonly distributions: readonly string[] | null
   readonly upload_only: boolean
-  /** The user who made it and what that user is now; null where there is none any more. */
+  /** The user who made it and that user's state; null where the user was deleted. */
   readonly creator: string | null
   readonly creator_role: Role | null
   /** False while that user is deactivated: what it made rests with it. */
@@ -24,8 +24,8 @@ const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_
   (select account.active from account where account.username = api_token.creator) as creator_active`
 
 /**
- * What the token may today: its role, but never more than whoever made it may now. Where that user is gone, nobody's
- * role limits it; an admin revokes it or leaves it.
+ * The role of the token now, never above that of its maker. Where that user is gone, no role limits it; an admin
+ * revokes it or leaves it.
  */
 export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {
   if (creator === null || covers(creator, role)) return role

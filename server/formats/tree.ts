@@ -3,6 +3,7 @@ import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
 import type { RootWords } from '../core/root-words.ts'
 import type { PackageFile, PackageKind } from '../core/manifest.ts'
+import type { DocumentKind } from './documents.ts'
 import type { Signer } from '../signing/signer.ts'
 
 /** A package as a publication names it: its facts, and where its bytes are. */
@@ -70,11 +71,14 @@ export interface AdvisoryPlan {
    * digest in its name.
    */
   readonly path: RelPath
+  /** The kind of document that is taken in, and of which architecture. */
+  readonly takes?: { readonly kind: string; readonly arch: string }
   /**
-   * @param advisories  with nothing in them but what the distribution offers. @returns undefined where there is nothing
-   * to say: then there is no file
+   * @param advisories  with nothing in them but what the distribution offers
+   * @param put  the document that came from outside, if any: it goes first, and its advisories win
+   * @returns undefined where there is nothing to say: then there is no file
    */
-  render(advisories: readonly FixAdvisory[]): string | undefined
+  render(advisories: readonly FixAdvisory[], put?: string): string | undefined
 }
 
 /** Stands for a root file that is the live generation's own. */
@@ -99,6 +103,8 @@ export interface TreeWriter {
   contents(distribution: Distribution): readonly ContentsPlan[]
   /** Absent where the format's clients are told nothing of the kind. */
   advisories?(distribution: Distribution): readonly AdvisoryPlan[]
+  /** What may come with a package set from outside; absent where clients know nothing of the kind. */
+  readonly documents?: readonly DocumentKind[]
   /** True where clients of the format know words of `RootWords`. */
   readonly hasWords?: true
   /** Where clients fetch a package, relative to what their configuration names. @param path  its `poolName` */

@@ -30,13 +30,14 @@ export async function buildAdvisories(
   { db, layout, fixes }: AdvisoryDeps,
   distribution: Distribution,
   plans: readonly AdvisoryPlan[],
+  put: (document: NonNullable<AdvisoryPlan['takes']>) => Promise<string | undefined> = () => Promise.resolve(undefined),
 ): Promise<ListedFile[]> {
   if (plans.length === 0) return []
   const { codename, format, archs, neutral } = distribution
   const advisories = await fixes(distribution, readOffered(db, { codename, format, archs: [...archs, ...neutral] }))
   const files: ListedFile[] = []
-  for (const { path, render } of plans) {
-    const text = render(advisories)
+  for (const { path, takes, render } of plans) {
+    const text = render(advisories, takes === undefined ? undefined : await put(takes))
     if (text === undefined) continue
     const plain = Buffer.from(text)
     const packed = await pack(plain, { level: 9 })

@@ -2,6 +2,7 @@ import type { FindFixes } from '../core/advisories.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import type { Codename } from '../core/identity.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
+import { createDocumentFiles } from '../files/documents.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Events } from '../record/events.ts'
@@ -84,6 +85,7 @@ export function composePublish(needs: PublishNeeds): PublishPart {
     repositories,
     onPublished: tellPublished(needs),
     fixes,
+    documents: createDocumentFiles(layout),
     ...chooseForeign(aptPublisher, { layout, repositories }),
   })
   return {

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FindFixes } from '../core/advisories.ts'
 import { mainOf, type Distribution } from '../core/repository.ts'
 import type { Codename } from '../core/identity.ts'
 import type { Tx } from '../db/db.ts'
 import type { ListedFile } from '../formats/tree.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
-import { buildAdvisories } from './advisories.ts'
-import { buildContents } from './contents.ts'
 import { updateIndexes, type IndexUpdate, type Pieces } from './indexes.ts'
+import { makeLists, type ListDeps } from './lists.ts'
 import { createMaker, hasEveryIndex, type Made, type MakerDeps, type Order, type TreePart } from './maker.ts'
 import { unlinkPackage } from './pool-links.ts'
 import { pruneShards } from './prune.ts'
@@ -77,9 +75,7 @@ export interface Publisher {
   close(): Promise<void>
 }
 
-export interface PublisherDeps extends MakerDeps {
-  /** Which advisories the packages answer; without it nothing is said of them. */
-  readonly fixes?: FindFixes
+export interface PublisherDeps extends MakerDeps, Pick<ListDeps, 'fixes' | 'documents'> {
   readonly onPublished?: (publication: Publication) => void
 }
 
@@ -102,7 +98,7 @@ function namesIn(
 
 /** The publisher of every distribution. */
 export function createPublisher(deps: PublisherDeps): Publisher {
-  const { db, layout, keyring, clock, formats, repositories, fixes, onPublished } = deps
+  const { db, layout, keyring, clock, formats, repositories, onPublished } = deps
   const lock = createKeyedLock()
   const maker = createMaker(deps)
 
@@ -264,16 +260,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     return done
   }
 
-  async function makeLists(distribution: Distribution): Promise<readonly ListedFile[]> {
-    const writer = maker.writerOf(distribution)
-    const lists: ListedFile[] = []
-    for (const plan of writer.contents(distribution))
-      lists.push(await buildContents({ db, layout }, distribution, plan))
-    if (fixes !== undefined)
-      lists.push(
-        ...(await buildAdvisories({ db, layout, fixes }, distribution, writer.advisories?.(distribution) ?? [])),
-      )
-    return lists
+  async function listsOf(codename: Codename): Promise<readonly ListedFile[]> {
+    const distribution = repositories.get(codename)
+    const before = (await maker.current(codename))?.contents ?? []
+    return makeLists(deps, distribution, { writer: maker.writerOf(distribution), before })
   }
 
   const repairOne = createRepair({ db, layout, maker })
@@ -282,7 +272,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     // made before anything is locked: publications go on meanwhile
     publishContents: async codename =>
       (await readFrozen(db, codename)) === undefined
-        ? publishing(codename, await makeLists(repositories.get(codename)))
+        ? publishing(codename, await listsOf(codename))
         : publishing(codename),
     generations: codename => rollback.list(codename),
     rollback: (codename, n, within) =>

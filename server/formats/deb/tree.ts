@@ -4,6 +4,7 @@ import { relPath, type RelPath } from '../../core/identity.ts'
 import { validUntil, type RootWords } from '../../core/root-words.ts'
 import type { PublishedEntry } from '../tree.ts'
 import { indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
+import { debDocuments } from './documents.ts'
 import type { DebFacts } from './facts.ts'
 import { printStanza } from './source/stanza.ts'
 
@@ -103,6 +104,7 @@ export const debTree: TreeWriter = {
     ),
   fileName: ({ codename }, _arch, path) => `pool/${codename}/${path}`,
   hasWords: true,
+  documents: debDocuments,
   async root(files, distribution, { signer, at, words }) {
     const release = printRelease(files, distribution, { at, words })
     const [inRelease, detached] = await Promise.all([signer.clearsign(release), signer.detach(Buffer.from(release))])

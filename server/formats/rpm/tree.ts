@@ -3,7 +3,8 @@ import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { CARRIED, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { isWellFormed, printRepomd, type RepomdEntry } from './repomd.ts'
-import { advisoryOf, printUpdateinfo } from './updateinfo.ts'
+import { rpmDocuments } from './documents.ts'
+import { advisoryOf, idsOf, joinUpdateinfo, printUpdateinfo } from './updateinfo.ts'
 import { renderFilelists, renderOther, renderPrimary } from './xml.ts'
 
 const PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -41,7 +42,9 @@ const INDEXES: readonly (Pick<IndexPlan, 'render'> & {
  * 1.0 read no zstd.
  */
 function typeOf(path: string): string {
-  const [, name = '', ending = ''] = /-(\w+)\.xml\.(\w+)$/.exec(path) ?? []
+  if (path.endsWith('-comps.xml')) return 'group'
+  if (path.endsWith('-comps.xml.gz')) return 'group_gz'
+  const [, name = '', ending = ''] = /-(\w+)\.(?:xml|yaml)\.(\w+)$/.exec(path) ?? []
   return ending === 'gz' ? name : `${name}_${ending}_db`
 }
 
@@ -79,14 +82,19 @@ export const rpmTree: TreeWriter = {
       })),
     ),
   contents: () => [],
+  documents: rpmDocuments,
   advisories: ({ archs, neutral, codename: collection }) =>
     archs.map(arch => ({
       path: relPath(`${arch}/repodata/updateinfo.xml`),
-      render: advisories =>
-        printUpdateinfo(advisories.map(advisoryOf), {
+      takes: { kind: 'updateinfo', arch },
+      render: (advisories, put) => {
+        const others = idsOf(put ?? '')
+        const own = printUpdateinfo(advisories.filter(({ id }) => !others.has(id)).map(advisoryOf), {
           collection,
           isOffered: one => one.arch === arch || neutral.includes(one.arch),
-        }),
+        })
+        return put === undefined ? own : joinUpdateinfo(put, own)
+      },
     })),
   fileName: (_distribution, _arch, path) => `Packages/${path}`,
   async root(files, { archs }, { signer, at, isSame }) {

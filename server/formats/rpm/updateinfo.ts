@@ -97,6 +97,20 @@ export function printUpdateinfo(
   return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${said.map(one => printAdvisory(one, collection)).join('')}</updates>\n`
 }
 
+/** The ids of the advisories in an updateinfo.xml. */
+export function idsOf(document: string): ReadonlySet<string> {
+  return new Set([...document.matchAll(/<id>\s*([^<\s]+)\s*<\/id>/g)].map(([, id = '']) => id))
+}
+
+/** Joins two updateinfo.xml, both well-formed, to one. */
+export function joinUpdateinfo(first: string, second: string | undefined): string {
+  // the end of the outermost element is the last of that name; one without content has none
+  const body = /<updates(?:\s[^>]*)?>([\s\S]*)<\/updates>/
+  const [, advisories = ''] = body.exec(first) ?? []
+  const [, more = ''] = body.exec(second ?? '') ?? []
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${advisories.trim()}\n${more.trim()}\n</updates>\n`
+}
+
 const WORDS: Readonly<Record<NonNullable<FixAdvisory['severity']>, RpmAdvisory['severity']>> = {
   critical: 'critical',
   high: 'high',

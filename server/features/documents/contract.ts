@@ -1,0 +1,74 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import type { DocumentCard, DocumentList } from './documents.ts'
+
+const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
+const Params = Type.Object({ codename: Type.String({ maxLength: 80 }), kind: Type.String({ maxLength: 40 }) })
+const Key = Type.Object({
+  component: Type.Optional(Type.String({ maxLength: 80 })),
+  arch: Type.Optional(Type.String({ maxLength: 40 })),
+  name: Type.Optional(Type.String({ maxLength: 40 })),
+})
+const Card = Type.Unsafe<DocumentCard>(
+  Type.Object({
+    kind: Type.String(),
+    component: Type.String(),
+    arch: Type.String(),
+    name: Type.String(),
+    sha256: Type.String(),
+    size: Type.Integer(),
+    entries: Type.Integer(),
+    by: Type.String(),
+    at: Type.String({ format: 'date-time' }),
+  }),
+)
+const List = Type.Unsafe<DocumentList>(
+  Type.Object({
+    codename: Type.String(),
+    documents: Type.Array(Card),
+    kinds: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), keys: Type.Array(Type.String()) })),
+    notes: Type.Array(Type.String()),
+  }),
+)
+const limit = { bucket: 'documents', perMinute: 60 }
+
+/** Metadata that come with a package set from outside. */
+export const documents = contract({
+  'GET /distributions/{codename}/documents': {
+    summary: 'The documents that are served with the tree, which kinds there may be, and what is amiss.',
+    access: 'any',
+    params: Codename,
+    reply: List,
+    fails: ['distribution_not_found'],
+  },
+  'PUT /distributions/{codename}/documents/{kind}': {
+    summary:
+      'Takes a document, unpacked, in place of the one before: for .deb `translation` (component, name: the language), `appstream` (component, arch), `icons` (component, name: the size; a .tar.gz); for .rpm `modules`, `group`, `updateinfo` (arch). At most 64 MB, as the body itself or as `file` of multipart/form-data.',
+    access: 'maintainer+',
+    limit,
+    params: Params,
+    query: Key,
+    upload: 'data',
+    reply: Card,
+    fails: ['distribution_not_found', 'unknown_document', 'bad_document', 'upload_too_large', 'upload_incomplete'],
+  },
+  'DELETE /distributions/{codename}/documents/{kind}': {
+    summary: 'Takes a document out of the tree.',
+    access: 'maintainer+',
+    limit,
+    params: Params,
+    query: Key,
+    reply: List,
+    fails: ['distribution_not_found', 'unknown_document', 'bad_document', 'document_not_found'],
+  },
+  'POST /distributions/{codename}/documents/copy': {
+    summary:
+      'Takes over the documents of another distribution of the same format, in place of those of the same key: promotion copies packages alone.',
+    access: 'maintainer+',
+    limit: { bucket: 'distributions', perMinute: 5 },
+    params: Codename,
+    body: Type.Object({ from_distribution: Type.String({ maxLength: 80 }) }),
+    reply: List,
+    fails: ['distribution_not_found', 'other_format', 'same_distribution', 'outside_distribution'],
+  },
+})

@@ -1,0 +1,218 @@
+import { countModular } from '../../catalog/queries/modular.ts'
+import { fail } from '../../core/errors.ts'
+import type { Codename, FormatId } from '../../core/identity.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import type { DocumentFiles, StoredDocument } from '../../files/documents.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import type { DocumentKey, DocumentKind } from '../../formats/documents.ts'
+import type { Format } from '../../formats/format.ts'
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../lib/clock.ts'
+import type { KeyedLock } from '../../lib/keyed-lock.ts'
+import { Malformed } from '../../lib/limited.ts'
+import { belongs, readDocuments } from '../../publish/documents.ts'
+import type { Audit } from '../../record/audit.ts'
+import { deleteDocument, saveDocument } from './store.ts'
+
+export interface DocumentDeps {
+  readonly db: Db
+  readonly audit: Pick<Audit, 'owe'>
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly clock: Clock
+  readonly repositories: Pick<Repositories, 'need'>
+  readonly formats: (id: FormatId) => Pick<Format, 'tree'>
+  readonly files: DocumentFiles
+  /** Holds bytes that no row names yet against being removed. */
+  readonly lock: KeyedLock
+}
+
+export type DocumentCard = Omit<StoredDocument, 'codename'>
+
+/** What is served with a tree. `notes` are whole sentences about what is amiss. */
+export interface DocumentList {
+  readonly codename: string
+  readonly documents: readonly DocumentCard[]
+  readonly kinds: readonly { readonly kind: string; readonly label: string; readonly keys: readonly string[] }[]
+  readonly notes: readonly string[]
+}
+
+/** Who asks for a change, and of which document. */
+export interface Wish {
+  readonly codename: string
+  readonly kind: string
+  readonly key: Readonly<Partial<Record<keyof DocumentKey, string | undefined>>>
+  readonly by: string
+  readonly ip: string
+}
+
+const PARTS = ['component', 'arch', 'name'] as const
+
+const kindsOf = ({ formats }: Pick<DocumentDeps, 'formats'>, { format }: Distribution): readonly DocumentKind[] =>
+  formats(format).tree?.documents ?? []
+
+/** @throws unknown_document, bad_document */
+function resolve(
+  deps: Pick<DocumentDeps, 'formats'>,
+  distribution: Distribution,
+  { kind: id, key }: Pick<Wish, 'kind' | 'key'>,
+): { readonly kind: DocumentKind; readonly key: DocumentKey } {
+  const { codename, components, archs } = distribution
+  const kinds = kindsOf(deps, distribution)
+  const known = kinds.map(one => one.id).join(', ') || 'none'
+  const kind = kinds.find(one => one.id === id) ?? fail('unknown_document', { codename, kind: id, known })
+  for (const part of PARTS) {
+    const value = key[part]
+    if (kind.keys.includes(part) !== (value !== undefined))
+      fail('bad_document', {
+        kind: id,
+        why: `it is told apart by ${kind.keys.join(' and ')}: name these and no others`,
+      })
+    const allowed = part === 'component' ? components : part === 'arch' ? archs : undefined
+    if (value !== undefined && allowed !== undefined && !allowed.includes(value))
+      fail('bad_document', { kind: id, why: `${codename} has ${part} ${allowed.join(', ')}, not ${value}` })
+  }
+  if (key.name !== undefined && kind.names !== undefined && !kind.names.pattern.test(key.name))
+    fail('bad_document', { kind: id, why: `name is ${kind.names.hint}` })
+  return { kind, key: { component: key.component ?? '', arch: key.arch ?? '', name: key.name ?? '' } }
+}
+
+const factOf = ({ kind, component, arch, name }: Pick<StoredDocument, 'kind' | keyof DocumentKey>) => ({
+  document: kind,
+  ...(component === '' ? {} : { component }),
+  ...(arch === '' ? {} : { arch }),
+  ...(name === '' ? {} : { name }),
+})
+
+/** What a change owes: the files beside the manifests, and a publication. */
+async function oweFiles({ outbox }: Pick<DocumentDeps, 'outbox'>, tx: Tx, codename: Codename): Promise<void> {
+  await outbox.owe(tx, `document:${codename}`)
+  await outbox.owe(tx, `contents:${codename}`)
+}
+
+/** @throws bad_document */
+async function check(kind: DocumentKind, bytes: Buffer, key: DocumentKey): Promise<number> {
+  try {
+    return await kind.check(bytes, key)
+  } catch (error) {
+    if (error instanceof Malformed) return fail('bad_document', { kind: kind.id, why: error.why }, error)
+    throw error
+  }
+}
+
+/** Writes rows, audit lines and debts in one transaction. The caller holds the lock and has kept the bytes. */
+async function save(
+  deps: DocumentDeps,
+  rows: readonly StoredDocument[],
+  { by, ip }: Pick<Wish, 'by' | 'ip'>,
+): Promise<void> {
+  await deps.db.tx(async tx => {
+    for (const row of rows) {
+      await saveDocument(tx, row)
+      await deps.audit.owe(tx, {
+        action: 'DOCUMENT_PUT',
+        result: 'SUCCESS',
+        user: by,
+        ip,
+        distribution: row.codename,
+        facts: { kind: 'document.put', ...factOf(row), sha256: row.sha256, size: row.size },
+      })
+      await oweFiles(deps, tx, row.codename)
+    }
+  })
+  deps.outbox.nudge()
+}
+
+/** @throws distribution_not_found, unknown_document, bad_document */
+export async function putDocument(
+  deps: DocumentDeps,
+  wish: Wish,
+  receive: () => Promise<SpooledFile>,
+): Promise<DocumentCard> {
+  const distribution = deps.repositories.need(wish.codename)
+  const { codename } = distribution
+  const { kind, key } = resolve(deps, distribution, wish)
+  const file = await receive()
+  try {
+    const bytes = await readFile(file.path)
+    const entries = await check(kind, bytes, key)
+    const { sha256, size } = file.blob
+    const at = deps.clock.now().toISOString()
+    const card = { kind: kind.id, ...key, sha256, size, entries, by: wish.by, at }
+    await deps.lock.run(codename, async () => {
+      await deps.files.keep(codename, sha256, bytes)
+      await save(deps, [{ codename, ...card }], wish)
+    })
+    return card
+  } finally {
+    await file.discard()
+  }
+}
+
+/** @throws distribution_not_found, unknown_document, bad_document, document_not_found */
+export async function removeDocument(deps: DocumentDeps, wish: Wish): Promise<void> {
+  const distribution = deps.repositories.need(wish.codename)
+  const { codename } = distribution
+  const { kind, key } = resolve(deps, distribution, wish)
+  await deps.db.tx(async tx => {
+    if (!(await deleteDocument(tx, { codename, kind: kind.id, ...key })))
+      fail('document_not_found', { codename, kind: kind.id })
+    await deps.audit.owe(tx, {
+      action: 'DOCUMENT_REMOVE',
+      result: 'SUCCESS',
+      user: wish.by,
+      ip: wish.ip,
+      distribution: codename,
+      facts: { kind: 'document.removed', ...factOf({ kind: kind.id, ...key }) },
+    })
+    await oweFiles(deps, tx, codename)
+  })
+  deps.outbox.nudge()
+}
+
+/** @throws distribution_not_found, other_format, same_distribution */
+export async function copyDocuments(
+  deps: DocumentDeps,
+  { codename: name, from: source, by, ip }: Pick<Wish, 'codename' | 'by' | 'ip'> & { readonly from: string },
+): Promise<void> {
+  const [to, from] = [deps.repositories.need(name), deps.repositories.need(source)]
+  if (to.codename === from.codename) fail('same_distribution', { codename: to.codename })
+  if (to.format !== from.format)
+    fail('other_format', { to: to.codename, takes: to.format, from: from.codename, has: from.format })
+  await deps.lock.run(to.codename, async () => {
+    const there = await readDocuments(deps.db, from.codename)
+    const at = deps.clock.now().toISOString()
+    const rows = there.filter(one => belongs(to, one)).map(one => ({ ...one, codename: to.codename, by, at }))
+    for (const one of there)
+      if (rows.some(({ sha256 }) => sha256 === one.sha256))
+        await deps.files.keep(to.codename, one.sha256, await deps.files.read(one))
+    await save(deps, rows, { by, ip })
+  })
+}
+
+/** @throws distribution_not_found */
+export async function listDocuments(deps: DocumentDeps, viewer: Viewer, name: string): Promise<DocumentList> {
+  const distribution = deps.repositories.need(name)
+  const { codename } = distribution
+  const stored = await readDocuments(deps.db, codename)
+  const modular = stored.some(({ kind }) => kind === 'modules') ? 0 : await countModular(deps.db, viewer, codename)
+  return {
+    codename,
+    documents: stored.map(({ codename: _, ...card }) => card),
+    kinds: kindsOf(deps, distribution).map(({ id, label, keys }) => ({ kind: id, label, keys })),
+    notes: [
+      ...stored
+        .filter(one => !belongs(distribution, one))
+        .map(
+          one => `${one.kind} is for ${one.component} ${one.arch}, which ${codename} has no more: it is not served.`,
+        ),
+      ...(modular === 0
+        ? []
+        : [
+            `${modular} packages of ${codename} are built for a module, and there is no modules.yaml: dnf does not install them. Put the document modules.`,
+          ]),
+    ],
+  }
+}

@@ -1,0 +1,44 @@
+import type { Queryable, Tx } from '../../db/db.ts'
+import type { StoredDocument } from '../../files/documents.ts'
+
+/** Sets a document in place of the one of its key. */
+export async function saveDocument(tx: Queryable, one: StoredDocument): Promise<void> {
+  await tx.query(
+    `insert into document (codename, kind, component, arch, name, sha256, size, entries, by, at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    on conflict (codename, kind, component, arch, name)
+    do update set sha256 = excluded.sha256, size = excluded.size, entries = excluded.entries, by = excluded.by, at = excluded.at`,
+    [
+      one.codename,
+      one.kind,
+      one.component,
+      one.arch,
+      one.name,
+      one.sha256,
+      one.size,
+      one.entries,
+      one.by,
+      new Date(one.at),
+    ],
+  )
+}
+
+/** @returns false where there is none */
+export async function deleteDocument(
+  tx: Tx,
+  { codename, kind, component, arch, name }: Pick<StoredDocument, 'codename' | 'kind' | 'component' | 'arch' | 'name'>,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `delete from document where codename = $1 and kind = $2 and component = $3 and arch = $4 and name = $5 returning kind`,
+    [codename, kind, component, arch, name],
+  )
+  return rows.length > 0
+}
+
+/** True where the database knows no document, and owes none to the disk: then what lies there is the truth. */
+export async function isUnfilled(db: Queryable): Promise<boolean> {
+  const found = await db.first(
+    `select 1 as one from document union all select 1 from outbox where key like 'document:%' limit 1`,
+  )
+  return found === undefined
+}

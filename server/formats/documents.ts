@@ -1,0 +1,117 @@
+import { isUtf8 } from 'node:buffer'
+import { SaxesParser } from 'saxes'
+import { parseDocument } from 'yaml'
+import type { RelPath } from '../core/identity.ts'
+import { malformed, printBytes, quote } from '../lib/limited.ts'
+
+/** What tells documents of one kind apart; empty where the kind has no use for it. */
+export interface DocumentKey {
+  readonly component: string
+  readonly arch: string
+  readonly name: string
+}
+
+/** Metadata that come from outside with a package set and are served in the signed tree: translations, modules. */
+export interface DocumentKind {
+  /** As routes name it: `translation`. */
+  readonly id: string
+  readonly label: string
+  /** Which parts of a key a document of the kind has; the others are empty. */
+  readonly keys: readonly (keyof DocumentKey)[]
+  /** What `name` may be, and how people say it. */
+  readonly names?: { readonly pattern: RegExp; readonly hint: string }
+  /** @returns how many entries it holds. @throws Malformed for what clients would stumble over */
+  check(bytes: Buffer, key: DocumentKey): Promise<number>
+  /** The plain form; the others stand beside it with their ending. */
+  path(key: DocumentKey): RelPath
+  /** The forms in which it is published; none where an `AdvisoryPlan` takes it in. */
+  readonly kinds: readonly ('' | '.gz' | '.xz')[]
+  /** As in `IndexPlan`. */
+  readonly addressed: 'by-hash' | 'name'
+}
+
+/** The largest document; the components of all of Debian's main have 40 MB. */
+export const MAX_DOCUMENT = 64 * 2 ** 20
+
+/** @throws Malformed unless it is UTF-8 */
+export function decodeText(bytes: Buffer, what: string): string {
+  if (!isUtf8(bytes)) malformed(`${what} is not UTF-8`)
+  return bytes.toString('utf8')
+}
+
+/** Lets others have their turn: a long document is checked for seconds. */
+const breathe = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+/**
+ * The documents of a YAML stream, one at a time, so that memory and pauses are those of the largest.
+ * @throws Malformed for what is no YAML, also for a document of more than 4 MiB
+ */
+export async function* readYaml(bytes: Buffer, what: string): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  let number = 0
+  for (const text of decodeText(bytes, what).split(/^---(?=[ \t\r]*$)/m)) {
+    if (
+      text
+        .replaceAll(/^#.*$/gm, '')
+        .replaceAll(/^(\.\.\.|---|%YAML.*)\s*$/gm, '')
+        .trim() === ''
+    )
+      continue
+    number += 1
+    if (text.length > 4 * 2 ** 20) malformed(`document ${number} of ${what} has more than ${printBytes(4 * 2 ** 20)}`)
+    const read = parseDocument(text, { strict: true, uniqueKeys: true, logLevel: 'error' })
+    const [fault] = read.errors
+    if (fault !== undefined)
+      malformed(`document ${number} of ${what} is no YAML (${fault.message.split('\n')[0]?.slice(0, 200) ?? ''})`)
+    const value: unknown = toValue(() => read.toJS({ maxAliasCount: 100 }), `document ${number} of ${what}`)
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return malformed(`document ${number} of ${what} is no mapping`)
+    yield value as Readonly<Record<string, unknown>>
+    if (number % 20 === 0) await breathe()
+  }
+}
+
+function toValue(read: () => unknown, what: string): unknown {
+  try {
+    return read()
+  } catch (error) {
+    // aliases of aliases, which would unpack to more than memory holds
+    return malformed(`${what} cannot be read (${error instanceof Error ? error.message : String(error)})`, error)
+  }
+}
+
+/**
+ * Checks that it is one XML document with this outermost element.
+ * @param element  what is counted: the elements of this name right below the outermost one
+ * @returns how many there are. @throws Malformed
+ */
+export async function checkXml(
+  bytes: Buffer,
+  { what, root, element }: { readonly what: string; readonly root: string; readonly element: string },
+): Promise<number> {
+  const text = decodeText(bytes, what)
+  const parser = new SaxesParser()
+  let depth = 0
+  let count = 0
+  parser.on('error', error => malformed(`${what} is no XML (${error.message.slice(0, 200)})`, error))
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && !/^utf-?8$/i.test(encoding)) malformed(`${what} says that it is ${quote(encoding)}`)
+  })
+  // entities of its own could grow without bound in whoever reads it
+  parser.on('doctype', type => {
+    if (type.includes('[')) malformed(`${what} declares entities of its own`)
+  })
+  parser.on('opentag', ({ name }) => {
+    depth += 1
+    if (depth === 1 && name !== root) malformed(`${what} is a document of ${quote(name)}; ${root} is needed`)
+    if (depth === 2 && name === element) count += 1
+  })
+  parser.on('closetag', () => {
+    depth -= 1
+  })
+  for (let at = 0; at < text.length; at += 2 ** 18) {
+    parser.write(text.slice(at, at + 2 ** 18))
+    await breathe()
+  }
+  parser.close()
+  return count
+}

@@ -1,0 +1,58 @@
+import { relPath } from '../../core/identity.ts'
+import { malformed } from '../../lib/limited.ts'
+import { checkXml, readYaml, type DocumentKind } from '../documents.ts'
+
+const MODULE_DOCUMENTS = [
+  'modulemd',
+  'modulemd-defaults',
+  'modulemd-obsoletes',
+  'modulemd-translations',
+  'modulemd-packager',
+]
+
+/** Source: https://github.com/fedora-modularity/libmodulemd, yaml_specs */
+const modules: DocumentKind = {
+  id: 'modules',
+  label: 'Module streams (modules.yaml)',
+  keys: ['arch'],
+  async check(bytes) {
+    let streams = 0
+    let documents = 0
+    for await (const { document, version, data } of readYaml(bytes, 'modules.yaml')) {
+      documents += 1
+      if (typeof document !== 'string' || !MODULE_DOCUMENTS.includes(document))
+        malformed(`document ${documents} of modules.yaml is none of ${MODULE_DOCUMENTS.join(', ')}`)
+      if (!Number.isInteger(version) || typeof data !== 'object' || data === null)
+        malformed(`document ${documents} of modules.yaml has no version or no data`)
+      if (document === 'modulemd') streams += 1
+    }
+    return documents > 0 ? streams : malformed('modules.yaml holds no document')
+  },
+  path: ({ arch }) => relPath(`${arch}/repodata/modules.yaml`),
+  kinds: ['.gz'],
+  addressed: 'name',
+}
+
+const group: DocumentKind = {
+  id: 'group',
+  label: 'Package groups (comps.xml)',
+  keys: ['arch'],
+  check: bytes => checkXml(bytes, { what: 'comps.xml', root: 'comps', element: 'group' }),
+  path: ({ arch }) => relPath(`${arch}/repodata/comps.xml`),
+  kinds: ['', '.gz'],
+  addressed: 'name',
+}
+
+/** Put together with what is known from vulnerability data, in one file: see `rpmTree.advisories`. */
+const updateinfo: DocumentKind = {
+  id: 'updateinfo',
+  label: 'Advisories (updateinfo.xml)',
+  keys: ['arch'],
+  check: bytes => checkXml(bytes, { what: 'updateinfo.xml', root: 'updates', element: 'update' }),
+  path: ({ arch }) => relPath(`${arch}/repodata/updateinfo.xml`),
+  kinds: [],
+  addressed: 'name',
+}
+
+/** What comes with rpm packages from outside. */
+export const rpmDocuments: readonly DocumentKind[] = [modules, group, updateinfo]

@@ -16,7 +16,7 @@ export function isDsc(head: Uint8Array): boolean {
   return DSC.test(Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1'))
 }
 
-/** Whether a file stands beside a .dsc without being one of its parts: it is kept with the source, and not served. */
+/** Whether a file stands beside a .dsc without being one of its parts: it is kept with the source, and no index names it. */
 export function isRecord(name: string): boolean {
   return name.endsWith('.buildinfo')
 }

@@ -17,6 +17,7 @@ const NEIGHBOURS = new Set([
   'scanners -> vulndb',
   'pipeline -> catalog',
   'publish -> catalog',
+  'sbom -> catalog',
   'review -> catalog',
   'review -> pipeline',
 ])

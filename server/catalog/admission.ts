@@ -7,7 +7,14 @@ import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
 import type { Blobs } from './blobs.ts'
 import type { Actor, Admit, Copy, Written } from './change.ts'
-import { findManifest, findRival, insertManifest, lockManifest, lockOutOtherBytes, lockOutRivals } from './store.ts'
+import {
+  findManifest,
+  findRival,
+  insertManifest,
+  lockManifest,
+  lockOutOtherBytes,
+  lockOutRivals,
+} from './queries/store.ts'
 
 export interface AdmissionDeps {
   readonly db: Db

@@ -5,7 +5,7 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
-import { whereBlobBelongs } from './store.ts'
+import { whereBlobBelongs } from './queries/store.ts'
 
 /** The bytes of versions, moved before the commit that needs them there. */
 export interface Blobs {

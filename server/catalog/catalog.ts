@@ -17,7 +17,7 @@ import { createBlobs } from './blobs.ts'
 import type { Actor, Change, Changed, Delete, Review, Written } from './change.ts'
 import { oweEffects } from './owed.ts'
 import { readTags } from './queries/tags.ts'
-import { deleteManifest, findManifest, isFrozen, lockManifest, updateManifest } from './store.ts'
+import { deleteManifest, findManifest, isFrozen, lockManifest, updateManifest } from './queries/store.ts'
 import { createTags } from './tags.ts'
 
 /** The one door: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */

@@ -5,7 +5,7 @@ import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
 import { createRebuild, type Rebuilt } from './rebuild.ts'
-import { isBlobNeeded } from './store.ts'
+import { isBlobNeeded } from './queries/store.ts'
 
 export interface CatalogNeeds extends CatalogDeps {
   readonly pool: Pool

@@ -10,7 +10,7 @@ import type { Manifest } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { hasTree } from '../formats/index.ts'
 import { createRebuild } from './rebuild.ts'
-import { whereBlobBelongs } from './store.ts'
+import { whereBlobBelongs } from './queries/store.ts'
 
 let stock: Stock
 beforeAll(async () => {

@@ -19,7 +19,7 @@ import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
 import { createCatalog } from './catalog.ts'
 import { createRebuild } from './rebuild.ts'
-import { findManifest, whereBlobBelongs } from './store.ts'
+import { findManifest, whereBlobBelongs } from './queries/store.ts'
 
 /** What release 0.1 kept of eight packages: its rows at schema 0013, and its manifests by their path. */
 interface Release {

@@ -2,7 +2,7 @@ import type { FormatId, PackageName } from '../core/identity.ts'
 import { isServed, type Manifest } from '../core/manifest.ts'
 import type { Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import { markDirty, refreshArtifact } from './store.ts'
+import { markDirty, refreshArtifact } from './queries/store.ts'
 
 /** Whether a format has signed trees: where it has none, nothing is published. */
 export type HasTree = (format: FormatId) => boolean

@@ -14,7 +14,7 @@ import {
   rewriteFiles,
   updateManifest,
   type ListedRef,
-} from './store.ts'
+} from './queries/store.ts'
 
 /** The result of a rebuild. `broken` names manifests that could not be read; their rows, if any, stay as they are. */
 export interface Rebuilt {

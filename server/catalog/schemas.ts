@@ -3,7 +3,7 @@ import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
-import { PACKAGE_ORDERS } from './search.ts'
+import { PACKAGE_ORDERS } from './queries/search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
 import { oneOf, OrNull, Text, Time } from '../core/schemas.ts'
 

@@ -2,7 +2,7 @@ import { printAlternatives } from '../core/relation.ts'
 import type { Manifest, State } from '../core/manifest.ts'
 import type { Report, StepName } from '../core/report.ts'
 import type { Finding, Severity } from '../core/findings.ts'
-import type { IndexedManifest, PackageRow } from './search.ts'
+import type { IndexedManifest, PackageRow } from './queries/search.ts'
 
 /**
  * The specification's two vocabularies for our one `State`: an upload and a list say `status`, a manifest says `status`

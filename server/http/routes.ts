@@ -1,7 +1,6 @@
 import Router from '@koa/router'
 import type { TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
-import { seeingAllBut } from '../lib/caller.ts'
 import { allows, needRoute, needScope, needSeen, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
@@ -184,10 +183,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     const viewer = who === undefined ? undefined : { hidden: await hiddenFrom(who) }
     const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
     if (viewer !== undefined) needAllSeen(input, viewer)
-    // also while the answer is sent: a stream is made meanwhile
-    await seeingAllBut(viewer?.hidden ?? [], async () => {
-      await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
-    })
+    await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
   }
   return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]
 }

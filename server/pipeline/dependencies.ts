@@ -1,7 +1,8 @@
-import { listFileOffers } from '../catalog/file-offers.ts'
+import { listFileOffers, listServedOffers } from '../catalog/queries/offers.ts'
 import { nativeOf, type Distribution } from '../core/repository.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import type { Step } from './subject.ts'
@@ -11,13 +12,8 @@ import type { Step } from './subject.ts'
  * name.
  */
 async function offered(db: Queryable, distribution: Distribution, names: readonly string[]): Promise<Provided[]> {
-  const rows = await db.query<{ provides: string; version: string | null; arch: string }>(
-    `
-    select distinct o.provides, o.version, p.arch
-    from package_offer o join package p on p.id = o.package_id
-    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published'`,
-    [names, distribution.codename],
-  )
+  const { codename } = distribution
+  const rows = await listServedOffers(db, ALL_SEEING, { codename, names })
   return rows.map(({ provides, version, arch }) => ({
     name: provides,
     ...(version === null ? {} : { version }),
@@ -47,7 +43,7 @@ export function dependenciesStep(db: Queryable): Step {
         ...one,
       }))
       const others = names.filter(name => !own.some(offer => offer.name === name))
-      const files = await listFileOffers(db, {
+      const files = await listFileOffers(db, ALL_SEEING, {
         format: format.id,
         fileOf: format.fileOf,
         codename: distribution.codename,

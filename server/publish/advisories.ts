@@ -10,7 +10,8 @@ import type { Layout } from '../files/layout.ts'
 import type { AdvisoryPlan, ListedFile } from '../formats/tree.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import { contentsFile } from './contents.ts'
-import { readOffered } from './store.ts'
+import { readOffered } from '../catalog/queries/entries.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 
 export interface AdvisoryDeps {
   readonly db: Db
@@ -34,7 +35,10 @@ export async function buildAdvisories(
 ): Promise<ListedFile[]> {
   if (plans.length === 0) return []
   const { codename, format, archs, neutral } = distribution
-  const advisories = await fixes(distribution, readOffered(db, { codename, format, archs: [...archs, ...neutral] }))
+  const advisories = await fixes(
+    distribution,
+    readOffered(db, ALL_SEEING, { codename, format, archs: [...archs, ...neutral] }),
+  )
   const files: ListedFile[] = []
   for (const { path, takes, render } of plans) {
     const text = render(advisories, takes === undefined ? undefined : await put(takes))

@@ -1,6 +1,9 @@
+import { listAllTags } from '../catalog/queries/tags.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
+import type { VerifiedRow } from '../catalog/queries/verify.ts'
 import { relative } from 'node:path'
-import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
-import { isKept, type Manifest, type PackageKind } from '../core/manifest.ts'
+import { printRef, sha256, type PackageName } from '../core/identity.ts'
+import { isKept, type Manifest } from '../core/manifest.ts'
 import type { Tag, TagList } from '../core/tag.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -20,18 +23,6 @@ export interface Verifying {
   readonly checked: { packages: number; blobs: number; manifests: number; trees: number; files: number }
   readonly differences: Difference[]
   readonly notes: Difference[]
-}
-
-/** A version as the database has it; `blobs` are the SHA-256 of its files, the first one's first. */
-export interface VerifiedRow extends PackageRef {
-  readonly component: string | null
-  readonly state: Manifest['state']
-  readonly changed_at: Date
-  readonly source: string
-  readonly kind: PackageKind
-  readonly blobs: readonly string[]
-  /** The names of its files after the first one. */
-  readonly others: readonly string[]
 }
 
 interface Run {
@@ -119,7 +110,7 @@ const printTag = ({ format, codename, name }: PackageName, { tag, version }: Pic
   `${format}:${name} in ${codename}, ${tag} → ${version}`
 
 async function checkTags({ db, verified: { differences } }: Run, lists: readonly TagList[]): Promise<void> {
-  const rows = await db.query<PackageName & Tag>('select format, codename, name, tag, version from tag')
+  const rows = await listAllTags(db, ALL_SEEING)
   const known = new Set(rows.map(row => printTag(row, row)))
   const filed = new Set(lists.flatMap(({ of, tags }) => tags.map(tag => printTag(of, tag))))
   for (const where of [...filed].filter(tag => !known.has(tag)))

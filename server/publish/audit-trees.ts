@@ -2,12 +2,14 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { mainOf, type Distribution, type Repositories } from '../core/repository.ts'
 import { relPath, sha256, type FormatId } from '../core/identity.ts'
+import { listProved, type VerifiedRow } from '../catalog/queries/verify.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
-import { checkBlobs, checkManifests, type Difference, type VerifiedRow, type Verifying } from './audit-manifests.ts'
+import { checkBlobs, checkManifests, type Difference, type Verifying } from './audit-manifests.ts'
 import { digestOf } from './live-tree.ts'
 import { treeParts } from './maker.ts'
 import { liveGeneration, readStates, walkFiles } from './prune.ts'
@@ -157,11 +159,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
       notes: [] as Difference[],
     }
     const run: Run = { ...deps, verified }
-    const rows = await deps.db.query<VerifiedRow>(`
-      select format, codename, name, version, arch, kind, component, state, changed_at, manifest->'about'->>'source' as source,
-        array(select sha256 from package_file where package_id = id order by n) as blobs,
-        array(select path from package_file where package_id = id and n > 0 order by n) as others
-      from package order by id`)
+    const rows = await listProved(deps.db, ALL_SEEING)
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)
     await checkManifests(run, rows)

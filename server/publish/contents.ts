@@ -10,7 +10,8 @@ import type { Codename } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { ContentsPlan, ListedFile } from '../formats/tree.ts'
-import { readContents } from './store.ts'
+import { readContents } from '../catalog/queries/entries.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 
 /**
  * Where a file list, or what is known of fixes, lies between generations: by its digest, hard-linked into each
@@ -48,6 +49,7 @@ export async function buildContents(
   try {
     await readContents(
       db,
+      ALL_SEEING,
       {
         codename: distribution.codename,
         format: distribution.format,

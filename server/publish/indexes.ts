@@ -1,6 +1,8 @@
 import { dirname, join } from 'node:path'
+import { readEntries } from '../catalog/queries/entries.ts'
 import { mainOf, type Distribution } from '../core/repository.ts'
 import type { PackageKind } from '../core/manifest.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
@@ -9,7 +11,7 @@ import { cut, plan, splice, type Range, type Rendered, type Shard } from '../for
 import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
 import { linkPackage, unlinkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
-import { everyFile, readEntries, type PoolFile } from './store.ts'
+import { everyFile, type PoolFile } from './store.ts'
 
 export interface IndexDeps {
   readonly db: Db
@@ -146,7 +148,7 @@ async function rewrite(
     const file = deps.writer.fileName(distribution, arch, path)
     for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file) })
   }
-  for await (const entry of readEntries(deps.db, {
+  for await (const entry of readEntries(deps.db, ALL_SEEING, {
     codename,
     format,
     archs: [arch, ...neutral],

@@ -1,9 +1,8 @@
-import type { OfferedPackage } from '../core/advisories.ts'
-import type { Codename, FormatId } from '../core/identity.ts'
-import type { Db, Queryable, Tx } from '../db/db.ts'
+import { listPublishedFiles, listWithheld } from '../catalog/queries/entries.ts'
+import type { Codename } from '../core/identity.ts'
 import { NO_WORDS, type RootWords } from '../core/root-words.ts'
-import type { Manifest, PackageKind } from '../core/manifest.ts'
-import type { PublishedEntry } from '../formats/tree.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 
 export interface Dirty {
   readonly seq: number
@@ -33,85 +32,6 @@ export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void>
 /** Has everything of a distribution rendered anew by its next publication. */
 export async function markAllDirty(db: Queryable, codename: Codename): Promise<void> {
   await db.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
-}
-
-interface EntryRow {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly sort_key: string
-  readonly files: Manifest['files']
-  readonly source: string
-  readonly facts: unknown
-}
-
-export interface EntryQuery {
-  readonly codename: Codename
-  readonly format: FormatId
-  readonly archs: readonly string[]
-  /** Absent: all of them. `first` is the one that packages are in that name none. */
-  readonly component?: { readonly name: string; readonly first: string }
-  /** Those that are installed unless said. */
-  readonly kind?: PackageKind
-  readonly from: string
-  readonly to: string | undefined
-}
-
-const PAGE = 2_000
-/** As text, so that the index of what is not installed is found by it. */
-const KIND: Record<PackageKind, string> = {
-  binary: `kind = 'binary'`,
-  source: `kind = 'source'`,
-  debug: `kind = 'debug'`,
-}
-/** Between two pages others get their turn: what is done with each of these takes longer than reading it. */
-const OFFERED_PAGE = 500
-
-/** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
-export async function* readEntries(
-  db: Queryable,
-  { codename, format, archs, component, kind = 'binary', from, to }: EntryQuery,
-): AsyncGenerator<PublishedEntry> {
-  let after: readonly [string, string, string] = [from, '', '']
-  for (;;) {
-    const rows = await db.query<EntryRow>(
-      `
-      select name, version, arch, sort_key, manifest->'files' as files, manifest->'about'->>'source' as source, facts
-      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
-        and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
-        and ($8::text is null or coalesce(component, $9) = $8)
-      order by name, sort_key, arch limit ${PAGE}`,
-      [codename, format, archs, ...after, to ?? null, component?.name ?? null, component?.first ?? null],
-    )
-    for (const { sort_key, files, ...row } of rows) {
-      const [{ blob }, ...others] = files
-      yield { ...row, sortKey: sort_key, blob, ...(others.length === 0 ? {} : { others }) }
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
-    after = [last.name, last.sort_key, last.arch]
-  }
-}
-
-/** Every published package with the source it was built from, in the order of names; read page by page. */
-export async function* readOffered(
-  db: Queryable,
-  { codename, format, archs }: Pick<EntryQuery, 'codename' | 'format' | 'archs'>,
-): AsyncGenerator<OfferedPackage> {
-  let after: readonly [string, string, string] = ['', '', '']
-  for (;;) {
-    const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(
-      `
-      select name, version, arch, sort_key, manifest->'about'->>'source' as source, manifest->'about'->>'source_version' as source_version
-      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and (name, sort_key, arch) > ($4, $5, $6)
-      order by name, sort_key, arch limit ${OFFERED_PAGE}`,
-      [codename, format, archs, ...after],
-    )
-    for (const { sort_key: _, ...row } of rows) yield row
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < OFFERED_PAGE) return
-    after = [last.name, last.sort_key, last.arch]
-  }
 }
 
 /** What the root of a distribution says of itself. */
@@ -180,12 +100,8 @@ export async function whichAreNotPublished(
   files: readonly PoolFile[],
 ): Promise<Set<string>> {
   if (files.length === 0) return new Set()
-  const rows = await db.query<{ name: string; version: string; arch: string; sha256: string }>(
-    `
-    select p.name, p.version, p.arch, f.sha256 from package p join package_file f on f.package_id = p.id
-    where p.codename = $1 and p.state = 'published' and p.name = any($2)`,
-    [codename, [...new Set(files.map(file => file.name))]],
-  )
+  const names = [...new Set(files.map(file => file.name))]
+  const rows = await listPublishedFiles(db, ALL_SEEING, { codename, names })
   const published = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}\u0000${row.sha256}`))
   return pathsOf(
     files,
@@ -200,11 +116,8 @@ export async function whichAreWithheld(
   files: readonly PoolFile[],
 ): Promise<Set<string>> {
   if (files.length === 0) return new Set()
-  const rows = await db.query<{ name: string; version: string; arch: string }>(
-    `
-    select name, version, arch from package where codename = $1 and state <> 'published' and name = any($2)`,
-    [codename, [...new Set(files.map(file => file.name))]],
-  )
+  const names = [...new Set(files.map(file => file.name))]
+  const rows = await listWithheld(db, ALL_SEEING, { codename, names })
   const withheld = new Set(rows.map(row => `${row.name}\u0000${row.version}\u0000${row.arch}`))
   return pathsOf(files, file => withheld.has(`${file.name}\u0000${file.version}\u0000${file.arch}`))
 }
@@ -231,33 +144,4 @@ export async function lastGeneration(db: Queryable, codename: Codename): Promise
   return (
     (await db.first<{ n: number | null }>('select max(n) as n from generation where codename = $1', [codename]))?.n ?? 0
   )
-}
-
-const LINES = 5_000
-
-/**
- * Every file with the packages it is in, in the order of paths: `usr/bin/hello`, `['utils/hello']`. Sorted and joined
- * by the database.
- */
-export async function readContents(
-  db: Db,
-  { codename, format, archs, component }: Pick<EntryQuery, 'codename' | 'format' | 'archs' | 'component'>,
-  each: (lines: readonly string[]) => Promise<void>,
-): Promise<void> {
-  await db.tx(async tx => {
-    await tx.query(
-      `declare contents cursor for
-      select file || E'\\t' || string_agg(distinct owner, ',' order by owner) as line
-      from (select unnest(string_to_array(paths, E'\\n')) as file, coalesce(manifest->'about'->>'section' || '/', '') || name as owner
-            from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and kind = 'binary' and paths <> ''
-              and ($4::text is null or coalesce(component, $5) = $4)) as owned
-      group by file order by file collate "C"`,
-      [codename, format, archs, component?.name ?? null, component?.first ?? null],
-    )
-    for (;;) {
-      const rows = await tx.query<{ line: string }>(`fetch ${LINES} from contents`)
-      if (rows.length === 0) return
-      await each(rows.map(row => row.line))
-    }
-  })
 }

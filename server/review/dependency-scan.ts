@@ -1,5 +1,5 @@
 import { listNew } from '../catalog/queries/looks.ts'
-import type { IndexedManifest } from '../catalog/search.ts'
+import type { IndexedManifest } from '../catalog/queries/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'

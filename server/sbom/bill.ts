@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { IndexedManifest } from '../catalog/search.ts'
+import type { IndexedManifest } from '../catalog/queries/search.ts'
 import { acceptanceOf } from '../core/review.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'

@@ -1,3 +1,4 @@
+import type { VersionPlace } from '../catalog/queries/versions.ts'
 import type { FormatId } from '../core/identity.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Repositories } from '../core/repository.ts'
@@ -8,8 +9,9 @@ import type { Components } from './components.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { openvex } from './openvex.ts'
 import { spdx } from './spdx.ts'
-import { countServed, findPackage, listServed, readPackages, type Stored } from './store.ts'
-import type { VersionPlace } from '../catalog/queries/versions.ts'
+import { countServed, findPackage, listServed, readPackages, type Stored } from '../catalog/queries/served.ts'
+import { CANDIDATE_LINES } from './lockfiles.ts'
+import type { Viewer } from '../core/viewer.ts'
 
 /** The formats of a bill. `openvex` holds only what is known and decided about vulnerabilities. */
 export const PRINTS = { cyclonedx, spdx, openvex } as const satisfies Record<string, Print>
@@ -18,9 +20,12 @@ export type PrintName = keyof typeof PRINTS
 /** Bills of materials over the catalogue. */
 export interface Bills {
   /** Of everything published, or of one distribution; or of the first `limit` packages. */
-  ofServed(filter: { readonly codename?: string | undefined; readonly limit?: number | undefined }): Promise<Bill>
+  ofServed(
+    viewer: Viewer,
+    filter: { readonly codename?: string | undefined; readonly limit?: number | undefined },
+  ): Promise<Bill>
   /** Of one package, in any state; undefined when there is none. */
-  ofPackage(which: VersionPlace): Promise<Bill | undefined>
+  ofPackage(viewer: Viewer, which: VersionPlace): Promise<Bill | undefined>
 }
 
 export interface BillsDeps {
@@ -48,15 +53,22 @@ export function createBills({ db, clock, components, formats, repositories, tool
     }
   }
 
-  async function* entriesOf(ids: readonly number[]): AsyncGenerator<Entry> {
+  async function* entriesOf(viewer: Viewer, ids: readonly number[]): AsyncGenerator<Entry> {
     for (let at = 0; at < ids.length; at += CHUNK) {
-      for (const stored of await readPackages(db, ids.slice(at, at + CHUNK))) yield await entryOf(stored)
+      for (const stored of await readPackages(db, viewer, {
+        ids: ids.slice(at, at + CHUNK),
+        candidates: CANDIDATE_LINES,
+      }))
+        yield await entryOf(stored)
     }
   }
 
   return {
-    async ofServed({ codename, limit }) {
-      const [served, total] = await Promise.all([listServed(db, { codename, limit }), countServed(db, codename)])
+    async ofServed(viewer, { codename, limit }) {
+      const [served, total] = await Promise.all([
+        listServed(db, viewer, { codename, limit }),
+        countServed(db, viewer, codename),
+      ])
       const newest = served.reduce((sofar, { changed_at }) => Math.max(sofar, changed_at.getTime()), Date.parse(NEVER))
       return {
         heading: {
@@ -67,11 +79,15 @@ export function createBills({ db, clock, components, formats, repositories, tool
           now: isoNow(clock),
           uuid: uuidOf(served.flatMap(({ id, sha256, changed_at }) => [String(id), sha256, changed_at.toISOString()])),
         },
-        entries: () => entriesOf(served.map(({ id }) => id)),
+        entries: () =>
+          entriesOf(
+            viewer,
+            served.map(({ id }) => id),
+          ),
       }
     },
-    async ofPackage(which) {
-      const stored = await findPackage(db, which)
+    async ofPackage(viewer, which) {
+      const stored = await findPackage(db, viewer, { ...which, candidates: CANDIDATE_LINES })
       if (stored === undefined) return undefined
       const entry = await entryOf(stored)
       const { ref, changed_at } = stored.manifest

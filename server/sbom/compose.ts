@@ -2,14 +2,16 @@ import { join } from 'node:path'
 import type { Manifest } from '../core/manifest.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
-import { createSeenDb } from '../db/seen.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Pool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createBills, type Bills } from './bills.ts'
 import { createComponents } from './components.ts'
-import { embeddedOf, mayCarry } from './embedded.ts'
+import { mayCarry } from '../catalog/queries/served.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
+import { embeddedOf } from './embedded.ts'
+import { CANDIDATE_LINES } from './lockfiles.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
 
 export interface SbomNeeds {
@@ -36,7 +38,14 @@ export function composeSbom({ layout, pool, db, clock, repositories, version }: 
   const components = createComponents({ pool, formats: getFormat, folder: join(layout.security, 'components') })
   return {
     carried: async known =>
-      embeddedOf((await components.of(known, known.paths ?? (await mayCarry(db, known.ref)))).components),
-    bills: createBills({ db: createSeenDb(db), clock, components, formats: getFormat, repositories, tool: version }),
+      embeddedOf(
+        (
+          await components.of(
+            known,
+            known.paths ?? (await mayCarry(db, ALL_SEEING, { ...known.ref, candidates: CANDIDATE_LINES })),
+          )
+        ).components,
+      ),
+    bills: createBills({ db, clock, components, formats: getFormat, repositories, tool: version }),
   }
 }

@@ -1,9 +1,6 @@
-import type { Queryable } from '../db/db.ts'
 import { parsePurl } from '../core/purl.ts'
-import type { PackageRef } from '../core/identity.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Component } from './component.ts'
-import { CANDIDATE_LINES } from './lockfiles.ts'
 
 /** The ecosystem of advisories for each type of package URL, and how advisories spell names in it. */
 const ECOSYSTEMS: Readonly<
@@ -42,14 +39,4 @@ export function isMatchedBy(component: Component, matched: EmbeddedPackage): boo
     ({ ecosystem, name, version }) =>
       ecosystem === matched.ecosystem && name === matched.name && version === matched.version,
   )
-}
-
-/** Whether any path of a package may name components. */
-export async function mayCarry(db: Queryable, { format, codename, name, version, arch }: PackageRef): Promise<boolean> {
-  const row = await db.first<{ carries: boolean }>(
-    `
-    select paths ~ $6 as carries from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5`,
-    [format, codename, name, version, arch, CANDIDATE_LINES],
-  )
-  return row?.carries ?? false
 }

@@ -21,6 +21,7 @@ import { codeOf, createCaller } from '../support/routes.ts'
 import { createStock, someone, type Item, type Stock } from '../support/stock.ts'
 import { repositories } from '../support/repositories.ts'
 import { judge } from '../support/judge.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- documents are looked at as they are
 type Json = Record<string, any>
@@ -364,7 +365,7 @@ describe('a document of a distribution', () => {
       formats: getFormat,
       repositories,
       tool: '1',
-    }).ofServed({})
+    }).ofServed(ALL_SEEING, {})
     const read: string[] = []
     for await (const { manifest } of bill.entries()) {
       read.push(manifest.ref.name)

@@ -1,7 +1,7 @@
 import { link, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { insertManifest, markDirty } from '../../server/catalog/store.ts'
+import { insertManifest, markDirty } from '../../server/catalog/queries/store.ts'
 import type { Distribution } from '../../server/core/repository.ts'
 import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'

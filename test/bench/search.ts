@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { searchArtifacts, searchPackages } from '../../server/catalog/search.ts'
+import { searchArtifacts, searchPackages } from '../../server/catalog/queries/search.ts'
+import { ALL_SEEING } from '../../server/core/viewer.ts'
 import { createDb } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
 import { migrate } from '../../server/db/migrate.ts'
@@ -48,9 +49,13 @@ async function benchSearch(artifacts = 100_000): Promise<readonly SearchTime[]> 
     await fillIndex(db, { artifacts, versionsEach: 1 })
     const times: SearchTime[] = []
     const lists = {
-      '/artifacts/': (q: string) => searchArtifacts(db, { q }, { page: 1, perPage: 50 }),
+      '/artifacts/': (q: string) =>
+        searchArtifacts(db, ALL_SEEING, { filter: { q }, paging: { page: 1, perPage: 50 } }),
       '/packages/': (q: string) =>
-        searchPackages(db, { q, states: ['published', 'pending_review'] }, { page: 1, perPage: 50 }),
+        searchPackages(db, ALL_SEEING, {
+          filter: { q, states: ['published', 'pending_review'] },
+          paging: { page: 1, perPage: 50 },
+        }),
     }
     for (const [list, search] of Object.entries(lists)) {
       for (const term of TERMS) {

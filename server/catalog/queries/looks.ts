@@ -1,7 +1,7 @@
 import type { PackageRef } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import type { IndexedManifest } from '../search.ts'
+import type { IndexedManifest } from './search.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package to scan again. */

@@ -3,7 +3,7 @@ import type { SlaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Paging } from '../page.ts'
-import type { IndexedManifest } from '../search.ts'
+import type { IndexedManifest } from './search.ts'
 import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Orders } from './sql.ts'
 
 export interface ReviewFilter {

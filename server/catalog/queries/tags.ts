@@ -1,7 +1,9 @@
 import type { PackageName } from '../../core/identity.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Tag } from '../../core/tag.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
+import { params, seenBy } from './sql.ts'
 
 const OF = 'format = $1 and codename = $2 and name = $3'
 const ofParams = ({ format, codename, name }: PackageName): string[] => [format, codename, name]
@@ -41,6 +43,18 @@ export async function readTag(db: Queryable, of: PackageName, tag: string): Prom
 /** Every package that has tags. */
 export function listTagged(db: Queryable): Promise<PackageName[]> {
   return db.query<PackageName>('select distinct format, codename, name from tag')
+}
+
+/** Every tag. */
+export function listAllTags(
+  db: Queryable,
+  viewer: Viewer,
+): Promise<(PackageName & { readonly tag: string; readonly version: string })[]> {
+  const { values, add } = params()
+  return db.query(
+    `select format, codename, name, tag, version from tag where ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
 }
 
 export async function writeTag(tx: Tx, of: PackageName, { tag, version, by, at }: Tag): Promise<void> {

@@ -2,6 +2,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
+import type { NameFilter } from './search.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package that a name and a version may mean. */
@@ -47,4 +48,21 @@ export async function isKnown(db: Queryable, viewer: Viewer, name: string): Prom
     values,
   )
   return row !== undefined
+}
+
+/** The versions that a deletion selects, oldest first: if it is interrupted, the newest remain. */
+export function listNamed(
+  db: Queryable,
+  viewer: Viewer,
+  { name, version, distribution, arch }: NameFilter,
+): Promise<PackageRef[]> {
+  const { values, add } = params(name, version ?? null, distribution ?? null, arch ?? null)
+  return db.query<PackageRef>(
+    `
+    select format, codename, name, version, arch from package
+    where name = $1 and ($2::text is null or version = $2) and ($3::text is null or codename = $3) and ($4::text is null or arch = $4)
+      and ${seenBy(viewer, add, 'codename')}
+    order by sort_key, codename, arch`,
+    values,
+  )
 }

@@ -1,10 +1,12 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
-import type { ArtifactFilter, NameFilter, PackageRow } from '../../catalog/search.ts'
-import { manifestsOf, newestOf, searchArtifacts } from '../../catalog/search.ts'
+import { isKnown } from '../../catalog/queries/versions.ts'
+import type { ArtifactFilter, NameFilter, PackageRow } from '../../catalog/queries/search.ts'
+import { manifestsOf, newestOf, searchArtifacts } from '../../catalog/queries/search.ts'
 import { cveStatus, packageDetail, packageItem, type PackageDetail, type PackageItem } from '../../catalog/view.ts'
 import { fail } from '../../core/errors.ts'
 import { worse, type Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 
 /** What a list shows of an artifact; `versions_total` counts versions also where the history is cut. */
@@ -62,12 +64,12 @@ function facets(versions: readonly Facet[]) {
 /** A page of artifacts, each with its newest versions. Two statements, however many there are. */
 export async function listArtifacts(
   db: Queryable,
-  filter: ArtifactFilter,
-  paging: Paging,
+  viewer: Viewer,
+  { filter, paging }: { readonly filter: ArtifactFilter; readonly paging: Paging },
 ): Promise<Page<ArtifactItem>> {
-  const page = await searchArtifacts(db, filter, paging)
+  const page = await searchArtifacts(db, viewer, { filter, paging })
   const histories = new Map<string, PackageRow[]>()
-  for (const row of await newestOf(db, page.items, LISTED_VERSIONS)) {
+  for (const row of await newestOf(db, viewer, { artifacts: page.items, most: LISTED_VERSIONS })) {
     const key = `${row.format} ${row.name}`
     const known = histories.get(key)
     if (known === undefined) histories.set(key, [row])
@@ -94,8 +96,8 @@ export async function listArtifacts(
 }
 
 /** @throws package_not_found */
-export async function getArtifact(db: Queryable, filter: NameFilter): Promise<Artifact> {
-  const versions = (await manifestsOf(db, filter, DETAILED_VERSIONS)).map(packageDetail)
+export async function getArtifact(db: Queryable, viewer: Viewer, filter: NameFilter): Promise<Artifact> {
+  const versions = (await manifestsOf(db, viewer, { ...filter, most: DETAILED_VERSIONS })).map(packageDetail)
   const newest = versions[0] ?? fail('package_not_found', { name: filter.name })
   return {
     name: newest.name,
@@ -121,7 +123,7 @@ export async function getArtifact(db: Queryable, filter: NameFilter): Promise<Ar
 /**
  * Refuses with the fitting error: no such name, or no such version of it. @throws package_not_found, version_not_found
  */
-export async function refuseMissing(db: Queryable, { name, version }: NameFilter): Promise<never> {
-  if (version === undefined || (await manifestsOf(db, { name }, 1)).length === 0) fail('package_not_found', { name })
+export async function refuseMissing(db: Queryable, viewer: Viewer, { name, version }: NameFilter): Promise<never> {
+  if (version === undefined || !(await isKnown(db, viewer, name))) fail('package_not_found', { name })
   return fail('version_not_found', { name, version })
 }

@@ -1,7 +1,6 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Db } from '../../db/db.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
@@ -13,5 +12,5 @@ export function composeArtifacts({
   formats,
   ...deps
 }: Omit<ArtifactDeps, 'db' | 'formats'> & { readonly db: Db; readonly formats: readonly Format[] }): Feature {
-  return { routes: bind(artifacts, artifactHandlers, { ...deps, db: createSeenDb(db), formats: formatsIn(formats) }) }
+  return { routes: bind(artifacts, artifactHandlers, { ...deps, db, formats: formatsIn(formats) }) }
 }

@@ -1,13 +1,13 @@
-import { listFileOffers } from '../../catalog/file-offers.ts'
-import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/search.ts'
+import { listFileOffers, listOffers, type Offer } from '../../catalog/queries/offers.ts'
+import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/queries/search.ts'
 import { nativeOf, type Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
 import { printAlternatives, type Alternatives } from '../../core/relation.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import { refuseMissing } from './artifacts.ts'
-import { listOffers, type Offer } from './store.ts'
 
 /** `blocked`: only packages that are held, quarantined or rejected would satisfy it. */
 export interface Dependency {
@@ -59,19 +59,27 @@ export async function resolveDependencies(
     readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'>
     readonly repositories: Pick<Repositories, 'get'>
   },
+  viewer: Viewer,
   filter: NameFilter,
 ): Promise<Dependencies> {
-  const manifest: IndexedManifest = (await manifestsOf(db, filter, 1))[0] ?? (await refuseMissing(db, filter))
+  const manifest: IndexedManifest =
+    (await manifestsOf(db, viewer, { ...filter, most: 1 }))[0] ?? (await refuseMissing(db, viewer, filter))
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
   const distribution = repositories.get(ref.codename)
   const [native = ''] = distribution.archs
-  const files = await listFileOffers(db, { format: ref.format, fileOf: format.fileOf, codename: ref.codename, names })
+  const files = await listFileOffers(db, viewer, {
+    format: ref.format,
+    fileOf: format.fileOf,
+    codename: ref.codename,
+    names,
+  })
   const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))
-  const offers = [...(await listOffers(db, { format: ref.format, codename: ref.codename, names })), ...ofFiles].map(
-    offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }),
-  )
+  const offers = [
+    ...(await listOffers(db, viewer, { format: ref.format, codename: ref.codename, names })),
+    ...ofFiles,
+  ].map(offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }))
   // a package satisfies its own needs wherever it is
   const seen = offers.map(offer =>
     offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer,

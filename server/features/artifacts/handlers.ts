@@ -1,7 +1,8 @@
 import { pagingOf } from '../../catalog/page.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Rebuilt } from '../../catalog/rebuild.ts'
-import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/search.ts'
+import { listNamed } from '../../catalog/queries/versions.ts'
+import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/queries/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
 import { needDistributions, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
@@ -17,7 +18,6 @@ import { getArtifact, listArtifacts, refuseMissing } from './artifacts.ts'
 import type { artifacts } from './contract.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
-import { listRefs } from './store.ts'
 
 export interface ArtifactDeps {
   readonly db: Db
@@ -44,8 +44,8 @@ async function deleteAll(
   filter: NameFilter,
   { who, viewer, raw }: { readonly who: Principal; readonly viewer: Viewer; readonly raw: RawRequest },
 ) {
-  const refs = await listRefs(db, filter)
-  if (refs.length === 0) await refuseMissing(db, filter)
+  const refs = await listNamed(db, viewer, filter)
+  if (refs.length === 0) await refuseMissing(db, viewer, filter)
   needDistributions({ who, viewer }, [...new Set(refs.map(ref => ref.codename))])
   const deleted: { name: string; version: string; arch: string; distribution: string; format: string }[] = []
   const following: Promise<boolean>[] = []
@@ -73,29 +73,32 @@ async function deleteAll(
 }
 
 export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
-  'GET /packages/': async ({ db }, { query }) => {
+  'GET /packages/': async ({ db }, { query, viewer }) => {
     const state = query.state ?? query.status
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
     const states = state === undefined ? (['published', 'pending_review'] as const) : [state]
     const { distribution, format, sort } = query
-    const page = await searchPackages(
-      db,
-      { q: query.q ?? query.search, distribution, format, states, sort },
-      pagingOf(query),
-    )
+    const page = await searchPackages(db, viewer, {
+      filter: { q: query.q ?? query.search, distribution, format, states, sort },
+      paging: pagingOf(query),
+    })
     return { ...page, items: page.items.map(packageItem) }
   },
-  'GET /artifacts/': ({ db }, { query }) =>
-    listArtifacts(db, { ...query, q: query.search ?? query.q, state: query.state ?? query.status }, pagingOf(query)),
-  'GET /artifacts/{name}': ({ db }, { params, query }) => getArtifact(db, { ...query, name: params.name }),
-  'GET /artifacts/{name}/dependencies': (deps, { params, query }) =>
-    resolveDependencies(deps, { ...query, name: params.name }),
-  'GET /artifacts/{name}/install': async (deps, { params, query, raw }) =>
-    installCommands(deps, { ...query, name: params.name }, await deps.clientFacts(raw)),
-  'GET /artifacts/{name}/{version}': async ({ db }, { params, query }) => {
+  'GET /artifacts/': ({ db }, { query, viewer }) =>
+    listArtifacts(db, viewer, {
+      filter: { ...query, q: query.search ?? query.q, state: query.state ?? query.status },
+      paging: pagingOf(query),
+    }),
+  'GET /artifacts/{name}': ({ db }, { params, query, viewer }) =>
+    getArtifact(db, viewer, { ...query, name: params.name }),
+  'GET /artifacts/{name}/dependencies': (deps, { params, query, viewer }) =>
+    resolveDependencies(deps, viewer, { ...query, name: params.name }),
+  'GET /artifacts/{name}/install': async (deps, { params, query, viewer, raw }) =>
+    installCommands(deps, viewer, { ...query, name: params.name }, await deps.clientFacts(raw)),
+  'GET /artifacts/{name}/{version}': async ({ db }, { params, query, viewer }) => {
     const filter = { ...query, ...params }
-    const [manifest, ...others] = await manifestsOf(db, filter, 100)
-    if (manifest === undefined) return refuseMissing(db, filter)
+    const [manifest, ...others] = await manifestsOf(db, viewer, { ...filter, most: 100 })
+    if (manifest === undefined) return refuseMissing(db, viewer, filter)
     return {
       ...packageDetail(manifest),
       variants: others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),

@@ -1,8 +1,9 @@
-import { manifestsOf, type NameFilter } from '../../catalog/search.ts'
+import { manifestsOf, type NameFilter } from '../../catalog/queries/search.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import { refuseMissing } from './artifacts.ts'
@@ -30,10 +31,12 @@ export async function installCommands(
     readonly formats: (id: FormatId) => Pick<Format, 'installCommand' | 'client'>
     readonly repositories: Pick<Repositories, 'get'>
   },
+  viewer: Viewer,
   filter: NameFilter,
   facts: ClientFacts,
 ): Promise<Install> {
-  const { ref, state } = (await manifestsOf(deps.db, filter, 1))[0] ?? (await refuseMissing(deps.db, filter))
+  const { ref, state } =
+    (await manifestsOf(deps.db, viewer, { ...filter, most: 1 }))[0] ?? (await refuseMissing(deps.db, viewer, filter))
   const { client, installCommand } = deps.formats(ref.format)
   const setups = client.setups(deps.repositories.get(ref.codename), facts)
   const ask = (manager: string): string => installCommand(ref, manager)

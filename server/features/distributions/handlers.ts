@@ -1,5 +1,5 @@
 import { needDistributions, needSeen, type Principal } from '../../core/access.ts'
-import { searchPackages } from '../../catalog/search.ts'
+import { searchPackages } from '../../catalog/queries/search.ts'
 import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
@@ -69,14 +69,13 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
   'GET /distributions/': async (deps, { viewer, raw }) => ({
     distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),
-  'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query }) => {
+  'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
     repositories.need(codename)
     const state = query.state ?? query.status ?? 'published'
-    const page = await searchPackages(
-      db,
-      { q: query.q ?? query.search, distribution: codename, states: [state], sort: query.sort },
-      { page: query.page ?? 1, perPage: query.per_page ?? 50 },
-    )
+    const page = await searchPackages(db, viewer, {
+      filter: { q: query.q ?? query.search, distribution: codename, states: [state], sort: query.sort },
+      paging: { page: query.page ?? 1, perPage: query.per_page ?? 50 },
+    })
     return { ...page, items: page.items.map(packageItem) }
   },
   'POST /distributions/init': async ({ init, clientFacts }, { body, who, viewer, raw }) => {

@@ -1,7 +1,6 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Db } from '../../db/db.ts'
-import { createSeenDb } from '../../db/seen.ts'
 import { sbom } from './contract.ts'
 import { sbomHandlers, type SbomDeps } from './handlers.ts'
 
@@ -11,5 +10,5 @@ export function composeSbomRoutes({
   bills,
   repositories,
 }: Pick<SbomDeps, 'bills' | 'repositories'> & { readonly db: Db }): Feature {
-  return { routes: bind(sbom, sbomHandlers, { db: createSeenDb(db), bills, repositories }) }
+  return { routes: bind(sbom, sbomHandlers, { db, bills, repositories }) }
 }

@@ -8,7 +8,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Bill } from '../../sbom/bill.ts'
 import { PRINTS, type Bills, type PrintName } from '../../sbom/bills.ts'
-import { isKnown } from '../../sbom/store.ts'
+import { isKnown } from '../../catalog/queries/versions.ts'
 import type { sbom } from './contract.ts'
 
 export interface SbomDeps {
@@ -42,18 +42,20 @@ function seenCodename({ repositories }: SbomDeps, viewer: Viewer, asked: string 
 
 export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {
   'GET /sbom/export': async (deps, { query: { format, distribution }, viewer }) => {
-    return documentOf(await deps.bills.ofServed({ codename: seenCodename(deps, viewer, distribution) }), format)
+    return documentOf(await deps.bills.ofServed(viewer, { codename: seenCodename(deps, viewer, distribution) }), format)
   },
   'GET /sbom/preview': async (deps, { query: { format, distribution, limit = PREVIEWED }, viewer }) => {
     return documentOf(
-      await deps.bills.ofServed({ codename: seenCodename(deps, viewer, distribution), limit }),
+      await deps.bills.ofServed(viewer, { codename: seenCodename(deps, viewer, distribution), limit }),
       format,
       false,
     )
   },
-  'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution } }) => {
-    const bill = await bills.ofPackage({ ...params, arch, distribution })
+  'GET /sbom/{name}/{version}': async ({ db, bills }, { params, query: { format, arch, distribution }, viewer }) => {
+    const bill = await bills.ofPackage(viewer, { ...params, arch, distribution })
     if (bill !== undefined) return documentOf(bill, format)
-    return (await isKnown(db, params.name)) ? fail('version_not_found', params) : fail('package_not_found', params)
+    return (await isKnown(db, viewer, params.name))
+      ? fail('version_not_found', params)
+      : fail('package_not_found', params)
   },
 }

@@ -1,8 +1,8 @@
-import { rankOf, worst, type Finding } from '../core/findings.ts'
-import type { Iso, PackageRef } from '../core/identity.ts'
-import type { Decision, Manifest } from '../core/manifest.ts'
-import { acceptanceOf, heldSince, openFindings, reopensAt } from '../core/review.ts'
-import type { Tx } from '../db/db.ts'
+import { rankOf, worst, type Finding } from '../../core/findings.ts'
+import type { Iso, PackageRef } from '../../core/identity.ts'
+import type { Decision, Manifest } from '../../core/manifest.ts'
+import { acceptanceOf, heldSince, openFindings, reopensAt } from '../../core/review.ts'
+import type { Tx } from '../../db/db.ts'
 
 /**
  * The columns of `package` by which the review queue sorts, in the order of `REVIEW_COLUMNS`. Acceptances are as of the

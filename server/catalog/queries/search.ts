@@ -1,8 +1,10 @@
-import type { FormatId } from '../core/identity.ts'
-import type { Severity } from '../core/findings.ts'
-import type { Manifest, State } from '../core/manifest.ts'
-import type { Queryable } from '../db/db.ts'
-import { pageOf, type Page, type Paging } from './page.ts'
+import type { FormatId } from '../../core/identity.ts'
+import type { Severity } from '../../core/findings.ts'
+import type { Manifest, State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import { pageOf, type Page, type Paging } from '../page.ts'
+import { artifactsSeenBy, params, seenBy, type AddParam } from './sql.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
 export interface PackageRow {
@@ -51,12 +53,6 @@ function literally(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Collects parameters as they are used, so that a condition stands beside its value. */
-function params(): { readonly values: unknown[]; readonly add: (value: unknown) => string } {
-  const values: unknown[] = []
-  return { values, add: value => `$${values.push(value)}` }
-}
-
 /** The search term: a part of the name or the summary, in any case. */
 const term = (text: string | undefined): string => (text ?? '').trim().toLowerCase()
 
@@ -64,7 +60,7 @@ const term = (text: string | undefined): string => (text ?? '').trim().toLowerCa
  * Orders hits over `a`: the name itself, then names that begin so. The haystack begins with the name, and no name has a
  * space.
  */
-function bestFirst(q: string, add: (value: unknown) => string): string {
+function bestFirst(q: string, add: AddParam): string {
   return `(a.haystack like ${add(`${literally(q)} %`)}) desc, (a.haystack like ${add(`${literally(q)}%`)}) desc`
 }
 
@@ -91,8 +87,8 @@ export interface ArtifactRow {
  */
 export async function searchArtifacts(
   db: Queryable,
-  filter: ArtifactFilter,
-  paging: Paging,
+  viewer: Viewer,
+  { filter, paging }: { readonly filter: ArtifactFilter; readonly paging: Paging },
 ): Promise<Page<ArtifactRow>> {
   const { values, add } = params()
   const q = term(filter.q)
@@ -102,9 +98,11 @@ export async function searchArtifacts(
   if (filter.distribution !== undefined || filter.state !== undefined) {
     const of = filter.distribution === undefined ? '' : `and p.codename = ${add(filter.distribution)}`
     const is = filter.state === undefined ? '' : `and p.state = ${add(filter.state)}`
-    where.push(`exists (select 1 from package p where p.name = a.name and p.format = a.format ${of} ${is})`)
+    where.push(
+      `exists (select 1 from package p where p.name = a.name and p.format = a.format and ${seenBy(viewer, add, 'p.codename')} ${of} ${is})`,
+    )
   }
-  const from = `from artifact a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
+  const from = `from ${artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
   const rank = q === '' ? '' : `${bestFirst(q, add)},`
   const rows = db.query<ArtifactRow>(
@@ -119,17 +117,22 @@ export async function searchArtifacts(
 /** The newest packages of each of these names, at most `most` each, newest version first. */
 export function newestOf(
   db: Queryable,
-  artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[],
-  most: number,
+  viewer: Viewer,
+  { artifacts, most }: { readonly artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[]; readonly most: number },
 ): Promise<PackageRow[]> {
+  const { values, add } = params(
+    artifacts.map(a => a.format),
+    artifacts.map(a => a.name),
+    most,
+  )
   return db.query<PackageRow>(
     `
     select p.* from unnest($1::text[], $2::text[]) with ordinality as wanted (format, name, n)
     cross join lateral (
-      select ${COLUMNS} from package p where p.name = wanted.name and p.format = wanted.format
+      select ${COLUMNS} from package p where p.name = wanted.name and p.format = wanted.format and ${seenBy(viewer, add, 'p.codename')}
       order by p.sort_key desc, p.codename, p.arch, p.id limit $3
     ) p order by wanted.n`,
-    [artifacts.map(a => a.format), artifacts.map(a => a.name), most],
+    values,
   )
 }
 
@@ -144,14 +147,18 @@ export interface PackageFilter {
 /**
  * A page of packages, one row per version, architecture and distribution. With a term and no order: best match first.
  */
-export async function searchPackages(db: Queryable, filter: PackageFilter, paging: Paging): Promise<Page<PackageRow>> {
+export async function searchPackages(
+  db: Queryable,
+  viewer: Viewer,
+  { filter, paging }: { readonly filter: PackageFilter; readonly paging: Paging },
+): Promise<Page<PackageRow>> {
   const { values, add } = params()
   const q = term(filter.q)
-  const where = [`p.state = any(${add(filter.states)}::text[])`]
+  const where = [`p.state = any(${add(filter.states)}::text[])`, seenBy(viewer, add, 'p.codename')]
   if (filter.distribution !== undefined) where.push(`p.codename = ${add(filter.distribution)}`)
   if (filter.format !== undefined) where.push(`p.format = ${add(filter.format)}`)
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
-  const from = `from package p ${q === '' ? '' : 'join artifact a on a.name = p.name and a.format = p.format'} where ${where.join(' and ')}`
+  const from = `from package p ${q === '' ? '' : `join ${artifactsSeenBy(viewer, add)} a on a.name = p.name and a.format = p.format`} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
   const order =
     filter.sort !== undefined || q === '' ? ORDERS[filter.sort ?? 'name'] : `${bestFirst(q, add)}, ${BY_NAME}`
@@ -179,15 +186,17 @@ export interface NameFilter {
 /** The manifests of one name, newest version first, published before others of the same version; at most `most`. */
 export async function manifestsOf(
   db: Queryable,
-  filter: NameFilter,
-  most: number,
+  viewer: Viewer,
+  { name, version, distribution, arch, most }: NameFilter & { readonly most: number },
 ): Promise<readonly IndexedManifest[]> {
+  const { values, add } = params(name, version ?? null, distribution ?? null, arch ?? null, most)
   const rows = await db.query<{ manifest: IndexedManifest }>(
     `
     select p.manifest from package p
     where p.name = $1 and ($2::text is null or p.version = $2) and ($3::text is null or p.codename = $3) and ($4::text is null or p.arch = $4)
+      and ${seenBy(viewer, add, 'p.codename')}
     order by p.sort_key desc, (p.state = 'published') desc, p.codename, p.arch, p.id limit $5`,
-    [filter.name, filter.version ?? null, filter.distribution ?? null, filter.arch ?? null, most],
+    values,
   )
   return rows.map(row => row.manifest)
 }

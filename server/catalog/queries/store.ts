@@ -1,7 +1,7 @@
-import type { PackageRef } from '../core/identity.ts'
-import type { Manifest, PackageFile } from '../core/manifest.ts'
-import type { Queryable, Tx } from '../db/db.ts'
-import { getFormat } from '../formats/index.ts'
+import type { PackageRef } from '../../core/identity.ts'
+import type { Manifest, PackageFile } from '../../core/manifest.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+import { getFormat } from '../../formats/index.ts'
 import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */

@@ -1,0 +1,108 @@
+import type { FormatId } from '../../core/identity.ts'
+import type { State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Format } from '../../formats/format.ts'
+import { params, seenBy } from './sql.ts'
+
+/** A package with a file that something needs by its path. */
+export interface FileOffer {
+  /** As the need names it. */
+  readonly provides: string
+  readonly name: string
+  readonly version: string
+  readonly state: State
+}
+
+export interface FileNeeds {
+  readonly format: FormatId
+  readonly fileOf: Format['fileOf'] | undefined
+  readonly codename: string
+  readonly names: readonly string[]
+}
+
+/**
+ * Packages of one distribution with one of the files that these needs name, newest first. Reads every file list of the
+ * distribution; reads nothing when no need is a file, which is the usual case.
+ */
+export async function listFileOffers(
+  db: Queryable,
+  viewer: Viewer,
+  { format, fileOf, codename, names }: FileNeeds,
+): Promise<FileOffer[]> {
+  const wanted = names.flatMap(name => {
+    const path = fileOf?.(name)
+    return path === undefined ? [] : [{ name, path }]
+  })
+  if (wanted.length === 0) return []
+  const { values, add } = params(
+    wanted.map(({ name }) => name),
+    wanted.map(({ path }) => path),
+    codename,
+    format,
+  )
+  return db.query<FileOffer>(
+    `
+    select need.name as provides, p.name, p.version, p.state
+    from unnest($1::text[], $2::text[]) as need (name, path)
+    join package p on p.codename = $3 and p.format = $4 and strpos(E'\\n' || p.paths || E'\\n', E'\\n' || need.path || E'\\n') > 0
+    where ${seenBy(viewer, add, 'p.codename')}
+    order by p.sort_key desc, p.id`,
+    values,
+  )
+}
+
+/** One name that a package offers; `provided_version` null for an unversioned virtual name. */
+export interface Offer {
+  readonly provides: string
+  readonly provided_version: string | null
+  /** Of the package that offers it. */
+  readonly provided_arch: string
+  readonly name: string
+  readonly version: string
+  readonly state: State
+}
+
+/** Everything in one distribution that offers one of these names; the newest first. */
+export function listOffers(
+  db: Queryable,
+  viewer: Viewer,
+  {
+    format,
+    codename,
+    names,
+  }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] },
+): Promise<Offer[]> {
+  const { values, add } = params(names, codename, format)
+  return db.query<Offer>(
+    `
+    select o.provides, o.version as provided_version, p.arch as provided_arch, p.name, p.version, p.state
+    from package_offer o join package p on p.id = o.package_id
+    where o.provides = any($1::text[]) and p.codename = $2 and p.format = $3 and ${seenBy(viewer, add, 'p.codename')}
+    order by p.sort_key desc, p.id`,
+    values,
+  )
+}
+
+/** One name that served packages offer, for one architecture; `version` null for an unversioned virtual name. */
+export interface ServedOffer {
+  readonly provides: string
+  readonly version: string | null
+  readonly arch: string
+}
+
+/** What published packages of one distribution offer under these names. One index scan a name. */
+export function listServedOffers(
+  db: Queryable,
+  viewer: Viewer,
+  { codename, names }: { readonly codename: string; readonly names: readonly string[] },
+): Promise<ServedOffer[]> {
+  const { values, add } = params(names, codename)
+  return db.query<ServedOffer>(
+    `
+    select distinct o.provides, o.version, p.arch
+    from package_offer o join package p on p.id = o.package_id
+    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published' and ${seenBy(viewer, add, 'p.codename')}`,
+    values,
+  )
+}

@@ -1,5 +1,6 @@
 import svelte from 'eslint-plugin-svelte'
 import tseslint from 'typescript-eslint'
+import { packageSql } from './scripts/package-sql.ts'
 import { FORMATS } from './server/formats/index.ts'
 
 const TESTS = ['**/*.test.ts', 'test/**', 'scripts/**', 'server/formats/contract-suite.ts']
@@ -74,7 +75,7 @@ const ownLines = {
     )
   },
 }
-const house = { rules: { 'own-lines': ownLines } }
+const house = { rules: { 'own-lines': ownLines, 'package-sql': packageSql } }
 
 const rules = {
   '@typescript-eslint/no-floating-promises': [
@@ -121,6 +122,7 @@ export default tseslint.config(
     rules: {
       ...rules,
       'house/own-lines': ['error', 90],
+      'house/package-sql': 'error',
       'no-restricted-properties': [
         'error',
         {
@@ -134,11 +136,13 @@ export default tseslint.config(
     },
   },
   { files: ['server/formats/**'], rules: { 'no-restricted-syntax': 'off' } },
+  { files: ['server/catalog/queries/**', 'server/db/migrations/**'], rules: { 'house/package-sql': 'off' } },
   // a suite is one long function; a table of packages is one long file
   {
     files: TESTS,
     rules: {
       'house/own-lines': 'off',
+      'house/package-sql': 'off',
       'max-lines': 'off',
       'no-restricted-properties': 'off',
       'no-restricted-syntax': 'off',

@@ -8,6 +8,7 @@ import { sessions } from './features/auth/sessions/contract.ts'
 import { apiTokens } from './features/auth/tokens/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
+import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { license } from './features/license/contract.ts'
@@ -46,6 +47,7 @@ export const api = {
   ...artifacts,
   ...distributions,
   ...documents,
+  ...ownDistributions,
   ...release,
   ...retention,
   ...policy,

@@ -23,6 +23,7 @@ import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
 import { composeSbomRoutes } from './features/sbom/compose.ts'
+import { composeOwnDistributions } from './features/own-distributions/compose.ts'
 import { composePolicy } from './features/policy/compose.ts'
 import { composeAntivirus } from './features/antivirus/compose.ts'
 import { composeReviewRoutes } from './features/review/compose.ts'
@@ -147,6 +148,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
     composeAudit(base),
     composeDistributions({ ...base, catalog, publisher: trees.publisher, clientFacts, activeFormats: active }),
+    composeOwnDistributions(base),
     composeUploaderKeys(base),
     access,
     composeLicense(base),

@@ -46,6 +46,14 @@ export function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'file
   })
 }
 
+/** The manifest in the component of the same name where the target has it, otherwise in its first one. */
+function inComponent({ component, ...manifest }: Manifest, components: Copy['components']): Manifest {
+  const name = component ?? components?.from
+  return name !== undefined && components?.to.slice(1).includes(name) === true
+    ? { ...manifest, component: name }
+    : manifest
+}
+
 /** Adds versions: first all their bytes, then the row, in one transaction with what it owes. */
 export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Admission {
   /** @returns `already` when another request added the same files first. @throws duplicate_conflict */
@@ -90,7 +98,7 @@ export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Ad
       return blobs.hold(seen.files, async () => {
         const source = (await findManifest(db, from)) ?? missing()
         if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
-        const manifest: Manifest = { ...source, ref: to, changed_at: isoNow(clock) }
+        const manifest: Manifest = { ...inComponent(source, change.components), ref: to, changed_at: isoNow(clock) }
         const known = await findManifest(db, to)
         if (known === undefined) return insert(manifest, copied(change, manifest, actor))
         refuseOtherFiles(known, manifest)

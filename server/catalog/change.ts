@@ -29,6 +29,8 @@ export interface Admit {
 /** A published version is published elsewhere, too: the same files, reports and decisions. */
 export interface Copy {
   readonly kind: 'copy'
+  /** The first one of where it comes from, and those of where it goes; absent: it stays in the first one. */
+  readonly components?: { readonly from: string; readonly to: readonly string[] }
   readonly from: PackageRef
   readonly to: PackageRef
 }

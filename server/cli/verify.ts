@@ -7,6 +7,7 @@ import { migrate } from '../db/migrate.ts'
 import { findRunning } from '../db/pid-file.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
+import { createDefinitions } from '../files/definitions.ts'
 import { createManifests } from '../files/manifests.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { FORMATS, getFormat } from '../formats/index.ts'
@@ -45,6 +46,7 @@ async function verify(): Promise<Verified> {
   const db = createDb(address)
   try {
     await migrate(db)
+    repositories.replace(await createDefinitions(db, layout).load())
     const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
     const keyring = createKeyring({ layout, box, clock: systemClock })
     return await createVerifier({

@@ -10,6 +10,7 @@ import { databaseUnusable } from '../db/explain-failure.ts'
 import type { Env } from '../env.ts'
 import { createLicensing } from '../settings/licensing.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
+import { createDefinitions } from '../files/definitions.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
 import { openRoot } from '../files/root.ts'
@@ -70,6 +71,8 @@ export async function layFoundation(env: Env, log: Log) {
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   const { db, embedded } = await openDatabase(env, layout, log)
+  const definitions = createDefinitions(db, layout)
+  repositories.replace(await definitions.load())
   const outbox = createOutbox({
     db,
     onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again'),
@@ -100,6 +103,7 @@ export async function layFoundation(env: Env, log: Log) {
     clock,
     layout,
     repositories,
+    definitions,
     formats: FORMATS,
     db,
     outbox,

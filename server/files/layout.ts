@@ -19,7 +19,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
- *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json
+ *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
@@ -42,6 +42,8 @@ export interface Layout {
   readonly secrets: string
   readonly database: string
   readonly settingsFile: string
+  /** What an admin said of distributions. */
+  readonly distributionsFile: string
   readonly publicKey: string
   /** reprepro's database, where it writes the APT indexes. */
   readonly reprepro: string
@@ -105,6 +107,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     secrets: at('.secrets'),
     database: at('.pg'),
     settingsFile: at('settings.json'),
+    distributionsFile: at('distributions.json'),
     publicKey: at('gpg.key'),
     reprepro: at('trees', '.reprepro'),
     aptPool: at('apt', 'pool'),

@@ -5,6 +5,7 @@ import { mergeFindings, worst } from '../core/findings.ts'
 import { printRef, type PackageRef } from '../core/identity.ts'
 import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { decide, type Verdict } from '../core/policy.ts'
+import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
 import type { Inspection } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -17,6 +18,8 @@ import { policyOf, type Step, type Subject } from './subject.ts'
 /** Bytes that ask for admission, and who sent them. */
 export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution' | 'builtFrom'> {
   readonly expectedSha256?: string
+  /** Where the sender wants it; absent: where the package says, or in the first one of the distribution. */
+  readonly component?: string
   readonly actor: Actor
   readonly from: Manifest['from']
 }
@@ -40,6 +43,19 @@ export interface GateDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly signing: PackageSigning
   readonly clock: Clock
+}
+
+/**
+ * Which component it goes to; nothing for the first one. What a package asks for itself is followed where the
+ * distribution has it.
+ */
+export function componentFor(
+  { format, distribution }: Pick<Subject, 'format' | 'distribution'>,
+  { about, wanted }: { readonly about: Inspection['about']; readonly wanted: string | undefined },
+): Pick<Manifest, 'component'> {
+  const asked = format.componentOf?.(about)
+  const component = wanted ?? (asked !== undefined && distribution.components.includes(asked) ? asked : undefined)
+  return component === undefined || component === mainOf(distribution) ? {} : { component }
 }
 
 /** Answers for a package that is known already: an error with other bytes, no work with the same. */
@@ -85,6 +101,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
     return {
       schema: 2,
       ref: { ...identity, codename: subject.distribution.codename },
+      ...componentFor(subject, { about, wanted: applicant.component }),
       ...(kind === undefined ? {} : { kind }),
       files: [
         { path: subject.file.filename, blob: file.blob, ...(signed === undefined ? {} : { signed }) },

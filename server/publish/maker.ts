@@ -35,7 +35,7 @@ export interface MakerDeps {
   readonly keyring: Pick<Keyring, 'signer'> & Partial<Pick<Keyring, 'rsaKeys'>>
   readonly clock: Clock
   readonly formats: (id: FormatId) => Format
-  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
   readonly keep?: () => Keep
   /** Who writes the indexes of a distribution, where it is not we. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined

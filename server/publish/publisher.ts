@@ -200,7 +200,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     lists: readonly ListedFile[] | undefined,
     isLast: boolean,
   ): Promise<Publication | undefined> {
-    const distribution = repositories.get(codename)
+    const distribution = repositories.find(codename)
+    if (distribution === undefined) return undefined // removed since it was owed
     const dirty = await readDirty(db, codename)
     const frozen = await readFrozen(db, codename)
     const before = await maker.current(codename)
@@ -260,8 +261,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     return done
   }
 
-  async function listsOf(codename: Codename): Promise<readonly ListedFile[]> {
-    const distribution = repositories.get(codename)
+  async function listsOf(codename: Codename): Promise<readonly ListedFile[] | undefined> {
+    const distribution = repositories.find(codename)
+    if (distribution === undefined) return undefined
     const before = (await maker.current(codename))?.contents ?? []
     return makeLists(deps, distribution, { writer: maker.writerOf(distribution), before })
   }

@@ -38,6 +38,12 @@ interface DocumentFact {
   readonly name?: string
 }
 
+/** What a distribution is made of. */
+interface DefinedFact {
+  readonly architectures: Names
+  readonly components: Names
+}
+
 /** What a reviewer said about a package, or about one vulnerability of it. */
 export interface DecidedFact {
   readonly decision: string
@@ -92,6 +98,11 @@ export interface FactsOf {
   }
   // distributions
   'distributions.set_up': { readonly distributions: Names; readonly made_key?: string }
+  'distribution.added': DefinedFact
+  'distribution.changed': DefinedFact
+  'distribution.retired': DefinedFact
+  'distribution.reactivated': DefinedFact
+  'distribution.removed': DefinedFact
   'distribution.rolled_back': {
     readonly generation: number
     /** The generation it repeats; absent where the tree follows the packages again. */

@@ -136,6 +136,36 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'jammy, noble. Made the signing key AB12.',
     ],
   ],
+  'distribution.added': [
+    [
+      { kind: 'distribution.added', architectures: ['amd64', 'arm64'], components: ['main', 'contrib'] },
+      'Added: main contrib for amd64 arm64.',
+    ],
+  ],
+  'distribution.changed': [
+    [
+      { kind: 'distribution.changed', architectures: ['amd64', 'arm64'], components: ['main', 'contrib'] },
+      'Changed: main contrib for amd64 arm64.',
+    ],
+  ],
+  'distribution.retired': [
+    [
+      { kind: 'distribution.retired', architectures: ['amd64', 'arm64'], components: ['main', 'contrib'] },
+      'Retired: main contrib for amd64 arm64.',
+    ],
+  ],
+  'distribution.reactivated': [
+    [
+      { kind: 'distribution.reactivated', architectures: ['amd64', 'arm64'], components: ['main', 'contrib'] },
+      'Reactivated: main contrib for amd64 arm64.',
+    ],
+  ],
+  'distribution.removed': [
+    [
+      { kind: 'distribution.removed', architectures: ['amd64', 'arm64'], components: ['main', 'contrib'] },
+      'Removed: main contrib for amd64 arm64.',
+    ],
+  ],
   'distribution.rolled_back': [
     [
       { kind: 'distribution.rolled_back', generation: 9, like: 4, reason: 'Broken.' },

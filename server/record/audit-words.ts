@@ -108,6 +108,16 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'package.tagged': tagged,
   'distributions.set_up': ({ distributions, made_key }) =>
     join(`${distributions.join(', ')}.`, made_key === undefined ? '' : `Made the signing key ${made_key}.`),
+  'distribution.added': ({ architectures, components }) =>
+    `Added: ${components.join(' ')} for ${architectures.join(' ')}.`,
+  'distribution.changed': ({ architectures, components }) =>
+    `Changed: ${components.join(' ')} for ${architectures.join(' ')}.`,
+  'distribution.retired': ({ architectures, components }) =>
+    `Retired: ${components.join(' ')} for ${architectures.join(' ')}.`,
+  'distribution.reactivated': ({ architectures, components }) =>
+    `Reactivated: ${components.join(' ')} for ${architectures.join(' ')}.`,
+  'distribution.removed': ({ architectures, components }) =>
+    `Removed: ${components.join(' ')} for ${architectures.join(' ')}.`,
   'distribution.rolled_back': ({ generation, like, reason }) =>
     join(
       like === undefined

@@ -76,6 +76,12 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /sbom/{name}/{version}': ANY,
   // Distributions: the permission summary lets maintainers initialise
   'GET /distributions/': ANY,
+  'GET /distributions/{codename}/definition': ANY,
+  'POST /distributions/': ADMINS,
+  'PATCH /distributions/{codename}': ADMINS,
+  'DELETE /distributions/{codename}': ADMINS,
+  'POST /distributions/{codename}/retire': ADMINS,
+  'POST /distributions/{codename}/reactivate': ADMINS,
   'GET /distributions/{codename}/packages': ANY,
   'POST /distributions/init': MAINTAINERS,
   'POST /distributions/promote': MAINTAINERS,

@@ -32,6 +32,23 @@ export function listDistributionRows(db: Queryable, viewer: Viewer): Promise<Dis
   )
 }
 
+/** How many packages there are of an architecture in a component; null is the first one of the distribution. */
+export interface PartCount {
+  readonly arch: string
+  readonly component: string | null
+  readonly packages: number
+}
+
+/** The packages of a distribution by architecture and component, in whatever state. */
+export function countParts(db: Queryable, viewer: Viewer, codename: string): Promise<PartCount[]> {
+  const { values, add } = params(codename)
+  return db.query<PartCount>(
+    `select arch, component, count(*)::int as packages from package
+    where codename = $1 and ${seenBy(viewer, add, 'codename')} group by arch, component order by arch, component`,
+    values,
+  )
+}
+
 /** A published package of a distribution, as promotion and comparison see it. */
 export interface Held {
   readonly name: string

@@ -15,6 +15,14 @@ const Card = Type.Object({
   label: Type.String(),
   component: Type.String(),
   architectures: Type.Array(Type.String()),
+  components: Type.Array(Type.String()),
+  suite: Type.String(),
+  origin: Type.String(),
+  end_of_life: Type.Union([Type.String(), Type.Null()]),
+  retired: Type.Boolean(),
+  builtin: Type.Boolean(),
+  based_on: Type.Union([Type.String(), Type.Null()]),
+  scanner: Type.Union([Type.String(), Type.Null()]),
   description: Type.String(),
   initialized: Type.Boolean(),
   active: Type.Boolean(),
@@ -68,7 +76,7 @@ const NumberOrNull = Type.Union([Type.Integer(), Type.Null()])
 /** The fixed list of distributions, what is in them, setting them up, and moving packages between them. */
 export const distributions = contract({
   'GET /distributions/': {
-    summary: 'Every distribution of the fixed list, with what it holds and the line a client needs.',
+    summary: 'Every distribution, with what it holds and the line a client needs.',
     access: 'any',
     reply: Type.Unsafe<{ readonly distributions: readonly DistributionCard[] }>(
       Type.Object({ distributions: Type.Array(Card) }),
@@ -161,6 +169,7 @@ export const distributions = contract({
       'unknown_distribution',
       'same_distribution',
       'other_format',
+      'distribution_retired',
       'missing_property',
       'two_answers',
       'package_not_found',
@@ -193,7 +202,14 @@ export const distributions = contract({
         difference: Counts,
       }),
     ),
-    fails: ['unknown_distribution', 'same_distribution', 'other_format', 'missing_property', 'two_answers'],
+    fails: [
+      'unknown_distribution',
+      'same_distribution',
+      'other_format',
+      'missing_property',
+      'two_answers',
+      'distribution_retired',
+    ],
   },
   'GET /distributions/{codename}/compare': {
     summary: 'What this distribution serves beside another one: new, newer, same, older, in conflict.',

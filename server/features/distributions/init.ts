@@ -18,6 +18,18 @@ export interface DistributionCard {
   readonly label: string
   readonly component: string
   readonly architectures: readonly string[]
+  readonly components: readonly string[]
+  readonly suite: string
+  readonly origin: string
+  /** The last day of free security updates, `YYYY-MM-DD`. */
+  readonly end_of_life: string | null
+  /** It takes no packages and is still served. */
+  readonly retired: boolean
+  /** In the default set; others are an admin's own. */
+  readonly builtin: boolean
+  readonly based_on: string | null
+  /** Null: its packages are not scanned for vulnerabilities. */
+  readonly scanner: string | null
   readonly description: string
   /** An admin has set it up, or it was published because of an upload. */
   readonly initialized: boolean
@@ -79,7 +91,8 @@ export async function listDistributions(
   const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
   const shown = repositories.all().filter(one => maySee(viewer, one.codename))
   return shown.map(distribution => {
-    const { codename, format, label, archs } = distribution
+    const { codename, format, label, archs, components, release, endOfLife, state, builtin, basedOn, scanner } =
+      distribution
     const row = rows.get(codename)
     const [{ line, setup }] = formats(format).client.setups(distribution, facts)
     return {
@@ -88,6 +101,14 @@ export async function listDistributions(
       label,
       component: mainOf(distribution),
       architectures: archs,
+      components,
+      suite: release.suite,
+      origin: release.origin,
+      end_of_life: endOfLife ?? null,
+      retired: state === 'retired',
+      builtin,
+      based_on: basedOn ?? null,
+      scanner: scanner ?? null,
       description: row?.description ?? '',
       initialized: row !== undefined && (row.initialized || row.generation !== null),
       active: isActive(distribution),
@@ -108,7 +129,9 @@ function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undef
   if (codename === undefined)
     return deps.repositories
       .all()
-      .filter(one => deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename))
+      .filter(
+        one => one.state === 'active' && deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename),
+      )
   const distribution = deps.repositories.get(codename)
   if (!deps.isActive(distribution))
     fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })

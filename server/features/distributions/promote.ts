@@ -3,7 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changed } from '../../catalog/change.ts'
 import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
@@ -74,6 +74,7 @@ function roadOf({ repositories }: Pick<PromoteDeps, 'repositories'>, { from, to 
   const [source, target] = [repositories.get(from), repositories.get(to)]
   if (source.codename === target.codename) fail('same_distribution', { codename: from })
   if (source.format !== target.format) fail('other_format', { from, to, has: source.format, takes: target.format })
+  if (target.state === 'retired') fail('distribution_retired', { codename: to })
   return { source, target }
 }
 
@@ -124,7 +125,15 @@ async function copyAll(
         const { name, version, arch } = one
         const ref = ({ format, codename }: Distribution): PackageRef => ({ format, codename, name, version, arch })
         const done = await catalog
-          .change({ kind: 'copy', from: ref(source), to: ref(target) }, { name: by, ip })
+          .change(
+            {
+              kind: 'copy',
+              from: ref(source),
+              to: ref(target),
+              components: { from: mainOf(source), to: target.components },
+            },
+            { name: by, ip },
+          )
           .catch((error: unknown) => (isRefusal(error) ? error : Promise.reject(error as Error)))
         copied.push({ held: one, done })
       }

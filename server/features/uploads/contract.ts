@@ -12,6 +12,8 @@ const FAILS = [
   'unknown_format',
   'wrong_format',
   'wrong_arch',
+  'bad_component',
+  'distribution_retired',
   'format_not_active',
   'bad_package',
   'digest_mismatch',
@@ -19,7 +21,8 @@ const FAILS = [
   'outside_distribution',
 ] as const
 
-const FORM = 'multipart/form-data with `file` and `distribution`, optionally `sha256` (or the header X-Checksum-Sha256)'
+const FORM =
+  'multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256)'
 
 /** The way in over HTTP. Both routes run the same gate; one answers at the end, the other tells each step. */
 export const uploads = contract({

@@ -58,6 +58,7 @@ function recogniseActive(
 /** @throws unknown_distribution, wrong_format: naming what the codename takes, and which ones take this */
 function choose({ formats, repositories }: UploadDeps, codename: string, format: Format): Distribution {
   const distribution = repositories.get(codename)
+  if (distribution.state === 'retired') fail('distribution_retired', { codename })
   if (distribution.format === format.id) return distribution
   return fail('wrong_format', {
     codename,
@@ -116,13 +117,18 @@ function applied(
   deps: UploadDeps,
   { file, fields }: Form,
   { headers }: RawRequest,
-): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256'> {
+): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256' | 'component'> {
   const codename = codenameIn(fields)
   const format = recogniseActive(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
+  const distribution = choose(deps, codename, format)
+  const component = fields.get('component')?.trim() ?? ''
+  if (component !== '' && !distribution.components.includes(component))
+    fail('bad_component', { codename, component: component.slice(0, 40), known: distribution.components.join(', ') })
   return {
     format,
-    distribution: choose(deps, codename, format),
+    distribution,
+    ...(component === '' ? {} : { component }),
     ...(digest === '' ? {} : { expectedSha256: sha256(digest) }),
   }
 }

@@ -1,0 +1,153 @@
+import { fail } from './errors.ts'
+import type { Codename, FormatId } from './identity.ts'
+import { wordsFor } from './default-distributions.ts'
+import type { Distribution, Repositories } from './repository.ts'
+
+/** What an admin says of a distribution. What is not said follows the one it is based on, or the format's defaults. */
+export interface DefinitionWish {
+  readonly format?: string | undefined
+  readonly label?: string | undefined
+  readonly architectures?: readonly string[] | undefined
+  readonly components?: readonly string[] | undefined
+  readonly suite?: string | undefined
+  readonly origin?: string | undefined
+  readonly release_label?: string | undefined
+  readonly version?: string | undefined
+  readonly description_line?: string | undefined
+  /** Null: its packages are not scanned. */
+  readonly scanner?: string | null | undefined
+  readonly based_on?: string | undefined
+  readonly end_of_life?: string | null | undefined
+}
+
+/** What a format says of the distributions it can have. */
+export interface DefinitionRules {
+  readonly id: FormatId
+  readonly archs: {
+    readonly usual: readonly string[]
+    readonly neutral: readonly string[]
+    readonly known: readonly string[]
+  }
+  readonly hasComponents: boolean
+}
+
+export interface DefinitionDeps {
+  readonly repositories: Pick<Repositories, 'all' | 'find'>
+  readonly formats: readonly DefinitionRules[]
+}
+
+/** First segments of addresses that belong to no distribution, and the pool that reprepro keeps. */
+const RESERVED = ['dists', 'pool', 'main', 'gpg.key', 'none', 'init', 'promote', 'migrate']
+const CODENAME = /^[a-z0-9][a-z0-9.-]{0,62}[a-z0-9]$/
+const COMPONENT = /^[a-z0-9][a-z0-9-]{0,31}$/
+const SCANNER = /^[a-z][a-z.]{1,40}:[a-z0-9][a-z0-9.]{0,20}$/
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+const ONE_LINE = /^[^\u0000-\u001f\u007f]{1,200}$/
+
+const refuse = (field: string, why: string): never => fail('bad_distribution', { field, why })
+
+/** @throws bad_distribution, distribution_exists */
+export function readCodename(text: string, { repositories }: Pick<DefinitionDeps, 'repositories'>): Codename {
+  if (!CODENAME.test(text) || text.includes('..') || RESERVED.includes(text))
+    refuse(
+      'codename',
+      'small letters, digits, dots and hyphens are allowed, 2 to 64 of them, and no word of the addresses',
+    )
+  if (repositories.find(text) !== undefined) fail('distribution_exists', { codename: text })
+  return text as Codename
+}
+
+function oneLine(field: string, text: string): string {
+  return ONE_LINE.test(text) && text.trim() === text && text !== ''
+    ? text
+    : refuse(field, 'one line of 1 to 200 characters is needed, with no blank at either end')
+}
+
+function listOf(
+  field: string,
+  names: readonly string[],
+  allowed: (name: string) => boolean,
+  why: string,
+): readonly string[] {
+  const bad = names.find(name => !allowed(name))
+  if (bad !== undefined) refuse(field, `${bad.slice(0, 40)} is not allowed: ${why}`)
+  if (names.length === 0 || new Set(names).size !== names.length) refuse(field, 'one or more are needed, each once')
+  return names
+}
+
+/** The scanner identifiers that somebody here is known by, and families whose releases engines may know. */
+function readScanner(text: string, { repositories }: DefinitionDeps): string {
+  const families = new Set(repositories.all().flatMap(({ scanner }) => scanner?.split(':')[0] ?? []))
+  if (!SCANNER.test(text) || !families.has(text.split(':')[0] ?? ''))
+    refuse('scanner', `a family and a release are needed, as in debian:13. Families: ${[...families].join(', ')}`)
+  return text
+}
+
+function readDay(text: string): string {
+  return DAY.test(text) && !Number.isNaN(Date.parse(text)) ? text : refuse('end_of_life', 'a day is needed, YYYY-MM-DD')
+}
+
+/** @throws bad_distribution where there is no such distribution, or one of another format */
+function readBase(
+  wish: DefinitionWish,
+  before: Distribution | undefined,
+  deps: DefinitionDeps,
+): Distribution | undefined {
+  const codename = wish.based_on ?? before?.basedOn
+  if (codename === undefined) return undefined
+  const base =
+    deps.repositories.find(codename) ?? refuse('based_on', `there is no distribution ${codename.slice(0, 80)}`)
+  const format = wish.format ?? before?.format ?? base.format
+  return base.format === format ? base : refuse('based_on', `${base.codename} is of the format ${base.format}`)
+}
+
+/**
+ * A distribution as an admin wants it, checked. @param before  the one that is changed
+ * @throws bad_distribution
+ */
+export function readDefinition(
+  codename: Codename,
+  wish: DefinitionWish,
+  { before, ...deps }: DefinitionDeps & { readonly before?: Distribution | undefined },
+): Distribution {
+  const base = readBase(wish, before, deps)
+  const known = deps.formats.map(({ id }) => id).join(', ')
+  const id = wish.format ?? before?.format ?? base?.format ?? refuse('format', `it is needed. There are: ${known}`)
+  if (before !== undefined && id !== before.format) refuse('format', 'it cannot be changed')
+  const format = deps.formats.find(one => one.id === id) ?? refuse('format', `there are: ${known}`)
+  const { archs } = format
+  const label = wish.label ?? before?.label ?? base?.label ?? codename
+  const words = before?.release ?? wordsFor(codename, label)
+  const scanner = wish.scanner === undefined ? (before ?? base)?.scanner : (wish.scanner ?? undefined)
+  const end = wish.end_of_life === undefined ? (before ?? base)?.endOfLife : (wish.end_of_life ?? undefined)
+  const version = wish.version ?? words.version
+  const components = wish.components ?? before?.components ?? base?.components ?? ['main']
+  if (!format.hasComponents && components.join() !== 'main') refuse('components', `${id} has none but main`)
+  return {
+    kind: 'distribution',
+    codename,
+    format: id,
+    label: oneLine('label', label),
+    archs: listOf(
+      'architectures',
+      wish.architectures ?? before?.archs ?? base?.archs ?? archs.usual,
+      name => archs.known.includes(name),
+      `${id} has ${archs.known.join(', ')}`,
+    ),
+    neutral: archs.neutral,
+    components: listOf('components', components, name => COMPONENT.test(name), 'small letters, digits and hyphens'),
+    release: {
+      suite: oneLine('suite', wish.suite ?? words.suite),
+      origin: oneLine('origin', wish.origin ?? words.origin),
+      label: oneLine('release_label', wish.release_label ?? words.label),
+      ...(version === undefined ? {} : { version: oneLine('version', version) }),
+      description: oneLine('description_line', wish.description_line ?? words.description),
+    },
+    scanner: scanner === undefined ? undefined : readScanner(scanner, deps),
+    ...(base === undefined ? {} : { basedOn: base.codename }),
+    ...(end === undefined ? {} : { endOfLife: readDay(end) }),
+    state: before?.state ?? 'active',
+    builtin: before?.builtin ?? false,
+  }
+}

@@ -1,0 +1,151 @@
+import { countParts } from '../../catalog/queries/distributions.ts'
+import type { Handlers } from '../../core/contract.ts'
+import { readCodename, readDefinition, type DefinitionRules } from '../../core/definition.ts'
+import { fail } from '../../core/errors.ts'
+import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import type { Definitions } from '../../files/definitions.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { DefinitionView, ownDistributions } from './contract.ts'
+
+export interface OwnDistributionDeps {
+  readonly db: Db
+  readonly repositories: Repositories
+  readonly definitions: Definitions
+  readonly formats: readonly DefinitionRules[]
+  readonly audit: Pick<Audit, 'owe'>
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly clock: Clock
+  /** Takes the trees of a removed distribution off the disk. */
+  readonly removeTrees: (distribution: Distribution) => Promise<void>
+}
+
+interface By {
+  readonly name: string
+  readonly ip: string
+}
+
+const viewOf = ({ release, ...one }: Distribution): DefinitionView => ({
+  codename: one.codename,
+  format: one.format,
+  label: one.label,
+  architectures: one.archs,
+  components: one.components,
+  suite: release.suite,
+  origin: release.origin,
+  release_label: release.label,
+  version: release.version ?? null,
+  description_line: release.description,
+  scanner: one.scanner ?? null,
+  based_on: one.basedOn ?? null,
+  end_of_life: one.endOfLife ?? null,
+  retired: one.state === 'retired',
+  builtin: one.builtin,
+})
+
+/** Has the tree follow, where there is one: all of its indexes and its root are made anew. */
+async function followChange(tx: Tx, outbox: OwnDistributionDeps['outbox'], codename: string): Promise<void> {
+  const published = await tx.first('select 1 as one from generation where codename = $1 limit 1', [codename])
+  if (published === undefined) return
+  await tx.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
+  for (const kind of ['publish', 'contents']) await outbox.owe(tx, `${kind}:${codename}`)
+}
+
+async function save(
+  { db, definitions, repositories, audit, outbox, clock }: OwnDistributionDeps,
+  one: Distribution,
+  { by, kind }: { readonly by: By; readonly kind: 'added' | 'changed' | 'retired' | 'reactivated' },
+): Promise<DefinitionView> {
+  await db.tx(async tx => {
+    await definitions.save(tx, one, by.name, clock.now())
+    if (kind === 'changed') await followChange(tx, outbox, one.codename)
+    await audit.owe(tx, {
+      action: 'DISTRIBUTION_CHANGE',
+      result: 'SUCCESS',
+      user: by.name,
+      ip: by.ip,
+      distribution: one.codename,
+      facts: { kind: `distribution.${kind}`, architectures: one.archs, components: one.components },
+    })
+  })
+  repositories.replace(await definitions.settle())
+  outbox.nudge()
+  return viewOf(one)
+}
+
+/** @throws distribution_in_use where an architecture or component that goes still has packages */
+async function refuseUsed({ db }: OwnDistributionDeps, before: Distribution, after: Distribution): Promise<void> {
+  const parts = await countParts(db, ALL_SEEING, before.codename)
+  const held = parts.filter(
+    ({ arch, component }) =>
+      !(
+        [...after.archs, ...after.neutral, 'source'].includes(arch) &&
+        after.components.includes(component ?? mainOf(after)) &&
+        // what names no component is in the first one, wherever that is
+        (component !== null || mainOf(after) === mainOf(before))
+      ),
+  )
+  if (held.length > 0)
+    fail('distribution_in_use', {
+      codename: before.codename,
+      held: held
+        .map(({ arch, component, packages }) => `${packages} in ${component ?? mainOf(before)}/${arch}`)
+        .join(', '),
+    })
+}
+
+export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistributionDeps> = {
+  'GET /distributions/{codename}/definition': async ({ repositories }, { params, viewer }) => {
+    if (viewer.hidden.includes(params.codename)) fail('distribution_not_found', params)
+    return viewOf(repositories.need(params.codename))
+  },
+  'POST /distributions/': (deps, { body: { codename, ...wish }, who, raw }) =>
+    save(deps, readDefinition(readCodename(codename, deps), wish, deps), {
+      by: { name: who.name, ip: raw.clientIp },
+      kind: 'added',
+    }),
+  'PATCH /distributions/{codename}': async (deps, { params, body, who, raw }) => {
+    const before = deps.repositories.need(params.codename)
+    const after = readDefinition(before.codename, body, { ...deps, before })
+    await refuseUsed(deps, before, after)
+    return save(deps, after, { by: { name: who.name, ip: raw.clientIp }, kind: 'changed' })
+  },
+  'DELETE /distributions/{codename}': async (deps, { params, who, raw }) => {
+    const { db, definitions, repositories, audit } = deps
+    const one = repositories.need(params.codename)
+    if (one.builtin) fail('distribution_builtin', { codename: one.codename })
+    await db.tx(async tx => {
+      const parts = await countParts(tx, ALL_SEEING, one.codename)
+      const packages = parts.reduce((sum, part) => sum + part.packages, 0)
+      if (packages > 0) fail('distribution_in_use', { codename: one.codename, held: String(packages) })
+      await definitions.remove(tx, one.codename)
+      for (const table of ['distribution', 'generation', 'publish_dirty', 'distribution_access'])
+        await tx.query(`delete from ${table} where codename = $1`, [one.codename])
+      await audit.owe(tx, {
+        action: 'DISTRIBUTION_CHANGE',
+        result: 'SUCCESS',
+        user: who.name,
+        ip: raw.clientIp,
+        distribution: one.codename,
+        facts: { kind: 'distribution.removed', architectures: one.archs, components: one.components },
+      })
+    })
+    await deps.removeTrees(one)
+    repositories.replace(await definitions.settle())
+  },
+  'POST /distributions/{codename}/retire': (deps, { params, who, raw }) =>
+    save(
+      deps,
+      { ...deps.repositories.need(params.codename), state: 'retired' },
+      { by: { name: who.name, ip: raw.clientIp }, kind: 'retired' },
+    ),
+  'POST /distributions/{codename}/reactivate': (deps, { params, who, raw }) =>
+    save(
+      deps,
+      { ...deps.repositories.need(params.codename), state: 'active' },
+      { by: { name: who.name, ip: raw.clientIp }, kind: 'reactivated' },
+    ),
+}

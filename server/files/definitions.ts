@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import type { Distribution } from '../core/repository.ts'
+import type { Queryable, Tx } from '../db/db.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import type { Layout } from './layout.ts'
+
+/**
+ * What an admin said of distributions: rows of the database, and beside them a file, from which a lost database is
+ * filled again. Manifests on disk would mean nothing without it.
+ */
+export interface Definitions {
+  /** Those of the database; where it has none, those of the file, which go into it. */
+  load(): Promise<readonly Distribution[]>
+  save(tx: Tx, definition: Distribution, by: string, at: Date): Promise<void>
+  remove(tx: Tx, codename: string): Promise<void>
+  /** Writes the file anew, from what the database has. */
+  settle(): Promise<readonly Distribution[]>
+}
+
+const UPSERT = `insert into distribution_definition (codename, definition, changed_by, changed_at) values ($1, $2, $3, $4)
+  on conflict (codename) do update set definition = excluded.definition, changed_by = excluded.changed_by, changed_at = excluded.changed_at`
+
+/** The definitions below one root. */
+export function createDefinitions(db: Queryable, layout: Pick<Layout, 'distributionsFile'>): Definitions {
+  const read = async (): Promise<readonly Distribution[]> =>
+    (
+      await db.query<{ definition: Distribution }>('select definition from distribution_definition order by codename')
+    ).map(row => row.definition)
+
+  async function readCopy(): Promise<readonly Distribution[]> {
+    try {
+      return JSON.parse(await readFile(layout.distributionsFile, 'utf8')) as readonly Distribution[]
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  return {
+    async load() {
+      const known = await read()
+      if (known.length > 0) return known
+      const copy = await readCopy()
+      for (const one of copy) await db.query(UPSERT, [one.codename, JSON.stringify(one), 'restored', new Date()])
+      return copy
+    },
+    async save(tx, definition, by, at) {
+      await tx.query(UPSERT, [definition.codename, JSON.stringify(definition), by, at])
+    },
+    async remove(tx, codename) {
+      await tx.query('delete from distribution_definition where codename = $1', [codename])
+    },
+    async settle() {
+      const all = await read()
+      await writeAtomic(layout.distributionsFile, `${JSON.stringify(all, undefined, 2)}\n`)
+      return all
+    },
+  }
+}

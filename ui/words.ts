@@ -107,6 +107,6 @@ export const ACTIONS: Readonly<
   QUARANTINE: { word: 'quarantined', icon: 'quarantined', tone: 'quar-c' },
   RESCAN: { word: 'scanned again', icon: 'scan', tone: 'dim' },
   INIT_DISTS: { word: 'Repositories set up', icon: 'layers', tone: 'dim' },
-  DISTRIBUTION_CHANGE: { word: 'Repositories set up', icon: 'layers', tone: 'dim' },
+  DISTRIBUTION_CHANGE: { word: 'Distribution changed', icon: 'layers', tone: 'dim' },
   SYNC_INDEX: { word: 'Index rebuilt', icon: 'db', tone: 'dim' },
 }

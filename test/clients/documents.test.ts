@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
@@ -252,5 +252,21 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
     await expect
       .poll(async () => (await readdir(join(daemon.root, 'documents', 'rocky9')).catch(() => [])).sort())
       .toHaveLength(6)
+  })
+
+  test('a database that was lost is filled from the disk', async context => {
+    context.skip(daemon.databaseUrl !== undefined, 'only the embedded database lies in the folder')
+    const path = '/distributions/almalinux9/documents'
+    const before = await daemon.call<{ documents: unknown }>('GET', path, { token })
+    await daemon.stop()
+    await rm(join(daemon.root, '.pg'), { recursive: true, force: true })
+    await daemon.restart()
+    token = await daemon.setupAdmin()
+    await expect
+      .poll(async () => (await daemon.call<{ documents: unknown }>('GET', path, { token })).body.documents, {
+        timeout: 30_000,
+      })
+      .toEqual(before.body.documents)
+    expect(before.body.documents).toHaveLength(3)
   })
 })

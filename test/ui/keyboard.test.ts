@@ -93,9 +93,9 @@ describe.skipIf(noBrowser !== undefined)('the console with the keyboard alone', 
 
     await page.getByRole('heading', { level: 1, name: 'Which distributions do you serve?' }).waitFor()
     await page.getByRole('checkbox', { name: 'noble' }).waitFor()
-    for (const format of ['RPM', 'APK']) await pressOn(page, new RegExp(`^None of ${format}`))
-    await page.getByRole('button', { name: 'All of APK' }).waitFor()
-    await pressOn(page, /^Create 4 repositories/)
+    await pressOn(page, /^All of APT/)
+    await page.getByRole('button', { name: 'None of APT' }).waitFor()
+    await pressOn(page, /^Create 5 repositories/)
     // a large prime is found when it is found
     await page.getByRole('heading', { level: 1, name: 'Gatehouse is ready' }).waitFor({ timeout: 120_000 })
     await pressOn(page, /^Upload the first package/)

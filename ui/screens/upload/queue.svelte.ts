@@ -11,6 +11,8 @@ export type Format = (typeof FORMATS)[number]
 interface Package {
   readonly format: Format
   distribution: string
+  /** Where the distribution has several; empty is the first, or what the package names. */
+  component: string
   steps: readonly StepMark[]
 }
 export type Item = Parcel<UploadResult> & Package
@@ -25,7 +27,7 @@ export const uploads = createSender<UploadResult, Package>({
   isReady: ({ distribution }) => distribution !== '',
   wayOf: item => ({
     key: 'POST /upload/stream',
-    form: { distribution: item.distribution },
+    form: { distribution: item.distribution, ...(item.component === '' ? {} : { component: item.component }) },
     told: event => mark(item, event),
     cutOff: reached =>
       reached === 'sending'
@@ -46,6 +48,9 @@ export function picked(): Item | undefined {
 export function pick(item: Item | undefined): void {
   pickedId = item?.id
 }
+
+/** The component that packages of a format go to; empty is the one they name, or the first. */
+export const components: Record<Format, string> = $state({ deb: '', rpm: '', apk: '' })
 
 const KEY = 'gatehouse.goes-to.'
 
@@ -80,7 +85,13 @@ export function addFiles(files: readonly File[]): void {
   for (const file of files) {
     const format = FORMATS.find(one => file.name.toLowerCase().endsWith(`.${one}`))
     if (format === undefined) toast('bad', `${file.name} is no package`, 'The console sends .deb, .rpm and .apk files.')
-    else uploads.add(file, { format, distribution: rememberedTarget(format), steps: gateMarks([], undefined) })
+    else
+      uploads.add(file, {
+        format,
+        distribution: rememberedTarget(format),
+        component: components[format],
+        steps: gateMarks([], undefined),
+      })
   }
 }
 
@@ -88,7 +99,11 @@ export function addFiles(files: readonly File[]): void {
 export function chooseTarget(format: Format, codename: string): void {
   if (codename === '') return
   rememberTarget(format, codename)
-  for (const item of uploads.items) if (item.format === format && item.phase === 'waiting') item.distribution = codename
+  components[format] = ''
+  for (const item of uploads.items) {
+    if (item.format === format && item.phase === 'waiting')
+      Object.assign(item, { distribution: codename, component: '' })
+  }
   uploads.pump()
 }
 

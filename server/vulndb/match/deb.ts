@@ -22,9 +22,9 @@ export const deb: Kind = {
     return signed === undefined ? { ...own, version: own.version.replace(REBUILD, '') } : { name: signed, version }
   },
   sourceVersion({ spans }, { query, source }) {
-    // where the fix is itself a rebuild, the number of the rebuild decides
     const { version } = query.source ?? query
-    const isRebuilt = spans.some(({ from, to = '' }) => REBUILD.test(from) || REBUILD.test(to))
-    return isRebuilt && version.replace(REBUILD, '') === source.version ? version : source.version
+    if (version === source.version || version.replace(REBUILD, '') !== source.version) return source.version
+    // where the fix is itself a rebuild, the number of the rebuild decides
+    return spans.some(({ from, to = '' }) => REBUILD.test(from) || REBUILD.test(to)) ? version : source.version
   },
 }

@@ -12,9 +12,10 @@ import { streamsOf } from './modules.ts'
 import { isWithin } from './ranges.ts'
 import { rpm } from './rpm.ts'
 
+const DISTRIBUTIONS: Readonly<Partial<Record<Family['order'], Kind>>> = { deb, rpm, apk }
+
 /** The rules of languages, and of distributions by the order of their versions. */
-const kindOf = ({ kind, order }: Family): Kind =>
-  kind === 'language' ? language : (({ deb, rpm, apk } as Partial<Record<Family['order'], Kind>>)[order] ?? apk)
+const kindOf = ({ kind, order }: Family): Kind => (kind === 'language' ? language : (DISTRIBUTIONS[order] ?? apk))
 
 /** The source that advisories name, and the version to compare with theirs. */
 export function sourceOf(query: PackageQuery): Versioned {

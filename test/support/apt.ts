@@ -8,6 +8,8 @@ export interface AptOptions {
   readonly source: string
   /** `deb`, unless the client wants sources too. */
   readonly types?: readonly ('deb' | 'deb-src')[]
+  /** The client's own architecture; amd64 unless said. */
+  readonly arch?: string
   /** The public key file as the server gives it, armoured or binary. */
   readonly key: Buffer | string
   /** Packages of this machine that the client has already, such as libc6: their status is copied, not their files. */
@@ -56,7 +58,13 @@ const FOLDERS = [
  * A client that trusts one key and knows one source. A warning of `update` is an error: apt would go on with old lists
  * otherwise.
  */
-export async function createAptRoot({ source, types = ['deb'], key, has = [] }: AptOptions): Promise<AptRoot> {
+export async function createAptRoot({
+  source,
+  types = ['deb'],
+  arch = 'amd64',
+  key,
+  has = [],
+}: AptOptions): Promise<AptRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apt-'))
   for (const path of FOLDERS) await mkdir(join(folder, path), { recursive: true })
   await writeFile(join(folder, 'var/lib/dpkg/available'), '')
@@ -84,7 +92,7 @@ export async function createAptRoot({ source, types = ['deb'], key, has = [] }: 
 Dir::State::status "${folder}/var/lib/dpkg/status";
 Dir::Etc::trusted "/nonexistent"; Dir::Etc::trustedparts "/nonexistent";
 Dir::Bin::Methods "/usr/lib/apt/methods"; Dir::Bin::dpkg "/usr/bin/dpkg"; Dir::Bin::solvers "/usr/lib/apt/solvers"; Dir::Bin::planners "/usr/lib/apt/planners";
-APT::Architecture "amd64"; APT::Architectures { "amd64"; };
+APT::Architecture "${arch}"; APT::Architectures { "${arch}"; };
 APT::Sandbox::User "root"; APT::Update::Error-Mode "any"; APT::Get::AllowUnauthenticated "false";
 Acquire::Languages "none"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";
 Dpkg::Options { "--root=${folder}"; "--force-not-root"; "--log=${folder}/var/log/dpkg.log"; };

@@ -10,6 +10,8 @@ describe('an audit line in the list of events', () => {
   test.each<[AuditFacts | undefined, string]>([
     [undefined, detail],
     [{ kind: 'index.rebuilt', manifests: 1, added: 0, changed: 0, removed: 0, unreadable: 0 }, detail],
+    [{ kind: 'distributions.set_up', distributions: ['jammy'], made_key: 'AB12' }, 'Made the signing key.'],
+    [{ kind: 'distributions.set_up', distributions: ['jammy', 'noble'] }, 'jammy, noble.'],
     [{ kind: 'package.admitted', file: 'a.deb', sha256: '4a', state: 'pending_review' }, 'In review.'],
     [{ kind: 'package.copied', arch: 'amd64', from_distribution: 'jammy', sha256: '4a' }, 'Copied from jammy.'],
     [{ kind: 'package.deleted', arch: 'amd64', from_state: 'published', reason: 'By hand' }, 'Was published. By hand.'],

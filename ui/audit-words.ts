@@ -36,6 +36,11 @@ export function inShort({ facts, detail }: { readonly facts?: AuditFacts; readon
   switch (facts?.kind) {
     case 'package.admitted':
       return `${STATES[facts.state].word}.`
+    case 'distributions.set_up': {
+      // the one distribution is named beside it
+      const names = facts.distributions.length === 1 ? '' : `${facts.distributions.join(', ')}.`
+      return join(names, facts.made_key === undefined ? '' : 'Made the signing key.')
+    }
     case 'package.copied':
       return `Copied from ${facts.from_distribution}.`
     case 'package.deleted':

@@ -20,7 +20,7 @@ const ALONE = [
     message: 'A test that starts a program is named *.tool.test.ts.',
   },
   {
-    group: ['**/support/postgres.ts', '**/support/stock.ts', '**/support/uploads.ts'],
+    group: ['**/support/postgres.ts', '**/support/test-catalog.ts', '**/support/uploads.ts'],
     message: 'A test that asks the database is named *.db.test.ts.',
   },
 ]

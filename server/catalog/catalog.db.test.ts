@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
-import { notePublications } from '../../test/support/stock.ts'
+import { notePublications } from '../../test/support/test-catalog.ts'
 import { isRefusal } from '../core/errors.ts'
 import { sha256, type Codename, type PackageRef } from '../core/identity.ts'
 import type { Manifest, State } from '../core/manifest.ts'
@@ -22,7 +22,7 @@ import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
 import { layoutOf } from '../../test/support/repositories.ts'
-import { judge } from '../../test/support/judge.ts'
+import { judge } from '../../test/support/review-change.ts'
 
 let testDb: TestDb
 let root: string

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Codename, PackageName } from '../core/identity.ts'
 import { ALL_SEEING } from '../core/viewer.ts'

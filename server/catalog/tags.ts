@@ -6,7 +6,7 @@ import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Audit } from '../record/audit.ts'
 import { tagged } from './audit-facts.ts'
 import type { Actor, SetTag, Written } from './change.ts'
-import { oweTags } from './owed.ts'
+import { oweTags } from './effects.ts'
 import { deleteTag, deleteTagsOf, findVersion, lockTags, readTag, writeTag } from './queries/tags.ts'
 
 export interface TagDeps {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { repositories } from '../../test/support/repositories.ts'
 import { createAdvisoryFollower } from './follow-advisories.ts'

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buildDeb } from '../../test/support/packages.ts'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
@@ -12,7 +12,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { chooseForeign } from './foreign.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { repositories } from '../../test/support/repositories.ts'
-import { judge } from '../../test/support/judge.ts'
+import { judge } from '../../test/support/review-change.ts'
 
 const JAMMY = 'jammy' as Codename
 const isHere = existsSync('/usr/bin/reprepro')

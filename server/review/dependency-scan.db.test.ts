@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import { CANDIDATE_LINES } from '../sbom/lockfiles.ts'
 import { createDependencyScan } from './dependency-scan.ts'
 

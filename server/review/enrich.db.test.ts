@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Codename } from '../core/identity.ts'
 import type { CvePolicy } from '../core/policy.ts'
 import { createEnrichment } from './enrich.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
-import { judge } from '../../test/support/judge.ts'
+import { judge } from '../../test/support/review-change.ts'
 
 let stock: Stock
 beforeAll(async () => {

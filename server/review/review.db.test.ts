@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../test/support/routes.ts'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import { createRebuild } from '../catalog/rebuild.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
@@ -27,7 +27,7 @@ import { findOne } from './find-version.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { repositories } from '../../test/support/repositories.ts'
 import { hasTree } from '../formats/index.ts'
-import { judge } from '../../test/support/judge.ts'
+import { judge } from '../../test/support/review-change.ts'
 
 let stock: Stock
 let now: SettingsValue

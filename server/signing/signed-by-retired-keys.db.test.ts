@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countSigned } from '../catalog/queries/keys.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
-import { createStock, type Stock } from '../../test/support/stock.ts'
+import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { KeyCard } from './signer.ts'
 import { createOutlived } from './signed-by-retired-keys.ts'
 

@@ -16,7 +16,7 @@ import {
   type Person,
   type TestProvider,
 } from '../support/oidc.ts'
-import { createStock, type Stock } from '../support/stock.ts'
+import { createStock, type Stock } from '../support/test-catalog.ts'
 
 const ADA: Person = {
   sub: 'ada-1',

@@ -18,9 +18,9 @@ import { createComponents } from '../../server/sbom/components.ts'
 import { startApp } from '../support/app.ts'
 import { buildDeb } from '../support/packages.ts'
 import { codeOf, createCaller } from '../support/routes.ts'
-import { createStock, someone, type Item, type Stock } from '../support/stock.ts'
+import { createStock, someone, type Item, type Stock } from '../support/test-catalog.ts'
 import { repositories } from '../support/repositories.ts'
-import { judge } from '../support/judge.ts'
+import { judge } from '../support/review-change.ts'
 import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- documents are looked at as they are

@@ -7,7 +7,7 @@ import { webhooks } from '../../server/features/webhooks/contract.ts'
 import { webhookHandlers } from '../../server/features/webhooks/handlers.ts'
 import { createInbound } from '../../server/features/webhooks/inbound.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from '../support/app.ts'
-import { createStock, type Stock } from '../support/stock.ts'
+import { createStock, type Stock } from '../support/test-catalog.ts'
 import { ALL_SEEING } from '../../server/core/viewer.ts'
 
 const SECRET = randomBytes(32).toString('hex')

@@ -16,7 +16,7 @@ import { createMailQueue, type QueuedMail } from '../../server/outbound/mail-que
 import type { AuditEntry } from '../../server/record/audit.ts'
 import { createSettings, type Settings } from '../../server/settings/store.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from './app.ts'
-import { createStock, type Stock } from './stock.ts'
+import { createStock, type Stock } from './test-catalog.ts'
 import { ALL_SEEING } from '../../server/core/viewer.ts'
 import { repositories } from './repositories.ts'
 

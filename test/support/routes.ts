@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { Contract, Handlers, RawRequest, Row, WithStatus } from '../../server/core/contract.ts'
 import type { Principal } from '../../server/core/access.ts'
 import { isRefusal } from '../../server/core/errors.ts'
-import { rawRequest, someone } from './stock.ts'
+import { rawRequest, someone } from './test-catalog.ts'
 import { ALL_SEEING, type Viewer } from '../../server/core/viewer.ts'
 
 for (const format of ['date', 'date-time']) FormatRegistry.Set(format, text => !Number.isNaN(Date.parse(text)))

@@ -1,7 +1,7 @@
 import { hasTree } from '../../formats/index.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { createRebuild } from '../../catalog/rebuild.ts'
 import type { Finding } from '../../core/findings.ts'
 import { getFormat } from '../../formats/index.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { audit } from './contract.ts'
 import { auditHandlers } from './handlers.ts'
 

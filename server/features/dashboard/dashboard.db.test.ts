@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createCaller } from '../../../test/support/routes.ts'
-import { createStock, rawRequest, someone, type Stock } from '../../../test/support/stock.ts'
+import { createStock, rawRequest, someone, type Stock } from '../../../test/support/test-catalog.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import type { Finding } from '../../core/findings.ts'
 import { dashboard } from './contract.ts'

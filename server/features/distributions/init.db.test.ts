@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import type { KeyCard } from '../../signing/signer.ts'
 import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'

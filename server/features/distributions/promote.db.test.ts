@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { DISTRIBUTIONS, repositories } from '../../../test/support/repositories.ts'
 import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'
 import { distributionHandlers } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
-import { judge } from '../../../test/support/judge.ts'
+import { judge } from '../../../test/support/review-change.ts'
 
 let stock: Stock
 beforeAll(async () => {

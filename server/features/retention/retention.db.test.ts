@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import type { Codename } from '../../core/identity.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers } from './handlers.ts'

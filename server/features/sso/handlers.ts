@@ -1,5 +1,5 @@
 import type { Handlers } from '../../core/contract.ts'
-import { fromOf } from '../../core/from.ts'
+import { fromOf } from '../../core/request-origin.ts'
 import type { LdapDirectory } from '../../directory/ldap.ts'
 import type { OidcProvider } from '../../directory/oidc.ts'
 import type { Settings } from '../../settings/store.ts'

@@ -1,6 +1,6 @@
 import { Redirect } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
-import type { From } from '../../core/from.ts'
+import type { From } from '../../core/request-origin.ts'
 import type { DirectoryProfile } from '../../directory/directory.ts'
 import { OidcFault, type OidcIdentity, type OidcProvider, type OidcTrip } from '../../directory/oidc.ts'
 import type { Log } from '../../lib/log.ts'

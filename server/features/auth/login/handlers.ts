@@ -1,7 +1,7 @@
 import type { Principal } from '../../../core/access.ts'
 import type { Handlers } from '../../../core/contract.ts'
 import { fail } from '../../../core/errors.ts'
-import { fromOf } from '../../../core/from.ts'
+import { fromOf } from '../../../core/request-origin.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { findAccount } from '../accounts/store.ts'

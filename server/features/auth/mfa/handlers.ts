@@ -1,6 +1,6 @@
 import type { Handlers, RawRequest } from '../../../core/contract.ts'
 import { fail } from '../../../core/errors.ts'
-import { fromOf } from '../../../core/from.ts'
+import { fromOf } from '../../../core/request-origin.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import { accessView } from '../login/views.ts'
 import type { mfa } from './contract.ts'

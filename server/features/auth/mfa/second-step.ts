@@ -1,5 +1,5 @@
 import { fail } from '../../../core/errors.ts'
-import type { From } from '../../../core/from.ts'
+import type { From } from '../../../core/request-origin.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Outbox } from '../../../db/outbox.ts'
 import type { Clock } from '../../../lib/clock.ts'

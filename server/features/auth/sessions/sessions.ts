@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../../../core/errors.ts'
-import type { From } from '../../../core/from.ts'
+import type { From } from '../../../core/request-origin.ts'
 import type { Db, Queryable } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Tokens } from './jwt.ts'

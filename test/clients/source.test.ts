@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
@@ -139,6 +139,35 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect((await daemon.call('GET', '/repos/pool/bookworm/main/a/acme/acme_1.0.orig.tar.gz')).status).toBe(200)
   })
 
+  test('what is put into the watched folder is taken, and what is refused says why', async () => {
+    const [mine, hers] = [
+      await build('one', { version: '1.0-6', distribution: 'bookworm' }),
+      await build('six', { version: '1.0-7', distribution: 'bookworm', args: ['-S'] }, eve),
+    ]
+    const watched = join(work, 'watched')
+    await mkdir(watched)
+    const set = await daemon.call('PATCH', '/settings/', {
+      token: admin,
+      body: { developer_uploads: { watched_folder: watched } },
+    })
+    expect(set, set.text).toMatchObject({ status: 200 })
+    for (const changes of [mine, hers]) {
+      const names = (await readdir(dirname(changes))).filter(
+        name => /1\.0-[67]|orig/.test(name) && !name.endsWith('.changes'),
+      )
+      for (const name of names) await cp(join(dirname(changes), name), join(watched, name))
+      await cp(changes, join(watched, basename(changes)))
+      await expect
+        .poll(async () => (await readdir(watched)).filter(name => name.endsWith('.changes')), { timeout: 90_000 })
+        .toEqual([])
+    }
+    expect(await listed()).toContain('acme 1.0-6 source published')
+    expect(await readFile(join(watched, 'rejected', 'acme_1.0-7_source.changes.reason'), 'utf8')).toContain(
+      'does not open the door',
+    )
+    expect((await listed()).some(line => line.includes('1.0-7'))).toBe(false)
+  })
+
   test('who may not is told why on the line that dput shows, and nothing is taken', async () => {
     const before = await listed()
     const good = await build('two', { version: '1.0-3', distribution: 'bookworm', args: ['-S'] })
@@ -170,6 +199,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     )
     expect(body.items.map(({ user, package: name, version }) => [user, name, version])).toEqual([
       ['ci', 'acme', '1.0-4'],
+      ['watched folder', 'acme', '1.0-7'],
     ])
   })
 })

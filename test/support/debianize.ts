@@ -7,7 +7,7 @@ import { mustRun, type Ran } from './tools.ts'
 // debhelper's way of making debug symbols, by hand: it need not be installed
 const RULES = `#!/usr/bin/make -f
 clean:
-	rm -rf debian/acme debian/acme-dbgsym
+	rm -rf debian/acme debian/acme-dbgsym debian/files
 build build-arch build-indep binary-indep:
 binary binary-arch:
 	mkdir -p debian/acme/DEBIAN debian/acme/usr/bin debian/acme-dbgsym/DEBIAN debian/acme-dbgsym/usr/lib/debug

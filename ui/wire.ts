@@ -44,6 +44,7 @@ export type ApiToken = Reply<'GET /auth/api-tokens'>['tokens'][number]
 export type RoleCards = Reply<'GET /auth/roles'>['roles']
 export type SetupStatus = Reply<'GET /setup/status'>
 export type KeyInfo = Reply<'GET /settings/gpg'>
+export type UploaderKey = Reply<'GET /uploader-keys'>['keys'][number]
 export type Group = Reply<'GET /access/groups'>['groups'][number]
 export type Engines = Reply<'GET /security/engines'>
 

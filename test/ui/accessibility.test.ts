@@ -18,6 +18,7 @@ const SCREENS = [
   '#/users',
   '#/users?tab=tokens',
   '#/users?tab=groups',
+  '#/users?tab=keys',
   '#/users?tab=roles',
   '#/audit',
   '#/audit?tab=decisions',

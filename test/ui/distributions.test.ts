@@ -1,9 +1,10 @@
+import * as openpgp from 'openpgp'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
 
-describe.skipIf(noBrowser !== undefined)('distributions of one’s own in the console', () => {
+describe.skipIf(noBrowser !== undefined)('distributions of one’s own and the keys of developers', () => {
   let page: Page
   const it = people(stage => {
     page = stage.page
@@ -48,5 +49,25 @@ describe.skipIf(noBrowser !== undefined)('distributions of one’s own in the co
     await dialog().getByRole('button', { name: 'Remove' }).click()
     await row('acme').waitFor({ state: 'detached' })
     expect(await row('bookworm').count()).toBe(1)
+  })
+
+  test('the key of a developer is added by pasting it, refused when it is none, and removed', async () => {
+    const { publicKey } = await openpgp.generateKey({ userIDs: [{ name: 'Ada', email: 'ada@example.test' }] })
+    await it.asAdmin('#/users?tab=keys')
+    await page.getByText('No uploader key yet').waitFor()
+    await it.isFine()
+    await page.getByRole('button', { name: 'Add a key' }).first().click()
+    await dialog().getByLabel('Name', { exact: true }).fill('ada')
+    await dialog().getByLabel('Public key').fill('no key at all')
+    await dialog().getByRole('button', { name: 'Add the key' }).click()
+    await dialog().getByText('This is no key of a developer').waitFor()
+    await dialog().getByLabel('Public key').fill(publicKey)
+    await it.isFine()
+    await dialog().getByRole('button', { name: 'Add the key' }).click()
+    await row('ada').getByText('every distribution').waitFor()
+    await it.isFine()
+    await row('ada').getByRole('button', { name: 'Remove the key ada' }).click()
+    await dialog().getByRole('button', { name: 'Remove the key' }).click()
+    await page.getByText('No uploader key yet').waitFor()
   })
 })

@@ -181,10 +181,10 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
       return out.split('\n').findLast(line => line.includes('Upload failed')) ?? out
     }
     expect(await refused(send(stranger, { home: eve.home }))).toContain(
-      `403 The signature of acme_1.0-4_source.changes does not open the door: no uploader key here has the id ${eve.fingerprint.slice(-16)}`,
+      `403 The signature of acme_1.0-4_source.changes is not accepted: no uploader key here has the id ${eve.fingerprint.slice(-16)}`,
     )
     expect(await refused(send(elsewhere))).toContain(
-      '422 acme_1.0-5_source.changes is for jammy, and it was sent to bookworm',
+      '422 acme_1.0-5_source.changes is for jammy, but was sent to bookworm',
     )
     expect(await refused(send(good, { secret: 'wrong' }))).toContain('unauthorized')
     expect(await refused(send(good, { codename: 'jammy' }))).toContain('403 This API token may not touch jammy')

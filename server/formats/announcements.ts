@@ -1,20 +1,20 @@
 import type { Blob } from '../core/identity.ts'
 import type { SpooledFile } from '../files/spool.ts'
 
-/** A clear-signed document, and what its reader took out of it; signed by a developer, not by a repository. */
+/** A document that a developer clear-signed, and the text under the signature. */
 export interface ClearSigned {
   readonly document: string
   readonly text: string
 }
 
-/** A file that somebody announces, with what it will be. */
+/** A file that an announcement names, with its size and digests. */
 export interface AnnouncedFile {
   readonly name: string
   readonly size: number
   readonly sha256: string
 }
 
-/** What a developer sends together: the packages of one build, and where they should go. */
+/** The packages of one build, as a developer announces them, and the distribution they are for. */
 export interface Announcement {
   /** The source that everything was built from. */
   readonly source: string
@@ -22,20 +22,22 @@ export interface Announcement {
   /** The distribution it is meant for, as the developer wrote it. */
   readonly target: string
   readonly files: readonly AnnouncedFile[]
-  /** Absent where nobody signed it. */
+  /** Absent when it is not signed. */
   readonly clearsigned?: ClearSigned
 }
 
-/** How developers of a format say what belongs together: Debian's .changes. */
+/** Reads the announcements of a format: Debian's .changes. */
 export interface Announcements {
   /** Lower case, with the dot. */
   readonly ending: string
   readonly limitBytes: number
   /** The signature is not checked here. @throws bad_package */
   read(bytes: Buffer, filename: string): Announcement
-  /** The files that a package needs beside it; none where it is one file. @throws bad_package */
+  /** The further files of a package; none when it is one file. @throws bad_package */
   partsOf(file: SpooledFile): Promise<readonly AnnouncedFile[]>
-  /** True for a file that tells of the build: kept beside the source, where that is sent too, and never served. */
+  /**
+   * True for a record of the build. It is kept with the source, if the source is in the same upload, and never served.
+   */
   isRecord(name: string): boolean
   /** True for a name that may be collected: plain, without a folder. */
   isPlainName(name: string): boolean

@@ -10,14 +10,14 @@ import type { SpooledFile } from '../files/spool.ts'
 import type { Format } from './format.ts'
 import { FORMATS, getFormat, recognise } from './index.ts'
 
-/** What a format's own test hands in; everything else the suite asks of the format itself. */
+/** The samples that a format's test passes in; the suite gets everything else from the format. */
 export interface ContractSamples {
   readonly format: Format
   readonly distribution: Distribution
   /** A valid package of this identity whose payload holds `content` at `path`. */
   build(identity: PackageIdentity, path: string, content: string): Promise<Buffer>
   spool(folder: string, filename: string, bytes: Buffer): Promise<SpooledFile>
-  /** Identities a real repository could hold, different in every part. */
+  /** Valid identities that differ in every part. */
   readonly identities: readonly PackageIdentity[]
   /** Identities that must be refused, one fault each. */
   readonly refused: readonly PackageIdentity[]

@@ -4,23 +4,23 @@ import { parseDocument } from 'yaml'
 import type { RelPath } from '../core/identity.ts'
 import { malformed, printBytes, quote } from '../lib/limited.ts'
 
-/** What tells documents of one kind apart; empty where the kind has no use for it. */
+/** The key of a document within its kind; parts that the kind does not use are empty. */
 export interface DocumentKey {
   readonly component: string
   readonly arch: string
   readonly name: string
 }
 
-/** Metadata that come from outside with a package set and are served in the signed tree: translations, modules. */
+/** A kind of document: metadata that come with a set of packages and are served in the signed tree. */
 export interface DocumentKind {
   /** As routes name it: `translation`. */
   readonly id: string
   readonly label: string
-  /** Which parts of a key a document of the kind has; the others are empty. */
+  /** The parts of the key that documents of this kind have; the others are empty. */
   readonly keys: readonly (keyof DocumentKey)[]
-  /** What `name` may be, and how people say it. */
+  /** The names allowed, and a description of them for messages. */
   readonly names?: { readonly pattern: RegExp; readonly hint: string }
-  /** @returns how many entries it holds. @throws Malformed for what clients would stumble over */
+  /** @returns how many entries it holds. @throws Malformed when clients would fail on it */
   check(bytes: Buffer, key: DocumentKey): Promise<number>
   /** The plain form; the others stand beside it with their ending. */
   path(key: DocumentKey): RelPath
@@ -39,7 +39,7 @@ export function decodeText(bytes: Buffer, what: string): string {
   return bytes.toString('utf8')
 }
 
-/** Lets others have their turn: a long document is checked for seconds. */
+/** Yields to other requests: checking a long document takes seconds. */
 const breathe = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /**
@@ -74,7 +74,7 @@ function toValue(read: () => unknown, what: string): unknown {
   try {
     return read()
   } catch (error) {
-    // aliases of aliases, which would unpack to more than memory holds
+    // aliases of aliases could expand beyond memory
     return malformed(`${what} cannot be read (${error instanceof Error ? error.message : String(error)})`, error)
   }
 }
@@ -96,7 +96,7 @@ export async function checkXml(
   parser.on('xmldecl', ({ encoding }) => {
     if (encoding !== undefined && !/^utf-?8$/i.test(encoding)) malformed(`${what} says that it is ${quote(encoding)}`)
   })
-  // entities of its own could grow without bound in whoever reads it
+  // its own entities could expand without bound in a reader
   parser.on('doctype', type => {
     if (type.includes('[')) malformed(`${what} declares entities of its own`)
   })

@@ -9,7 +9,7 @@ import type { Announcements, ClearSigned } from './announcements.ts'
 import type { TreeWriter } from './tree.ts'
 import type { UpstreamReader } from './upstream.ts'
 
-/** What looking into a package yields. `facts` is JSON, only its own format reads it again. */
+/** The result of inspecting a package. `facts` is JSON that only its own format reads. */
 export interface Inspection<Facts = unknown> {
   /** Absent for a package that is installed and run. */
   readonly kind?: PackageKind
@@ -18,9 +18,9 @@ export interface Inspection<Facts = unknown> {
   readonly facts: Facts
   /** Paths a client would install, relative, in archive order; kept for Contents and filelists. */
   readonly paths: readonly string[]
-  /** The signature the package itself carries, if any; checked by the signature step. */
+  /** The signature inside the package, if any; the signature step checks it. */
   readonly signature?: EmbeddedSignature
-  /** The document that its developer signed, where the package is described by one. */
+  /** The document that describes the package, signed by its developer; only where the format has one. */
   readonly clearsigned?: ClearSigned
 }
 
@@ -41,7 +41,7 @@ export interface OpenpgpSignature extends SignedBytes {
 /** RSA, PKCS #1 v1.5. */
 export interface RsaSignature extends SignedBytes {
   readonly kind: 'rsa'
-  /** The file name under which clients keep the key: all that it says of its maker. */
+  /** The file name under which clients keep the key. Nothing else names the signer. */
   readonly keyName: string
   readonly hash: 'sha1' | 'sha256' | 'sha512'
 }
@@ -55,22 +55,22 @@ export interface InnerStream {
 
 /** Architectures as a format spells them. */
 export interface FormatArchs {
-  /** What a distribution has unless it says otherwise. */
+  /** The architectures of a distribution by default. */
   readonly usual: readonly string[]
-  /** Those whose packages are for every architecture. */
+  /** The neutral ones, whose packages fit every architecture. */
   readonly neutral: readonly string[]
   /** All that a distribution may have. */
   readonly known: readonly string[]
 }
 
 /**
- * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`.
- * The rest of the server never asks which format it has.
+ * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`. The rest of
+ * the server never checks which format it handles.
  */
 export interface Format<Facts = unknown> {
   readonly id: FormatId
   readonly label: string
-  /** The word of REPO_FORMAT that switches it on alone. */
+  /** The value of REPO_FORMAT that switches on this format alone. */
   readonly word: string
   /** Lower case, with the dot. */
   readonly endings: readonly string[]
@@ -88,20 +88,20 @@ export interface Format<Facts = unknown> {
   inner(file: SpooledFile): AsyncIterable<InnerStream>
   /** <0, 0, >0 in the ecosystem's own order. */
   compareVersions(a: string, b: string): number
-  /** Maps a version so that comparing the results by code point (`collate "C"`) is `compareVersions`. */
+  /** Maps a version to a key that sorts by code point (`collate "C"`) as `compareVersions` does. */
   versionKey(version: string): string
-  /** True when what `have` offers satisfies `need`. */
+  /** True when `have` satisfies `need`. */
   satisfies(have: Provided, need: Relation): boolean
   /**
-   * The path, as in `Inspection.paths`, of a need that any package satisfies which brings this file, without its saying
-   * so among what it provides. Undefined for other needs; absent where a file is no need.
+   * The path, as in `Inspection.paths`, of a need for a file: any package that contains the file satisfies it.
+   * Undefined for other needs; absent where the format has no needs for files.
    */
   fileOf?(name: string): string | undefined
   /** Path below the distribution's pool: `main/h/hello/hello_1.0_amd64.deb`. @param component  of the distribution */
   poolName(identity: PackageIdentity, source: string, component: string): RelPath
   /**
-   * Set where clients make a package's address from its name, its version and the architecture of the index: then a
-   * neutral package stands where one for an architecture would, and only one of them can be there.
+   * Set where clients build a package's address from its name, its version and the architecture of the index. A neutral
+   * package then has the same address as one for an architecture, so only one of them can exist.
    */
   readonly neutralSharesAddress?: true
   readonly archs: FormatArchs
@@ -109,34 +109,32 @@ export interface Format<Facts = unknown> {
   readonly hasComponents: boolean
   /** The component that a package asks for itself, as `Section: contrib/net` does. */
   componentOf?(about: Pick<Description, 'section'>): string | undefined
-  /** @param about  names the source package, which belongs into the address where advisories are about sources */
+  /** @param about names the source package, which is part of the address where advisories are about sources */
   purl(
     identity: PackageIdentity,
     distribution: Distribution,
     about?: Pick<Description, 'source' | 'source_version'>,
   ): string
-  /** @param manager which of the format's package managers is asked; its usual one when absent */
+  /** @param manager the package manager that is set up; the format's usual one when absent */
   installCommand(identity: PackageIdentity, manager?: string): string
   /**
-   * The package with this repository's signature in it, in place of any other, and what becomes of its facts by that;
-   * absent where the format signs only its index. @throws bad_package
+   * Replaces any signature in the package by this repository's. Gives the new bytes and their facts. Absent where the
+   * format signs only its index. @throws bad_package
    */
   sign?(
     file: SpooledFile,
     made: { readonly facts: Facts; readonly signer: Signer },
   ): Promise<{ readonly bytes: AsyncIterable<Buffer>; readonly facts: Facts }>
-  /** How developers announce what belongs together; absent where they do not. */
+  /** Reads developers' announcements; absent where the format has none. */
   readonly announcements?: Announcements
-  /** How its signed tree is laid out; absent while this build cannot publish it. */
+  /** The layout of its signed tree; absent while this build cannot publish it. */
   readonly tree?: TreeWriter
-  /** How a repository of this kind is read that others publish; absent while this build cannot. */
+  /** Reads repositories of this format that others publish; absent while this build cannot. */
   readonly upstream?: UpstreamReader
   /** Where clients fetch from. */
   readonly site: Site
   /** How clients are set up. */
   readonly client: ClientSide
-  /**
-   * A regular expression source would be too weak: says why a name, version or architecture is refused, or undefined.
-   */
+  /** Why a name, version or architecture is refused, or undefined. */
   complain(identity: PackageIdentity): string | undefined
 }

@@ -8,7 +8,7 @@ import { rpm } from './rpm/index.ts'
 /** Every format there is. A new one is its folder and one line here. */
 export const FORMATS: readonly Format[] = [deb, rpm, apk]
 
-/** Words of REPO_FORMAT beside those that switch on one format each. Source: the specification, 1. */
+/** The values of REPO_FORMAT that switch on several formats. Source: the specification, 1. */
 const SEVERAL: ReadonlyMap<string, (format: Format) => boolean> = new Map([
   ['both', ({ word }: Format) => word === 'apt' || word === 'rpm'],
   ['all', () => true],
@@ -16,7 +16,7 @@ const SEVERAL: ReadonlyMap<string, (format: Format) => boolean> = new Map([
 
 const isSwitchedOn = (format: Format, word: string): boolean => SEVERAL.get(word)?.(format) ?? format.word === word
 
-/** Every word of REPO_FORMAT. */
+/** Every value of REPO_FORMAT. */
 export const formatWords = (formats: readonly Format[] = FORMATS): readonly string[] => [
   ...formats.map(format => format.word),
   ...SEVERAL.keys(),
@@ -32,7 +32,7 @@ export function activeFormats(repoFormat: string | undefined, formats: readonly 
 /** Whether packages of this format are published as signed trees. */
 export const hasTree = (id: FormatId): boolean => getFormat(id).tree !== undefined
 
-/** The words for REPO_FORMAT that switch a format on: `rpm, both or all`. */
+/** The values of REPO_FORMAT that switch a format on: `rpm, both or all`. */
 export function switchesFor(id: FormatId, formats: readonly Format[] = FORMATS): string {
   const format = formats.find(one => one.id === id)
   const words = format === undefined ? [] : formatWords(formats).filter(word => isSwitchedOn(format, word))

@@ -7,25 +7,25 @@ import { Malformed, printBytes } from '../lib/limited.ts'
 import type { TrustedKeys } from '../signing/trusted-keys.ts'
 
 /**
- * Fetches a file of a repository. @returns undefined where the server says that there is no such file, and only then:
- * an error on the way is thrown, or a signature that did not arrive would pass for one that does not exist
- * @param limits.maxBytes  more than that need not be fetched; the reader refuses it in any case
+ * Fetches a file of a repository. @returns undefined only when the server answers that the file does not exist. Other
+ * failures throw: a signature that could not be fetched must not look like a missing one
+ * @param limits.maxBytes no more needs to be fetched: the reader refuses larger files
  */
 export type FetchPath = (
   path: RelPath,
   limits: { readonly maxBytes: number },
 ) => Promise<AsyncIterable<Buffer> | undefined>
 
-/** Which part of an upstream repository is read, and by what it is trusted. */
+/** The part of an upstream repository to read, and the keys that it must be signed with. */
 export interface UpstreamPlace {
   readonly fetch: FetchPath
   readonly keys: TrustedKeys
   readonly now: Date
-  /** Set for vendors who sign their packages and not their metadata: then the root is not asked for a signature. */
+  /** Set for vendors who sign packages but not metadata: the root then needs no signature. */
   readonly unsigned?: true
-  /** Set where data past their end (`Valid-Until`) are wanted nevertheless. */
+  /** Set to accept data after their end (`Valid-Until`). */
   readonly allowExpired?: true
-  /** APT: `bookworm`, or what ends in a slash for a flat repository. */
+  /** APT: `bookworm`; a flat repository ends in a slash. */
   readonly suite?: string
   /** APT: `main`. */
   readonly components?: readonly string[]
@@ -40,7 +40,7 @@ export interface UpstreamPackage {
   readonly path: RelPath
   readonly size: number
   readonly digests: Readonly<Partial<Record<'sha256' | 'sha512', string>>>
-  /** APK lists no digest of the file: the SHA-1 of its control member, which holds the digest of its data. */
+  /** APK lists no digest of the file, only the SHA-1 of its control member, which contains the digest of the data. */
   readonly controlSha1?: string
   readonly source: string
   readonly source_version: string
@@ -51,18 +51,18 @@ export interface UpstreamPackage {
   readonly conflicts: readonly Alternatives[]
 }
 
-/** An entry of an index, not yet taken apart: with a known digest there is no need to. */
+/** An entry of an index, not yet parsed: an entry with a known digest need not be. */
 export interface UpstreamEntry {
-  /** SHA-1 of the entry as it is written, lower-case hex: tells what changed since the last time, proves nothing. */
+  /** SHA-1 of the entry's text, lower-case hex: shows what changed since the last read, and proves nothing. */
   readonly digest: string
   /** To be called before the next entry is asked for. @throws upstream_refused for an entry that breaks its rules */
   read(): UpstreamPackage
 }
 
-/** What an upstream's root says of itself. */
+/** The facts that an upstream's root states. */
 export interface UpstreamRoot {
   readonly path: RelPath
-  /** Of the root as it was fetched: the same one means that nothing changed. */
+  /** Digest of the root as fetched; the same digest means that nothing changed. */
   readonly sha256: string
   /** When it was made, where it says so. */
   readonly at?: Date
@@ -92,7 +92,7 @@ export interface UpstreamReader {
   open(place: UpstreamPlace): Promise<Upstream>
 }
 
-/** How an upstream fails: as a word for programs. */
+/** Why an upstream is refused, as a word for programs. */
 export type UpstreamFault =
   | 'missing'
   | 'unsigned'
@@ -110,7 +110,7 @@ export function refuseUpstream(path: string, fault: UpstreamFault, why: string, 
   return fail('upstream_refused', { path, fault, why }, cause)
 }
 
-/** Throws what a reader of bytes threw; where those broke a rule, as a refusal of the upstream. */
+/** Rethrows a reader's error; Malformed bytes become a refusal of the upstream. */
 export function rethrow(path: string, error: unknown): never {
   if (error instanceof Malformed) refuseUpstream(path, 'malformed', error.why, error)
   if (isRefusal(error, 'bad_path')) refuseUpstream(path, 'malformed', error.message, error)
@@ -158,16 +158,16 @@ export interface Promised {
 /** An index as its root names it. */
 export interface IndexPromise extends Promised {
   readonly path: RelPath
-  /** Where else it may lie, asked first: by its digest. */
+  /** Its address by digest, tried first. */
   readonly byHash?: RelPath
   readonly compression: Compression
-  /** What it unpacks to, where the root says so. */
+  /** Its unpacked size and digest, where the root gives them. */
   readonly plain?: Partial<Promised> & Pick<Promised, 'size'>
 }
 
 /** The most that an index may have, packed or not: the largest known, of Oracle's, unpacks to 1.3 GiB. */
 const MAX_INDEX = 4 * 2 ** 30
-/** Up to here a packed file is held, so that its digest is known before it is unpacked. */
+/** Packed files up to this size are read whole, so that the digest is checked before unpacking. */
 const HELD = 128 * 1024
 
 /** Passes bytes on and ends with an error unless they were what the root promised. */
@@ -210,7 +210,7 @@ export async function* readIndex(fetch: FetchPath, index: IndexPromise): AsyncGe
   const bytes = kept(found, path, index)
   const held: Buffer[] = []
   if (size <= HELD) for await (const chunk of bytes) held.push(chunk)
-  // of a small file the unpacker may ask for the bytes a second time
+  // the unpacker may read the bytes of a small file twice
   const chunks = size <= HELD ? () => again(held) : () => bytes
   try {
     const out = unpack({ what: path, compression, size, chunks })
@@ -236,14 +236,14 @@ export function pathIn(owner: string, path: string): RelPath {
 const MAX_ENTRY = 16 * 2 ** 20
 
 /**
- * Cuts a stream behind every end mark: the entries of an index, one at a time. What follows the last mark comes last.
+ * Splits a stream after every end mark, into the entries of an index. The rest after the last mark comes last.
  * @throws upstream_refused for an entry of more than 16 MiB
  */
 export async function* cutEntries(source: AsyncIterable<Buffer>, path: string, end: string): AsyncGenerator<Buffer> {
   const mark = Buffer.from(end)
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of source) {
-    // a mark may lie across two chunks; what was searched before is not searched again
+    // a mark may span two chunks; searched text is not searched again
     let from = Math.max(0, rest.length - mark.length + 1)
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let start = 0

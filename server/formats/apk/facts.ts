@@ -1,4 +1,4 @@
-/** What an entry of APKINDEX needs of an .apk beyond its blob: the fields of .PKGINFO, in its words. */
+/** The facts about an .apk, beside its blob, that an APKINDEX entry contains: named as in .PKGINFO. */
 export interface ApkFacts {
   /** `Q1` and the base64 of the SHA-1 over the control member as it lies in the file (apk-tools, "C:"). */
   readonly checksum: string

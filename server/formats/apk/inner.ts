@@ -7,7 +7,7 @@ import { refuse } from '../refuse.ts'
 import { CONTROL_BYTES, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO } from './pkginfo.ts'
 
-/** Opens the file anew for each stream, so that one may be read late, twice or never. */
+/** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(file: SpooledFile, unpack: (window: FileWindow) => AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     const window = await openWindow(file.path)
@@ -35,8 +35,8 @@ async function find(file: SpooledFile): Promise<ApkMembers> {
 }
 
 /**
- * Each member by itself, unpacked: joined, they would be one tar to a scanner, which stops at the first end mark in it.
- * Every byte that apk would unpack is there, since what follows the data member is refused while it is read.
+ * Unpacks each member separately. If they were joined, a scanner would stop at the first end mark. No byte that apk
+ * would unpack is missing: data after the data member is refused.
  */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   const { signature, control, dataOffset } = await find(file)

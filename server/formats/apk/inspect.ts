@@ -34,7 +34,7 @@ async function readData(file: FileWindow, offset: number, deadline: Deadline): P
   return payload.files().filter(path => !path.startsWith('.'))
 }
 
-/** The signature that a client of this kind looks at: the first of the newest kind. */
+/** The signature that clients check: the first of the newest kind. */
 function embedded({ signatures, control }: ApkMembers, path: string): EmbeddedSignature | undefined {
   const best = signatures.toSorted((a, b) => b.hash.length - a.hash.length || (a.hash < b.hash ? 1 : -1))[0]
   if (best === undefined) return undefined

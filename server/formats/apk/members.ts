@@ -26,7 +26,7 @@ export interface ApkSignature {
   readonly bytes: Buffer
 }
 
-/** The members of an .apk, found by unpacking all but the last. */
+/** The members of an .apk. All but the last are unpacked to find where they end. */
 export interface ApkMembers {
   readonly signature: Stretch | undefined
   readonly signatures: readonly ApkSignature[]
@@ -39,7 +39,7 @@ export interface ApkMembers {
 const ADB = Buffer.from('ADB')
 const HASHES: Readonly<Record<string, ApkSignature['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
 
-/** True for a name that apk takes for one of its own: hidden, and in no folder. */
+/** True for a name that apk reserves: it begins with a dot and has no folder. */
 const isOwn = (name: string): boolean => /^\.[^/]+$/.test(name)
 
 /**
@@ -48,7 +48,7 @@ const isOwn = (name: string): boolean => /^\.[^/]+$/.test(name)
  */
 export function isApk(head: Uint8Array): boolean {
   if (ADB.equals(head.subarray(0, 3)) && /[.dc]/.test(String.fromCharCode(head[3] ?? 0))) return true
-  // from the header without extras on, which nobody who makes packages writes
+  // only gzip headers with at most a file name are read: no packaging tool writes others
   if (head.length < 18 || head[0] !== 0x1f || head[1] !== 0x8b || head[2] !== 8) return false
   const name = head[3] === 8 ? head.indexOf(0, 10) + 1 : 10
   try {
@@ -68,7 +68,7 @@ function textAt(block: Buffer, at: number): string {
   return name.slice(0, (name.indexOf('\0') + 101) % 101)
 }
 
-/** One cut member: an archive that the next member goes on from. */
+/** One member without an end mark: the next member continues the archive. */
 interface Cut {
   readonly offset: number
   readonly what: string
@@ -83,7 +83,7 @@ function mustBeOwn({ name, type }: TarEntry, what: string): void {
   if (type !== 'file') malformed(`${what}: ${quote(name)} is a ${type}; only plain files are allowed there`)
 }
 
-/** Unpacks it once, and keeps signatures and .PKGINFO. @returns its entries, and where it ended */
+/** Unpacks a member once and keeps signatures and .PKGINFO. @returns its entries, and where it ended */
 async function readCut(
   file: FileWindow,
   { offset, what, maxPkginfo, deadline }: Cut,
@@ -91,7 +91,7 @@ async function readCut(
   const member = readGzipMember(file, offset, what)
   const mostOf = (name: string): number | undefined =>
     name.startsWith('.SIGN.') ? MAX_SIGNATURE : name === '.PKGINFO' ? maxPkginfo : undefined
-  // looked at as they come: what is wrong with the first name says more than what is wrong with the end
+  // checked one by one: a fault in the first name is a better message than a fault at the end
   const keep = (entry: TarEntry): number | undefined => {
     mustBeOwn(entry, what)
     return mostOf(entry.name)
@@ -129,9 +129,9 @@ function pkginfoOf(entries: readonly TarEntry[]): Buffer {
 }
 
 /**
- * Finds the members: perhaps a signature, the control, the data. Source: apk-v2(5); what is refused is refused by apk,
- * or read differently by apk-tools 2 and 3.
- * @param deadline  checked between chunks
+ * Finds the members: an optional signature, the control, the data. Refuses what apk refuses, and what apk-tools 2 and 3
+ * read differently. Source: apk-v2(5).
+ * @param deadline checked between chunks
  * @throws Malformed
  */
 export async function findMembers(

@@ -12,10 +12,10 @@ export const MAX_PKGINFO = 256 * 1024
 const MAX_LINES = 20_000
 /** apk-tools reads a line of its index into 128 KiB. */
 const MAX_LIST = 64 * 1024
-/** apk-tools 2 and 3 write what is known of an installed package, without relations, into 2048 bytes. */
+/** apk-tools 2 and 3 keep the record of an installed package, without its relations, in 2048 bytes. */
 const MAX_CARD = 1800
 
-/** May stand once. Two of one would be read differently by those who take the first and those who take the last. */
+/** Fields that may appear once: of two, some readers would take the first and others the last. */
 const SINGLE = [
   'pkgname',
   'pkgver',
@@ -37,7 +37,7 @@ const LISTS = ['depend', 'provides', 'replaces', 'install_if'] as const
 type Single = (typeof SINGLE)[number]
 type List = (typeof LISTS)[number]
 
-/** `.PKGINFO` taken apart: fields that stand once, and the words of those that are lists. */
+/** A parsed `.PKGINFO`: single fields, and lists as their words. */
 export interface Pkginfo {
   readonly single: ReadonlyMap<string, string>
   readonly lists: Readonly<Record<List, readonly string[]>>
@@ -56,7 +56,7 @@ const isOf = <T extends string>(names: readonly T[], name: string): name is T =>
   (names as readonly string[]).includes(name)
 
 /**
- * Reads lines of `name = value`; `#` begins a comment. What is not known is passed over, as apk does.
+ * Reads lines of `name = value`; `#` begins a comment. Unknown fields are ignored, as apk does.
  * @throws Malformed
  * Source: apk-package(5), "PKGINFO"; the names are those of apk-tools, src/package.c.
  */
@@ -67,7 +67,7 @@ export function parsePkginfo(bytes: Buffer): Pkginfo {
   if (lines.length > MAX_LINES) malformed(`.PKGINFO has more than ${MAX_LINES} lines`)
   for (const [index, line] of lines.entries()) {
     if (line === '' || line.startsWith('#')) continue
-    // an empty value is sometimes written without the space behind the sign
+    // some tools write an empty value without the space after the sign
     const match = /^([A-Za-z0-9_]+) =(?: (.*))?$/.exec(line)
     if (match === null)
       return malformed(`line ${index + 1} of .PKGINFO is ${quote(line)}; a name, " = " and a value are needed`)
@@ -140,7 +140,7 @@ function number(info: Pkginfo, name: Single): number | undefined {
     : malformed(`the field ${name} of .PKGINFO is ${quote(value)}, which is not a number`)
 }
 
-/** What the rest of the server knows of a package. @throws Malformed for relations that apk would not read */
+/** The package as the rest of the server reads it. @throws Malformed for relations that apk would not read */
 export function describe(info: Pkginfo, identity: PackageIdentity): Description {
   const { depends, conflicts } = parseDepends(info.lists.depend, 'depend')
   const origin = valueOf(info, 'origin')
@@ -160,7 +160,7 @@ export function describe(info: Pkginfo, identity: PackageIdentity): Description 
     installed_size: number(info, 'size') ?? 0,
     depends,
     conflicts,
-    // its own name comes first: what others may depend on is looked up in this list alone
+    // its own name comes first, since dependencies are looked up in this list alone
     provides: [{ name: identity.name, version: identity.version }, ...parseProvides(info.lists.provides)],
   }
 }

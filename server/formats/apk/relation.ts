@@ -53,7 +53,7 @@ function parseRelation(text: string, field: string): Parsed {
   return { isConflict: mark === '!', relation: { name, op, version: sorted.includes('~') ? `~${version}` : version } }
 }
 
-/** What `depend` lines say: what is needed, and what must not be there (`!name`). */
+/** Reads `depend` lines: needs, and conflicts (`!name`). */
 export interface Depends {
   readonly depends: readonly Alternatives[]
   readonly conflicts: readonly Alternatives[]
@@ -71,7 +71,7 @@ export function parseDepends(words: readonly string[], field: string): Depends {
   return { depends: pick(false), conflicts: pick(true) }
 }
 
-/** What `provides` lines say: a virtual name, perhaps with the version it has. @throws Malformed */
+/** Reads `provides` lines: virtual names, with or without a version. @throws Malformed */
 export function parseProvides(words: readonly string[]): Provided[] {
   return words.map(word => {
     const {
@@ -86,8 +86,8 @@ export function parseProvides(words: readonly string[]): Provided[] {
 }
 
 /**
- * True when what `have` offers satisfies `need`. A virtual name without a version satisfies no bound, as apk-tools 2
- * reads it, which the distributions here ship; apk-tools 3 lets it satisfy every one.
+ * True when `have` satisfies `need`. A virtual name without a version satisfies no bound, as apk-tools 2 reads it,
+ * which the distributions here ship; apk-tools 3 lets it satisfy every one.
  */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false

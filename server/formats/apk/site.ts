@@ -27,7 +27,7 @@ export const apkSite: Site = {
     if (!name.endsWith('.apk')) return undefined
     const pool = layout.publishedFolder(at.distribution.codename)
     const folders = [arch, ...at.distribution.neutral].map(one => join(pool, component, one, relPath(name)))
-    // the release before kept all packages in one folder: what it deleted an hour ago is still there
+    // release 0.1 kept all packages in one folder: those it deleted within the last hour are still there
     return { paths: [...folders, join(pool, name)], forEver: true }
   },
   generationAddress: ({ codename, components }, n) => `/apk/${codename}@${n}/${mainOf({ components })}`,

@@ -60,14 +60,13 @@ const partsOf = ({ components, archs }: Pick<Distribution, 'components' | 'archs
   )
 const archiveOf = ({ path }: Part): RelPath => relPath(`${path}.tar.gz`)
 
-// clients of every kind take the first file whose key they have, so the better hash comes first; below 2.7 they know
-// RSA alone
+// clients use the first signature whose key they have, so the stronger hash comes first; before 2.7 they know only RSA
 const KINDS = [
   ['RSA256', 'sha256'],
   ['RSA', 'sha1'],
 ] as const
 
-/** The signatures by every key, as a member of their own: no end mark, or a client would look no further. */
+/** The signatures of every key as a separate member. It has no end mark, or clients would stop reading there. */
 async function signatureMember(signed: Buffer, signer: Signer): Promise<Buffer> {
   const files = await Promise.all(
     KINDS.map(async ([kind, hash]) =>
@@ -80,7 +79,7 @@ async function signatureMember(signed: Buffer, signer: Signer): Promise<Buffer> 
   return pack(writeUstar(files.flat(), { end: false }), { level: 9 })
 }
 
-/** `APKINDEX.tar.gz`: the signatures, then what they are over, each one gzip member. */
+/** `APKINDEX.tar.gz`: two gzip members, the signatures and then the signed index. */
 async function signedIndex(
   index: Buffer,
   { codename, signer }: { readonly codename: string; readonly signer: Signer },
@@ -127,7 +126,7 @@ export const apkTree: TreeWriter = {
   },
 }
 
-/** Takes the signature member apart. @returns undefined when it is none, or not the first of two */
+/** Parses the signature member. @returns undefined when it is none, or not the first of two */
 function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[]; readonly signed: Buffer } | undefined {
   try {
     // with `info` zlib says how far it read; the types do not know it. The header is the ten bytes that `pack` writes
@@ -147,7 +146,7 @@ function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[];
   }
 }
 
-/** True when every active key signed, in each kind, exactly the member that carries exactly this index. */
+/** True when the signed member holds exactly this index, and every active key signed it in each kind. */
 async function isProved(
   archive: Buffer,
   { index, signer }: { readonly index: Buffer; readonly signer: Signer },

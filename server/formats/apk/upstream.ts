@@ -21,7 +21,7 @@ import {
 import { complain } from './pkginfo.ts'
 import { parseDepends, parseProvides } from './relation.ts'
 
-/** Alpine's community index has 2 MB, which unpack to 12 MB; it announces neither. */
+/** Alpine's community index is 2 MB, unpacked 12 MB. No file announces its size. */
 const MAX_ARCHIVE = 64 * 2 ** 20
 const MAX_INDEX = 256 * 2 ** 20
 const MAX_SIGNATURES = 2 ** 20

@@ -26,7 +26,7 @@ function entry({ name, body }: UstarFile): Buffer {
   return Buffer.concat([header, body, Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK)])
 }
 
-/** @param end  whether the end mark follows; without one, a reader goes on with what is joined behind it */
+/** @param end whether to write the end mark; without it, a reader continues with what is appended */
 export function writeUstar(files: readonly UstarFile[], { end }: { readonly end: boolean }): Buffer {
   return Buffer.concat([...files.map(entry), Buffer.alloc(end ? 2 * BLOCK : 0)])
 }

@@ -14,7 +14,7 @@ interface Token {
 const BEFORE = ['alpha', 'beta', 'pre', 'rc']
 const AFTER = ['cvs', 'svn', 'git', 'hg', 'p']
 
-/** What may follow what, as `token_next` of apk-tools allows it; sticky, tried in this order. */
+/** The tokens that may follow each token, as in `token_next` of apk-tools; sticky expressions, tried in this order. */
 const RULES: readonly { readonly kind: Kind; readonly after: readonly Kind[]; readonly pattern: RegExp }[] = [
   { kind: 'letter', after: ['digit'], pattern: /([a-z])/y },
   { kind: 'digit', after: ['digit'], pattern: /\.(\d+)/y },
@@ -100,8 +100,8 @@ function tokenKey({ kind, text }: Token): string {
 }
 
 /**
- * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal
- * keys: `1.0-r1` and `01.0-r01` are one.
+ * Maps a version to printable ASCII that sorts by bytes (`collate "C"`) as `compareVersions` does; equal versions have
+ * equal keys: `1.0-r1` and `01.0-r01` are one.
  */
 export function versionKey(version: string): string {
   const { first, rest } = tokenise(version)
@@ -134,7 +134,7 @@ export function beginsAs(version: string, prefix: string): boolean {
   )
 }
 
-/** The longest version that is taken; it has to fit into a file name beside name and architecture. */
+/** The longest version accepted: it must fit into a file name with name and architecture. */
 const MAX_VERSION = 128
 /** apk-tools 2 refuses numbers of more digits. */
 const MAX_DIGITS = 17

@@ -8,7 +8,7 @@ import { complainVersion } from './version.ts'
 /** The largest control file; Debian's own longest has about 100 KiB. */
 export const MAX_CONTROL = 512 * 1024
 
-/** Set by whoever makes the index, so a package may not; dpkg and apt read the last one that is there. */
+/** Fields that only the index may set: dpkg and apt would read the last of two. */
 const INDEX_FIELDS = new Set([
   'filename',
   'msdos-filename',
@@ -20,7 +20,7 @@ const INDEX_FIELDS = new Set([
   'description-md5',
   'conffiles',
 ])
-/** Belong to dpkg's status file; `Revision` would change the version behind our back. */
+/** Fields of dpkg's status file. `Revision` would change the version unnoticed. */
 const REFUSED_FIELDS = new Set([
   'status',
   'config-version',
@@ -94,7 +94,7 @@ export function identityOf(paragraph: Paragraph): PackageIdentity {
   return identity
 }
 
-/** `Source: name (version)`; what is not said is the binary's own. */
+/** `Source: name (version)`; a missing part is that of the binary package. */
 function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: string; source_version: string } {
   const value = valueOf(paragraph, 'source')
   if (value === '') return { source: identity.name, source_version: identity.version }
@@ -112,9 +112,9 @@ function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: st
 }
 
 /**
- * `Built-Using: gcc-12 (= 12.2.0-14), glibc (= 2.36-9)`: sources in whose fixes the package has no part until it is
- * built again. What breaks the rule is passed over: dpkg does not look at the field. Source: policy 7.8;
- * Static-Built-Using of dpkg 1.21.3.
+ * `Built-Using: gcc-12 (= 12.2.0-14), glibc (= 2.36-9)`: sources whose fixes reach the package only when it is built
+ * again. Malformed entries are ignored: dpkg does not read the field. Source: policy 7.8; Static-Built-Using of dpkg
+ * 1.21.3.
  */
 function builtUsing(paragraph: Paragraph): readonly { readonly name: string; readonly version: string }[] {
   const listed = ['built-using', 'static-built-using'].map(field => valueOf(paragraph, field)).join(',')
@@ -132,8 +132,8 @@ function unfold(lines: readonly string[]): string {
 }
 
 /**
- * Debug symbols, as debhelper marks them. They are published beside the packages, where only who looks for them finds
- * them. Source: dh_strip(1); deb-control(5), "Auto-Built-Package".
+ * Debug symbols, as debhelper marks them. They are published in a component of their own. Source: dh_strip(1);
+ * deb-control(5), "Auto-Built-Package".
  */
 export function isDebugSymbols(paragraph: Paragraph): boolean {
   return valueOf(paragraph, 'auto-built-package') === 'debug-symbols'
@@ -141,7 +141,7 @@ export function isDebugSymbols(paragraph: Paragraph): boolean {
 
 const MULTI_ARCH = ['no', 'same', 'foreign', 'allowed']
 
-/** Fields of one word, in which dpkg takes no others: yes or no, and behind a priority that it knows nothing. */
+/** Checks the fields whose values dpkg restricts. */
 function checkWords(paragraph: Paragraph): void {
   for (const name of ['Essential', 'Protected']) {
     const value = valueOf(paragraph, name.toLowerCase())
@@ -177,7 +177,7 @@ export function describe(paragraph: Paragraph, identity: PackageIdentity): Descr
       ...parseRelations(valueOf(paragraph, 'pre-depends'), 'Pre-Depends'),
       ...parseRelations(valueOf(paragraph, 'depends'), 'Depends'),
     ],
-    // its own name comes first: what others may depend on is looked up in this list alone
+    // its own name comes first, since dependencies are looked up in this list alone
     provides: [{ name: identity.name, version: identity.version }, ...parseProvides(valueOf(paragraph, 'provides'))],
     conflicts: [
       ...parseConflicts(valueOf(paragraph, 'conflicts'), 'Conflicts'),

@@ -5,8 +5,8 @@ import { decodeText, readYaml, type DocumentKind } from '../documents.ts'
 import { parseParagraph, type Paragraph } from './paragraph.ts'
 
 /**
- * What apt takes the MD5 of: the description as the control file writes it, from behind the colon and the blank, with
- * a line end behind it. Source: apt, debListParser::Description_md5.
+ * The text whose MD5 apt uses: the description as in the control file, after the colon and the blank, and a final line
+ * end. Source: apt, debListParser::Description_md5.
  */
 function descriptionMd5(paragraph: Paragraph, field: string): string {
   const { first = '', more = [] } = paragraph.get(field) ?? {}
@@ -82,5 +82,5 @@ const icons: DocumentKind = {
   addressed: 'by-hash',
 }
 
-/** What comes with Debian packages from outside. */
+/** The kinds of documents that .deb distributions take. */
 export const debDocuments: readonly DocumentKind[] = [translation, appstream, icons]

@@ -1,10 +1,10 @@
-/** What the index needs of a .deb beyond its blob. */
+/** The facts about a .deb, beside its blob, that its index entry contains. */
 export interface DebFacts {
   /**
    * The control paragraph as an index carries it: its fields in their order, `Description` whole, continuation lines
    * kept, no trailing newline; without Filename, Size and digests, which the tree adds.
    */
   readonly control: string
-  /** The files that a .dsc names, in its order; of a source package alone. */
+  /** The files that a .dsc names, in its order; only for source packages. */
   readonly parts?: readonly string[]
 }

@@ -49,7 +49,7 @@ export const deb: Format<DebFacts> = {
   satisfies,
   poolName,
   purl({ name, version, arch }, { scanner }, about) {
-    // by number: engines find nothing for a distribution that is named by its codename
+    // engines know distributions by number, not by codename
     const [vendor = '', release = ''] = scanner?.split(':') ?? []
     const upstream = about === undefined ? '' : `&upstream=${encode(`${about.source}@${about.source_version}`)}`
     const distro = vendor === '' ? '' : `&distro=${vendor}-${encode(release)}`

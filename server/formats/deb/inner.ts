@@ -9,7 +9,7 @@ import { openDeb } from './members.ts'
 import { CONTROL_BYTES, DATA_BYTES } from './limits.ts'
 import { innerSource } from './source/inner.ts'
 
-/** Opens the file anew for each stream, so that one may be read late, twice or never. */
+/** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(
   file: SpooledFile,
   pick: (deb: DebMembers) => Packed | undefined,
@@ -29,9 +29,8 @@ async function* read(
 }
 
 /**
- * control.tar and data.tar as plain tar, then, as they are, the members that dpkg skips: whatever is in the file is
- * seen. Every byte that dpkg would unpack is there, since a stream with something behind its end is refused while it is
- * read.
+ * control.tar and data.tar as plain tar, then the members that dpkg skips, unchanged: the engine sees the whole file.
+ * No byte that dpkg would unpack is missing: data after the end of a stream is refused.
  */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   if (file.beside !== undefined) return yield* innerSource(file)

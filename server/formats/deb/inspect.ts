@@ -20,7 +20,7 @@ import { cleanName, createPayload } from './payload.ts'
 const CONTROL_ENTRIES = 1000
 const DATA_ENTRIES = 300_000
 const SECONDS = 60
-/** dpkg writes a file beside its place first, with `.dpkg-new` behind its name; a file system takes 255 bytes. */
+/** dpkg first writes `<name>.dpkg-new`, and a file system allows names of 255 bytes. */
 const LONGEST_NAME = 255 - '.dpkg-new'.length
 
 interface Walk {
@@ -28,7 +28,7 @@ interface Walk {
   readonly limitBytes: number
   readonly maxEntries: number
   readonly deadline: Deadline
-  /** What takes it apart: dpkg itself, or the tar that dpkg asks. */
+  /** The program that unpacks it: dpkg itself, or the tar that dpkg calls. */
   readonly dialect: 'gnu' | 'any'
   keep?(entry: TarEntry): number | undefined
   see(entry: TarEntry): void
@@ -45,8 +45,8 @@ async function walk({ packed, limitBytes, maxEntries, deadline, dialect, keep, s
 }
 
 /**
- * Those that are read, and the most bytes of each. Beside them stand maintainer scripts and more lists: plain files, in
- * no folder.
+ * The control files that are read, and the most bytes of each. The others, such as maintainer scripts, are plain files
+ * without a folder.
  */
 const READ: ReadonlyMap<string, number> = new Map([
   ['control', MAX_CONTROL],
@@ -85,9 +85,7 @@ async function readControl(
   }
 }
 
-/**
- * Who signs with debsigs, in the order in which a signature is preferred; dpkg-sig's `_gpgbuilder` is another thing.
- */
+/** Members with a debsigs signature, the preferred one first. dpkg-sig's `_gpgbuilder` is a different format. */
 const SIGNATURES = ['_gpgorigin', '_gpgmaint', '_gpgarchive']
 
 async function readSignature(deb: DebMembers, path: string): Promise<EmbeddedSignature | undefined> {

@@ -4,9 +4,9 @@ import { listAr } from '../../lib/ar.ts'
 import type { ArMember } from '../../lib/ar.ts'
 import { openWindow } from '../../lib/file-window.ts'
 
-/** Three, and a few of the underscore kind: signatures and the like. */
+/** The three members, and a few that begin with an underscore, such as signatures. */
 const MAX_MEMBERS = 32
-/** Members that dpkg skips are small; what is larger is something hidden. */
+/** The most bytes of a member that dpkg skips. A larger one hides something. */
 const MAX_SKIPPED = 1024 * 1024
 
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
@@ -16,7 +16,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
   ['.zst', 'zstd'],
 ])
 
-/** A .deb opened: where its members are. Whoever opens it must `close` it. */
+/** An open .deb, and where its members are. The caller must `close` it. */
 export interface DebMembers {
   readonly control: Packed
   readonly data: Packed

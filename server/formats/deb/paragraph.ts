@@ -43,7 +43,7 @@ function addLine(
   if (line.startsWith(' ') || line.startsWith('\t')) {
     if (last === undefined)
       return malformed(`line ${lineNumber} of ${what} continues a field, and there is none before it`)
-    // a blank line inside a field would end the paragraph for whoever reads the index
+    // a blank line inside a field would end the paragraph in the index
     if (trimBlanks(line) === '') {
       malformed(
         `line ${lineNumber} of ${what} is blank inside the field ${last.name}; deb-control(5) writes it as " ."`,

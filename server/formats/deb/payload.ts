@@ -32,26 +32,26 @@ function escapes(path: string, target: string): boolean {
   return false
 }
 
-/** Collects what a client would install, and refuses what would be installed elsewhere. */
+/** Collects the paths that a client would install, and refuses those that lead out of the root. */
 export interface Payload {
   /** @throws Malformed */
   add(entry: TarEntry): void
-  /** What a path is in the package, which goes as in `files`. */
+  /** The kind of entry at a path, spelled as in `files`. */
   kindOf(path: string): TarEntry['type'] | undefined
   /** Everything but directories, in archive order, each once. */
   files(): string[]
 }
 
 /**
- * They are kept in memory, and 300,000 of 4096 bytes fit into a package of a megabyte. Those of the largest texlive
- * have 10 MiB.
+ * The most bytes of all paths together: they are kept in memory, and a package of a megabyte can hold 300,000 of 4096
+ * bytes. The largest texlive has 10 MiB.
  */
 export const MAX_NAMES = 64 * 2 ** 20
 
 /** The longest name of a file or folder that a file system takes, in bytes. */
 const LONGEST = 255
 
-/** @param longest  where whoever unpacks needs room for an ending of its own, in bytes */
+/** @param longest in bytes; shorter where the unpacking program appends an ending */
 export function createPayload(what: string, longest = LONGEST): Payload {
   const kinds = new Map<string, TarEntry['type']>()
   const barriers = createBarriers()

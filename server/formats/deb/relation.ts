@@ -42,7 +42,7 @@ function parseRelation(text: string, field: string): Relation {
 }
 
 /**
- * What `Depends`, `Conflicts` and their kin hold: needs between commas, alternatives between bars.
+ * Reads `Depends`, `Conflicts` and the like: needs between commas, alternatives between bars.
  * @throws Malformed for what dpkg refuses: an empty entry, architecture lists and build profiles, a substitution left
  *   over
  */
@@ -51,7 +51,7 @@ export function parseRelations(text: string, field: string): Alternatives[] {
   return text.split(',').map(group => group.split('|').map(one => parseRelation(trimBlanks(one), field)))
 }
 
-/** What `Provides` holds. A version bound other than `=` makes the entry void, as apt reads it. @throws Malformed */
+/** Reads `Provides`. A version bound other than `=` makes the entry void, as apt reads it. @throws Malformed */
 export function parseProvides(text: string): Provided[] {
   return parseRelations(text, 'Provides').flatMap(alternatives => {
     const [only, ...more] = alternatives
@@ -68,7 +68,7 @@ export function parseProvides(text: string): Provided[] {
   })
 }
 
-/** The fields that forbid rather than need take no alternatives. @throws Malformed */
+/** Reads `Conflicts` and `Breaks`, which allow no alternatives. @throws Malformed */
 export function parseConflicts(text: string, field: string): Alternatives[] {
   const conflicts = parseRelations(text, field)
   if (conflicts.some(alternatives => alternatives.length > 1))
@@ -79,9 +79,9 @@ export function parseConflicts(text: string, field: string): Alternatives[] {
 const ANY = ['any', 'native', 'all']
 
 /**
- * True when what `have` offers satisfies `need`: an unversioned virtual package satisfies no versioned need (policy
- * 7.5). `:any` is met by every architecture: whether the other side is `Multi-Arch: allowed` is for dpkg to say. A
- * package for `all` counts as native; to apt `:native` and `:all` are every architecture too.
+ * True when `have` satisfies `need`: an unversioned virtual package satisfies no versioned need (policy 7.5). `:any` is
+ * met by every architecture: whether the other side is `Multi-Arch: allowed` is for dpkg to say. A package for `all`
+ * counts as native; to apt `:native` and `:all` are every architecture too.
  */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false

@@ -54,12 +54,12 @@ function render(entry: PublishedEntry, file: string): string {
 const SOURCE = 'source'
 
 /**
- * Debug symbols are a component of their own, as Debian keeps its installer's packages apart: who wants them names it,
- * `main main/debug`, and nobody else loads its index.
+ * Debug symbols are in a component of their own, as Debian does with its installer's packages. Only clients that name
+ * it (`main main/debug`) load its index.
  */
 const debugOf = (component: string): string => `${component}/debug`
 
-/** What `apt-get source` fetches: the .dsc and what it names; other files of the version are not the source's. */
+/** The files that `apt-get source` fetches: the .dsc and those it names. Further files of the version are left out. */
 function renderSource({ blob, others = [], facts }: PublishedEntry, file: string): string {
   const { control, parts = [] } = facts as DebFacts // written by this format's inspect
   const files = [{ path: basename(file), blob }, ...others.filter(({ path }) => parts.includes(path))]
@@ -118,7 +118,7 @@ export const debTree: TreeWriter = {
     const [release, detached, inRelease] = (
       await Promise.all([read(RELEASE), read(RELEASE_GPG), read(IN_RELEASE)])
     ).map(String) as [string, string, string]
-    // the clear-signed form must carry the very text that the detached signature is over
+    // the clear-signed form must contain exactly the text of the detached signature
     const carried = inRelease.includes(release.replace(/\n$/, '').replaceAll(/^-/gm, '- -'))
     return (
       carried && (await signer.verifyDetached(Buffer.from(release), detached)) && signer.verifyClearsigned(inRelease)

@@ -26,7 +26,7 @@ import { parseParagraph, valueOf } from './paragraph.ts'
 const MAX_ROOT = 16 * 2 ** 20
 /** How far ahead of our clock a root may be. Source: apt.conf(5), Acquire::Max-FutureTime. */
 const AHEAD_MS = 10_000
-/** Smallest first; the plain form is listed by many and served by few, but says what the others unpack to. */
+/** Smallest first. Many repositories list the plain form and few serve it, but its entry gives the unpacked size. */
 const ENDINGS = ['.xz', '.zst', '.gz', '.bz2', '']
 
 /** A Release file: its fields by lower-case name, and the files it names. */
@@ -35,7 +35,7 @@ interface Release {
   readonly files: ReadonlyMap<string, Promised>
 }
 
-/** MD5 and SHA-1 prove nothing and are passed over. */
+/** MD5 and SHA-1 prove nothing and are ignored. */
 const ALGORITHMS = { sha256: 'sha256', sha512: 'sha512' } as const
 const HEX_LENGTH = { sha256: 64, sha512: 128 } as const
 
@@ -120,7 +120,7 @@ function describeRoot(release: Release, { path, bytes, by }: Signed): UpstreamRo
   }
 }
 
-/** @throws upstream_refused for a root of another time or another suite: it too has a good signature */
+/** @throws upstream_refused for a root of another time or another suite, whose signature is good as well */
 function checkRoot(root: UpstreamRoot, { now, allowExpired }: UpstreamPlace, suite: string): void {
   const { path, at, validUntil } = root
   if (at !== undefined && at.getTime() > now.getTime() + AHEAD_MS)
@@ -146,7 +146,7 @@ function foldersOf(release: Release, { components = ['main'], archs = [] }: Upst
   })
 }
 
-/** The forms of one index that can be asked for, the best first. */
+/** The forms of one index that can be fetched, the best first. */
 function formsOf(release: Release, of: { readonly root: string; readonly folder: string }): IndexPromise[] {
   const plain = release.files.get(`${of.folder}Packages`)
   const byHash = release.fields.get('acquire-by-hash') === 'yes'
@@ -206,7 +206,7 @@ async function* readPackages({ fetch }: UpstreamPlace, forms: readonly IndexProm
   }
 }
 
-/** The first form that is there: roots list some that no server has. */
+/** The first form that the server has: roots also list forms that are not served. */
 async function* eitherForm(fetch: UpstreamPlace['fetch'], forms: readonly IndexPromise[]): AsyncGenerator<Buffer> {
   for (const [at, form] of forms.entries()) {
     const bytes = readIndex(fetch, form)

@@ -22,7 +22,7 @@ function split(version: string): Parts {
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 const isLetter = (code: number): boolean => (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
 
-/** Where a character stands: the tilde before the end of the text, letters before everything else. */
+/** The rank of a character: the tilde sorts before the end of the text, letters before everything else. */
 function rank(text: string, at: number): number {
   const code = at < text.length ? text.charCodeAt(at) : -1
   if (code === -1 || isDigit(code)) return 0
@@ -94,7 +94,7 @@ function partKey(part: string): string {
   do {
     while (at < part.length && !isDigit(part.charCodeAt(at))) {
       const char = part.charAt(at++)
-      // what no version may hold sorts last, somehow; a key is made of printable ASCII in any case
+      // invalid characters sort last; a key is printable ASCII in any case
       key += OTHERS[char] ?? (isLetter(char.charCodeAt(0)) ? char : `~${char.charCodeAt(0)}`)
     }
     const end = digitsAt(part, at)
@@ -105,15 +105,15 @@ function partKey(part: string): string {
 }
 
 /**
- * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal
- * keys: `1.0` and `0:1.00-0` are one.
+ * Maps a version to printable ASCII that sorts by bytes (`collate "C"`) as `compareVersions` does; equal versions have
+ * equal keys: `1.0` and `0:1.00-0` are one.
  */
 export function versionKey(version: string): string {
   const { epoch, upstream, revision } = split(version)
   return numberKey(epoch) + partKey(upstream) + partKey(revision)
 }
 
-/** The longest version that is taken; it has to fit into a file name beside name and architecture. */
+/** The longest version accepted: it must fit into a file name with name and architecture. */
 const MAX_VERSION = 128
 const MAX_EPOCH = 2 ** 31 - 1
 

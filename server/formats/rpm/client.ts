@@ -7,7 +7,7 @@ export const rpmClient: ClientSide = {
   setups({ codename, basedOn, label }, { url, signedPackages = false }) {
     const line = `baseurl=${url}/repos/${codename}/$basearch/`
     const gpgcheck = signedPackages ? 1 : 0
-    // whoever gets unsigned packages checks the index, which lists their digests
+    // clients of unsigned packages check the index, which lists their digests
     const why = signedPackages
       ? ''
       : '# the signed index vouches for each package by its digest; gpgcheck=1 as well once signing.rpm_packages is on\n'

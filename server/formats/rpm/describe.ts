@@ -20,7 +20,7 @@ const MAX_FILE_NAME = 240
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/
 const CHANGES = 10
 const MAX_TEXT = 256 * 1024
-/** A longer path is looked up by nobody, and an index over names takes no more. */
+/** The longest path that can be looked up: the database index over names allows no more. */
 const MAX_OFFER = 1000
 
 /** Why a name, version or architecture is refused, or undefined. */
@@ -110,8 +110,8 @@ function dependenciesOf(header: RpmHeader): Pick<RpmFacts, keyof typeof DEPENDEN
 }
 
 /**
- * What the index of a repository says about the package.
- * @param archive  bytes of the unpacked payload
+ * The facts about the package for the repository's index.
+ * @param archive bytes of the unpacked payload
  * @throws Malformed
  */
 export function factsOf(header: RpmHeader, files: readonly HeaderFile[], archive: number): RpmFacts {
@@ -143,7 +143,7 @@ export function factsOf(header: RpmHeader, files: readonly HeaderFile[], archive
   }
 }
 
-/** `hello-1.0-1.src.rpm` taken apart; what is not said is the binary's own. */
+/** `hello-1.0-1.src.rpm` parsed; a missing part is that of the binary package. */
 export function sourceOf(
   { sourcerpm, version, release }: Pick<RpmFacts, 'sourcerpm' | 'version' | 'release'>,
   name: string,
@@ -162,8 +162,8 @@ export function sourceOf(
 }
 
 /**
- * What others may ask for: its own name, what it provides, and those of its files that clients find without the file
- * lists, or that it needs itself.
+ * The names that others may require: its own, those it provides, and its files that clients find without the file lists
+ * or that it requires itself.
  */
 function offersOf({ name, version }: PackageIdentity, facts: RpmFacts): Provided[] {
   const needed = new Set(facts.requires.map(one => one.name))

@@ -74,23 +74,23 @@ function expectations(signature: RpmHeader, header: RpmHeader, isPlain: boolean)
       algorithm: name,
       values: [header.text(tag), ...(isPlain ? [header.text(alt)] : [])].filter(text => text !== ''),
     }))
-  // rpm checks that one, too, and then takes no other for it
+  // rpm checks this digest too, and then accepts no other in its place
   if (header.has(TAG.payloadsha256alt) && !header.has(TAG.payloadsha256))
     malformed('the header has a digest of the payload as it is unpacked, and none of it as it lies in the file')
   for (const tag of [TAG.payloadsha256, TAG.payloadsha256alt]) {
     const { length } = header.texts(tag)
     if (length > 1) malformed(`the header has ${length} digests of its payload in the place of one`)
   }
-  // before rpm 4.14 there was this one alone; where it is, rpm checks it beside the others
+  // before rpm 4.14 this was the only one; where it is present, rpm checks it with the others
   const md5 = signature.bytes(SIGTAG.md5)
   return md5 === undefined
     ? found
     : [...found, { name: 'header and payload', algorithm: 'md5', values: [md5.toString('hex')], withHeader: true }]
 }
 
-/** Digests the payload as it passes and compares at the end. */
+/** Computes the digests of the payload while it streams, and compares them at the end. */
 export interface PayloadDigests {
-  /** The same bytes, watched. Beginning again forgets what was seen. */
+  /** Passes the same bytes on. A second call starts over. */
   watch(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   /** To be called once all bytes have passed. @throws Malformed when one differs */
   check(): void

@@ -43,7 +43,7 @@ const group: DocumentKind = {
   addressed: 'name',
 }
 
-/** Put together with what is known from vulnerability data, in one file: see `rpmTree.advisories`. */
+/** Merged into one file with advisories from vulnerability data: see `rpmTree.advisories`. */
 const updateinfo: DocumentKind = {
   id: 'updateinfo',
   label: 'Advisories (updateinfo.xml)',
@@ -54,5 +54,5 @@ const updateinfo: DocumentKind = {
   addressed: 'name',
 }
 
-/** What comes with rpm packages from outside. */
+/** The kinds of documents that .rpm distributions take. */
 export const rpmDocuments: readonly DocumentKind[] = [modules, group, updateinfo]

@@ -10,7 +10,7 @@ import { FILE_GHOST, TAG } from './tags.ts'
 export const MAX_FILES = 300_000
 export const PAYLOAD_BYTES = 8 * 2 ** 30
 const MAX_PATH = 4096
-/** Bytes of one name: rpm writes a file beside its place first, with nine characters behind its name. */
+/** The most bytes of one name: rpm first writes the file under its name and nine more characters. */
 const MAX_FOLDER = 255
 const MAX_BASE = MAX_FOLDER - 9
 /** Of all names together, which are kept in memory. Those of the largest texlive have 10 MiB. */
@@ -22,7 +22,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 export interface HeaderFile extends CpioFile {
   readonly isGhost: boolean
   readonly isFolder: boolean
-  /** What the payload holds of it: of several hard links the last has the content. */
+  /** The bytes of it in the payload: of several hard links, only the last has content. */
   readonly packedSize: number
   /** Of the content, lower-case hex, where the payload has one: rpm compares it while it unpacks. */
   readonly digest: string | undefined
@@ -83,7 +83,7 @@ function column(header: RpmHeader, tag: number, rows: number): number[] | undefi
     : malformed(`the header lists ${rows} files, and ${numbers.length} numbers under the value ${tag}`)
 }
 
-/** Columns that nothing here is decided by. rpm reads no file of a package where one of them is of another length. */
+/** Columns that are only checked for their length: when one differs, rpm reads no file of the package. */
 function checkColumns(header: RpmHeader, rows: number): void {
   for (const tag of [TAG.filedevnumbers, TAG.filetimes, TAG.filecolors]) column(header, tag, rows)
   for (const [tag, isNeeded] of [
@@ -154,7 +154,7 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     if (typeOfMode(modes[i] ?? 0) === 'file' && !isGhost(i)) last.set(key, i)
   })
   const [targets, digests] = [header.texts(TAG.filelinktos), header.texts(TAG.filedigests)]
-  // of whatever file: with one that is none rpm takes none of them
+  // checked for every file: one bad digest makes rpm ignore all of them
   for (const digest of digests)
     if (!/^[0-9a-f]*$/i.test(digest)) malformed(`the header: the digest ${quote(digest)} of a file is not hexadecimal`)
   const seen = new Set<string>()

@@ -27,7 +27,7 @@ const HEADER_BYTES = 32 * 2 ** 20
 /** rpm 4.18 allows 32 entries in the signature and 65,535 in the main header, and a million values in each. */
 const MAX_VALUES = 1_000_000
 
-/** Which of the two headers of a package it is, and what its messages call it. */
+/** The two headers of a package, and their names in messages. */
 export interface HeaderKind {
   readonly what: string
   readonly region: 62 | 63
@@ -147,7 +147,7 @@ function readEntry(
   return { tag, type, count, from: offset, to }
 }
 
-/** Old packages write their texts in the encoding of whoever built them. */
+/** Texts of old packages have the encoding of the machine that built them. */
 function decode(bytes: Buffer): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
 }
@@ -207,8 +207,7 @@ function getters(
 }
 
 /**
- * Reads one header structure and checks every entry of its index: what a value says of itself is believed only where it
- * fits.
+ * Reads one header structure and checks every entry of its index: type, count and place must fit.
  * @throws Malformed naming the value and the rule
  * Source: https://rpm-software-management.github.io/rpm/manual/format_header.html
  */

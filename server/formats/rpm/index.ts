@@ -26,7 +26,7 @@ function poolName({ name, version, arch }: PackageIdentity): RelPath {
   )
 }
 
-/** What os-release calls the distributions whose name is another one there, for `distro=<ID>-<VERSION_ID>`. */
+/** The names in os-release, where they differ, for `distro=<ID>-<VERSION_ID>`. */
 const OS_IDS: Readonly<Record<string, string>> = {
   'oracle': 'ol',
   'opensuse.leap': 'opensuse-leap',
@@ -47,7 +47,7 @@ export const rpm: Format<RpmFacts> = {
   compareVersions,
   versionKey,
   satisfies,
-  // the others are among what a package provides
+  // other files are in the list of what a package provides
   fileOf: name => (name.startsWith('/') && !isPrimaryFile(name) ? name.slice(1) : undefined),
   poolName,
   purl({ name, version, arch }, distribution, about) {
@@ -55,7 +55,7 @@ export const rpm: Format<RpmFacts> = {
     const [family = '', number = ''] = distribution.scanner?.split(':') ?? []
     const distro = family === '' ? '' : `&distro=${encodeURIComponent(`${OS_IDS[family] ?? family}-${number}`)}`
     const vendor = family === '' ? '' : `${VENDORS[family] ?? family}/`
-    // engines ask for the file name of the source package, and that it ends in .rpm
+    // engines require the file name of the source package, ending in .rpm
     const source =
       about === undefined ? '' : `&upstream=${encodeURIComponent(`${about.source}-${about.source_version}.src.rpm`)}`
     return (

@@ -11,7 +11,7 @@ import { openRpm } from './package.ts'
 import { createPayloadReader } from './payload.ts'
 import { SCRIPTS } from './tags.ts'
 
-/** Opens the file anew for each stream, so that one may be read late, twice or never. */
+/** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   try {
     const rpm = await openRpm(file.path)
@@ -48,7 +48,7 @@ async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
   yield* isStripped === true ? [writer.end()] : held
 }
 
-/** Every script as a file of one cpio, so that an engine looks at each from its beginning. */
+/** Every script as a file of one cpio, so that an engine scans each from its beginning. */
 async function* scripts({ header }: RpmPackage): AsyncGenerator<Buffer> {
   const writer = createCpioWriter()
   for (const [name, bytes] of scriptsOf(header)) {
@@ -69,7 +69,7 @@ export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
   )
 }
 
-/** The payload as plain cpio, and what rpm runs when the package comes and goes. */
+/** The payload as plain cpio, and the scripts that rpm runs. */
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   let hasScripts = false
   try {

@@ -16,7 +16,7 @@ import { TAG } from './tags.ts'
 
 /** The budget of `Format.inspect` beside those of the header and the payload. */
 const SECONDS = 60
-/** What the digests of files are where the header does not say. */
+/** The digest algorithm of files when the header names none. */
 const MD5 = 1
 
 async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
@@ -24,7 +24,7 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   deadline.check()
   const identity = identityOf(rpm.header)
   const files = readFiles(rpm.header)
-  // looked at now, so that no engine is asked about a package whose scripts cannot be shown to it
+  // checked now, so that no engine gets a package whose scripts it cannot see
   scriptsOf(rpm.header)
   const payload = createPayloadReader(
     files,

@@ -22,7 +22,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
   ['none', 'none'],
 ])
 
-/** An .rpm opened: its two headers, and where its payload is. Whoever opens it must `close` it. */
+/** An open .rpm: its two headers, and where its payload is. The caller must `close` it. */
 export interface RpmPackage {
   readonly signature: RpmHeader
   readonly header: RpmHeader
@@ -86,7 +86,7 @@ function checkSize(signature: RpmHeader, header: RpmHeader, size: number): void 
     malformed(`its header says that the payload has ${payload} bytes, and there are ${size - header.end}`)
 }
 
-/** What nothing here is decided by, and with which rpm reads no package, or ends. */
+/** Values that are not used here, but that make rpm refuse the package or crash when they are wrong. */
 function checkRest(signature: RpmHeader, header: RpmHeader): void {
   if (header.has(TAG.archivesize) && signature.has(SIGTAG.payloadsize))
     malformed('both headers say how large the payload is unpacked, and rpm takes that for a forgery')

@@ -27,7 +27,7 @@ function dependencyOf({ name = '', flags, epoch, ver = '', rel, pre }: Record<st
   return { name, ...(op === undefined ? {} : { op, evr }), ...(pre === '1' ? { pre: true } : {}) }
 }
 
-/** What is being gathered of the element that is read. */
+/** The parts collected from the current element. */
 interface Gathered {
   readonly texts: Map<string, string>
   readonly attributes: Map<string, Readonly<Record<string, string>>>
@@ -48,7 +48,7 @@ function openParser(head: string): (element: string) => PrimaryPackage {
   const path: string[] = []
   let found = nothing()
   parser.on('error', error => malformed(`it is no XML (${error.message.slice(0, 200)})`, error))
-  // without entities of its own a document cannot grow while it is read
+  // a document without its own entities cannot expand while it is read
   parser.on('doctype', () => malformed('it has a document type declaration'))
   parser.on('opentag', ({ name, attributes }) => {
     const list = LISTS.find(one => one === path.at(-1))
@@ -78,8 +78,8 @@ function openParser(head: string): (element: string) => PrimaryPackage {
 }
 
 /**
- * Reads elements of primary.xml one at a time. One parser for all of them: a new one for each takes twice as long.
- * @param head  what stands before the first of them, which opens the outermost element
+ * Reads elements of primary.xml one at a time. All share one parser: a new one for each takes twice as long.
+ * @param head what stands before the first of them, which opens the outermost element
  */
 export function createPrimaryParser(head: string): { read(element: string): PrimaryPackage } {
   let parse: ReturnType<typeof openParser> | undefined

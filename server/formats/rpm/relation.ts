@@ -5,7 +5,7 @@ import type { RpmHeader } from './header.ts'
 import { parseRich } from './rich.ts'
 import { isWithin, parseBound, printEvr } from './version.ts'
 
-/** A name is looked up by index; longer ones are nobody's. */
+/** The longest name that can be looked up by the database index. */
 const MAX_NAME = 1000
 const LESS = 1 << 1
 const GREATER = 1 << 2
@@ -15,7 +15,7 @@ const PRE = (1 << 6) | (1 << 9) | (1 << 10)
 
 function opOf(flags: number): RelationOp | undefined {
   const equal = (flags & EQUAL) !== 0
-  // less, greater or equal is any version, and so is what is only one or the other
+  // less and greater together mean any version, with or without equal
   if ((flags & LESS) !== 0 && (flags & GREATER) !== 0) return undefined
   if ((flags & LESS) !== 0) return equal ? '<=' : '<'
   if ((flags & GREATER) !== 0) return equal ? '>=' : '>'
@@ -80,12 +80,12 @@ export function needsOf(requires: readonly RpmDependency[]): Alternatives[] {
   )
 }
 
-/** What forbids; a rich conflict has no such form and stays with the facts. */
+/** Conflicts. A rich conflict cannot be expressed this way and is kept only in the facts. */
 export function conflictsOf(conflicts: readonly RpmDependency[]): Alternatives[] {
   return distinct(conflicts.filter(one => !one.name.startsWith('(')).map(one => [relationOf(one)]))
 }
 
-/** Virtual names; one with a bound other than `=` offers a range, which is kept as a name that fits every version. */
+/** Virtual names. A bound other than `=` offers a range, which is kept as a name that satisfies every version. */
 export function providedOf(provides: readonly RpmDependency[]): Provided[] {
   return provides.map(({ name, op, evr }) =>
     op === '=' && evr !== undefined ? { name, version: printEvr(evr) } : { name },
@@ -93,8 +93,8 @@ export function providedOf(provides: readonly RpmDependency[]): Provided[] {
 }
 
 /**
- * True when what `have` offers satisfies `need`. As rpm and libsolv have it: a name offered without a version satisfies
- * every bound.
+ * True when `have` satisfies `need`. As rpm and libsolv have it: a name offered without a version satisfies every
+ * bound.
  */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false

@@ -5,7 +5,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 type Needs = readonly Alternatives[]
 
 const TRUE: Needs = []
-/** More than a person wrote; what would be longer is left out rather than reported as missing. */
+/** The most alternatives that are kept. Longer dependencies are left out, not reported as missing. */
 const MAX_NEEDS = 64
 const MAX_DEPTH = 20
 

@@ -78,10 +78,7 @@ function valueOf(
   return store.subarray(offset, end)
 }
 
-/**
- * Reads a header's index and values; the caller has had the package inspected, so what is wrong here is worth no fine
- * words.
- */
+/** Reads a header's index and values; the package was inspected before, so faults need no detailed message here. */
 async function readSection(handle: FileHandle, file: SpooledFile, start: number): Promise<Section> {
   const intro = await readAt(handle, start, INTRO)
   if (intro.length < INTRO || intro.readUInt32BE(0) !== MAGIC)
@@ -168,7 +165,7 @@ async function* joined(front: readonly Buffer[], path: string, from: number): As
  * The package with the current key's signature over its main header, in place of any it had; header and payload stay as
  * they are, byte for byte. The payload is covered by its digest in the header, which rpmbuild has written since rpm
  * 4.14.
- * @returns the bytes, and the facts about them: the header lies elsewhere now
+ * @returns the bytes, and their facts: the header has moved
  * @throws bad_package
  */
 export async function signRpm(

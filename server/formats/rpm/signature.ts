@@ -13,7 +13,7 @@ function decode(text: string): Buffer {
     : malformed('the signature header holds an OpenPGP signature that is not base64')
 }
 
-/** Opens the file anew, so that it may be read late, twice or never. */
+/** Opens the file again, so it may be read late, twice or never. */
 async function* signedBytes(path: string, withPayload: boolean): AsyncGenerator<Buffer> {
   const rpm = await openRpm(path)
   try {
@@ -29,7 +29,7 @@ async function* signedBytes(path: string, withPayload: boolean): AsyncGenerator<
  */
 export function readSignature({ signature }: RpmPackage, path: string): EmbeddedSignature | undefined {
   const packets = (tags: readonly number[]): Buffer[] => tags.flatMap(tag => signature.bytes(tag) ?? [])
-  // what an rpm that knows the new form would look at: the old ones beside it are for those that do not
+  // an rpm that knows the new form checks it alone; the old ones are for older rpm
   const current = signature.texts(SIGTAG.openpgp).map(decode)
   const ofHeader = current.length > 0 ? current : packets([SIGTAG.rsa, SIGTAG.dsa])
   const ofAll = packets([SIGTAG.pgp, SIGTAG.gpg])

@@ -25,7 +25,7 @@ export const rpmSite: Site = {
     const isHashed = /^[0-9a-f]{64}-/.test(name)
     const path = join(arch, top, name)
     const paths = [join(at.folder, path)]
-    // who read the repomd of a moment ago asks for files that the live tree names no more
+    // a client with the repomd.xml before this one asks for files that the live tree no longer names
     if (isHashed) paths.push(join(layout.byHash(codename), path))
     const part = HALVES[name]
     return part === undefined || at.n !== undefined

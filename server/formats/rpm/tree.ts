@@ -37,9 +37,9 @@ const INDEXES: readonly (Pick<IndexPlan, 'render'> & {
 
 /**
  * What repomd.xml calls a file. The gzip form has the name that every client and createrepo_c look for; several entries
- * of one name make dnf 4 fail with a checksum mismatch. The zstd form is for who asks for it: dnf ignores a name it
- * does not know, libzypp downloads all of those, file lists too, unless they end in `_db`. EL 8 and createrepo_c before
- * 1.0 read no zstd.
+ * of one name make dnf 4 fail with a checksum mismatch. The zstd form is optional: dnf ignores a name it does not know,
+ * libzypp downloads all of those, file lists too, unless they end in `_db`. EL 8 and createrepo_c before 1.0 read no
+ * zstd.
  */
 function typeOf(path: string): string {
   if (path.endsWith('-comps.xml')) return 'group'

@@ -13,7 +13,7 @@ export interface AdvisedPackage {
   readonly file: string
 }
 
-/** What a distributor says about packages that mend something. Times are ISO 8601. */
+/** An advisory of a distributor about packages that fix something. Times are ISO 8601. */
 export interface RpmAdvisory {
   /** `ALSA-2026:1234` */
   readonly id: string
@@ -23,7 +23,7 @@ export interface RpmAdvisory {
   readonly description: string
   readonly issued: string
   readonly updated?: string
-  /** Who says it: an address or a name. */
+  /** The issuer: an address or a name. */
   readonly from: string
   readonly references: readonly {
     readonly kind: 'cve' | 'bugzilla' | 'self' | 'other'
@@ -76,14 +76,14 @@ ${packages.map(printPackage).join('')}      </collection>
 `
 }
 
-/** True for a file that a repository offers: an advisory about anything else would promise what is not there. */
+/** True for a file that the repository offers. Advisories must not name others. */
 export type IsOffered = (one: AdvisedPackage) => boolean
 
 /**
  * updateinfo.xml: what `dnf updateinfo` and `zypper list-patches` show. Only packages that the repository offers are
- * named; an advisory that none is left of is left out.
+ * named; an advisory without any is left out.
  * @param collection a short word for the repository, without spaces
- * @returns undefined when there is nothing to say
+ * @returns undefined when no advisory is left
  * Source: createrepo_c, src/xml_dump_updateinfo.c
  */
 export function printUpdateinfo(
@@ -133,7 +133,7 @@ function advise({ name, version: evr, arch, source, source_version: built }: Off
   }
 }
 
-/** What is known of a fix, as updateinfo.xml has it. */
+/** One advisory in the form of updateinfo.xml. */
 export function advisoryOf({
   id,
   kind,

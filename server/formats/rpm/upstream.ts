@@ -101,7 +101,7 @@ function packageOf({ texts, attributes, lists }: PrimaryPackage): UpstreamPackag
   const [name, arch] = [texts.get('name') ?? '', texts.get('arch') ?? '']
   const { epoch = '0', ver: version = '', rel: release = '' } = attributes.get('version') ?? {}
   const identity = { format: 'rpm', name, version: printEvr({ epoch, version, release }), arch } as const
-  // an entry of a source package is one too
+  // a source package has a `<package>` entry too
   const why = arch === 'src' || arch === 'nosrc' ? undefined : complain(identity)
   if (why !== undefined) malformed(`an entry of primary: ${why}`)
   const size = attributes.get('size')?.package
@@ -127,7 +127,7 @@ function packageOf({ texts, attributes, lists }: PrimaryPackage): UpstreamPackag
   }
 }
 
-/** What stands before the first `<package>` goes with it, and what follows the last one ends the document. */
+/** Text before the first `<package>` belongs to it; text after the last one ends the document. */
 async function* readPrimary({ fetch }: UpstreamPlace, index: IndexPromise): AsyncGenerator<UpstreamEntry> {
   const { path } = index
   let parser: ReturnType<typeof createPrimaryParser> | undefined
@@ -151,7 +151,7 @@ async function* readPrimary({ fetch }: UpstreamPlace, index: IndexPromise): Asyn
   if (tail !== '</metadata>' && !isEmpty) refuseUpstream(path, 'malformed', 'it does not end with </metadata>')
 }
 
-/** repomd.xml and its signature: two requests, so that a publication between them fails, and is to be tried again. */
+/** repomd.xml and its signature: two requests. A publication between them makes the check fail; try again then. */
 async function fetchRoot({ fetch, keys, unsigned }: UpstreamPlace): Promise<{ bytes: Buffer; by: readonly string[] }> {
   const bytes = await fetchWhole(fetch, REPOMD, MAX_ROOT)
   if (bytes === undefined) return refuseUpstream(REPOMD, 'missing', 'it is not there')
@@ -169,7 +169,7 @@ function madeAt({ revision, data }: Repomd): Date | undefined {
   return Number.isFinite(seconds) ? new Date(seconds * 1000) : undefined
 }
 
-/** rpm-md repositories, as createrepo_c writes them; delta packages and modules are not looked at. */
+/** rpm-md repositories, as createrepo_c writes them. Delta packages and modules are not read. */
 export const rpmUpstream: UpstreamReader = {
   async open(place): Promise<Upstream> {
     const { bytes, by } = await fetchRoot(place)

@@ -95,7 +95,7 @@ export function isWithin(have: string, op: RelationOp, need: string): boolean {
   let order = comparePart(x.epoch ?? '0', y.epoch ?? '0') || comparePart(x.version, y.version)
   if (order === 0) {
     if (x.release !== undefined && y.release !== undefined) order = comparePart(x.release, y.release)
-    // `foo = 1.0` is some release of it, so whatever release is asked for may be meant
+    // `foo = 1.0` means any release of it, so it may satisfy any release
     else if (y.release !== undefined) return true
   }
   return holds(order, op)
@@ -128,15 +128,15 @@ function partKey(part: string): string {
 }
 
 /**
- * Maps a version to printable ASCII whose byte order (`collate "C"`) is `compareVersions`; equal versions have equal
- * keys: `1.0-1` and `0:1.00-01` are one.
+ * Maps a version to printable ASCII that sorts by bytes (`collate "C"`) as `compareVersions` does; equal versions have
+ * equal keys: `1.0-1` and `0:1.00-01` are one.
  */
 export function versionKey(text: string): string {
   const { epoch, version, release } = parseEvr(text)
   return partKey(epoch ?? '0') + partKey(version) + (release === undefined ? '' : partKey(release))
 }
 
-/** The longest version that is taken; it has to fit into a file name beside name and architecture. */
+/** The longest version accepted: it must fit into a file name with name and architecture. */
 const MAX_VERSION = 128
 /** rpm keeps it in 32 bits. */
 const MAX_EPOCH = 2 ** 32 - 1

@@ -58,7 +58,7 @@ export function isPrimaryFile(path: string): boolean {
   return path.startsWith('/etc/') || path.includes('bin/') || path === '/usr/lib/sendmail'
 }
 
-/** What it needs from others: not what it brings itself, and nothing twice. */
+/** Requirements on others, each once, without those that the package satisfies itself. */
 function printRequires({ requires, provides, files }: RpmFacts): string[] {
   const brought = new Set(files.filter(file => isPrimaryFile(file.path)).map(file => file.path))
   const own = new Set(provides.map(capability))
@@ -71,7 +71,7 @@ const printFile =
   ({ path, type }: RpmFile): string =>
     `${indent}<file${type === undefined ? '' : ` type="${type}"`}>${escapeText(path)}</file>\n`
 
-// written by this format's inspect
+// this format's inspect wrote it
 const factsOf = (entry: PublishedEntry): RpmFacts => entry.facts as RpmFacts
 
 const versionOf = ({ epoch, version, release }: RpmFacts): string =>
@@ -130,8 +130,7 @@ export function renderFilelists(entry: PublishedEntry): string {
 }
 
 /**
- * Spec files know only days, and clients sort by time: what is newer of one day is moved on by seconds, as createrepo_c
- * does it.
+ * Spec files know only days, and clients sort by time: newer entries of one day get later seconds, as in createrepo_c.
  */
 function datesOf({ changelog }: RpmFacts): number[] {
   const dates: number[] = []

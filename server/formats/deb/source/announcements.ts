@@ -30,7 +30,7 @@ export const announcements: Announcements = {
       }
     }),
   async partsOf({ head, path, blob, filename }) {
-    // by its first lines a .buildinfo is a .dsc of format 1.0
+    // the first lines of a .buildinfo look like a .dsc of format 1.0
     if (isRecord(filename) || !isDsc(head) || blob.size > MAX_DSC) return []
     const bytes = await readFile(path)
     return trying(filename, () => parseDsc(bytes).files)

@@ -7,7 +7,7 @@ const LIST = /^[ \t\n]*(?:\[([^\][]*)\][ \t\n]*)?((?:<[^<>]*>[ \t\n]*)*)$/
 const ARCH = /^!?[a-z0-9][a-z0-9-]*$/
 const PROFILE = /^!?[a-z0-9][a-z0-9.+-]*$/
 
-/** Whether a need is there when no build profile is active: `<!nocheck>` is, `<stage1>` is not. */
+/** Whether a need applies when no build profile is active: `<!nocheck>` does, `<stage1>` does not. */
 function isNeeded(formulas: readonly (readonly string[])[]): boolean {
   return formulas.length === 0 || formulas.some(terms => terms.every(term => term.startsWith('!')))
 }
@@ -37,12 +37,12 @@ function plain(text: string, field: string): string | undefined {
 }
 
 /**
- * What `Build-Depends` and its kin hold: needs that count for any architecture, when no build profile is active.
+ * Reads `Build-Depends` and the like: the needs of any architecture, with no build profile active.
  * @throws Malformed
  * Source: policy 7.1; deb-src-control(5), "Build-Depends".
  */
 export function parseBuildRelations(value: string, field: string): Alternatives[] {
-  // a comma behind the last need is allowed in a source package's fields
+  // a source package may have a comma after the last need
   const text = trimBlanks(value).replace(/,$/, '')
   if (text === '') return []
   return text.split(',').flatMap(group => {

@@ -8,12 +8,12 @@ import { parseFiles, type NamedFile } from './file-list.ts'
 export const MAX_BUILDINFO = 4 * 1024 * 1024
 const REQUIRED = ['Format', 'Source', 'Binary', 'Architecture', 'Version', 'Installed-Build-Depends']
 
-/** What was built, where, and out of what. */
+/** The record of a build: what was built, where, and from what. */
 export interface BuildInfo {
   readonly source: string
   readonly version: string
   readonly architectures: readonly string[]
-  /** What came out of the build. */
+  /** The files that the build made. */
   readonly files: readonly NamedFile[]
   readonly origin?: string
   readonly date?: string

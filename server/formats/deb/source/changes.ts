@@ -8,11 +8,11 @@ import { parseFiles, type NamedFile } from './file-list.ts'
 export const MAX_CHANGES = 2 * 1024 * 1024
 const REQUIRED = ['Format', 'Date', 'Source', 'Architecture', 'Version', 'Distribution', 'Maintainer', 'Changes']
 
-/** An upload of a developer: what belongs together, and where it should go. */
+/** An upload of a developer: its files, and the distribution they are for. */
 export interface Changes {
   readonly source: string
   readonly version: string
-  /** The version of the source; another one where only the binaries were built again. */
+  /** The version of the source; it differs from that of the binaries when only those were built again. */
   readonly sourceVersion: string
   /** As the field says: a codename, or a suite such as `unstable`. */
   readonly distribution: string
@@ -28,9 +28,9 @@ export interface Changes {
   /** The entry of the changelog, as it is read: no leading blanks, no dots for empty lines. */
   readonly changes: string
   readonly files: readonly NamedFile[]
-  /** What was read: the text under the signature, if there is one. */
+  /** The text that was read, without its signature. */
   readonly text: string
-  /** The signed document; absent when nobody signed. */
+  /** The signed document; absent when it is not signed. */
   readonly document?: string
 }
 
@@ -45,7 +45,7 @@ function sourceOf(value: string, version: string): Pick<Changes, 'source' | 'ver
     : malformed(`the field Source is ${quote(value)}: ${why}`)
 }
 
-/** What stands below a field, as a person reads it. */
+/** The continuation lines of a field as plain text. */
 function unfold(lines: readonly string[]): string {
   return lines.map(line => (line.trim() === '.' ? '' : line.slice(1))).join('\n')
 }

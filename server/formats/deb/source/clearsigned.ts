@@ -6,15 +6,15 @@ const END = '-----END PGP SIGNATURE-----'
 /** `Hash: SHA512`: the only header that the format knows. Source: RFC 9580, 7. */
 const HEADER = /^Hash: [A-Za-z0-9, -]{1,100}$/
 
-/** A control file, and the signed document that it came in, if it came in one. */
+/** A control file, and the signed document around it, if any. */
 export interface Unwrapped {
-  /** What is read: the lines under the signature, and nothing else. */
+  /** The signed lines, which are all that is read. */
   readonly text: Buffer
   /** The whole document, for the check of the signature; absent when the file is not signed. */
   readonly document?: string
 }
 
-/** The signed lines, with the dashes that protect them taken away. */
+/** The signed lines without dash escaping. */
 function signedLines(lines: readonly string[], what: string): readonly string[] {
   const blank = lines.indexOf('', 1)
   if (blank === -1) malformed(`${what} is signed, and no blank line follows the header`)
@@ -31,9 +31,9 @@ function signedLines(lines: readonly string[], what: string): readonly string[] 
 }
 
 /**
- * Takes a control file out of its clear signature. Nothing may stand around the signed text: what is not signed would
- * be read as if it were.
- * @param what  as messages call it: `the .dsc`
+ * Takes a control file out of its clear signature. Refuses any text outside the signed part, which would otherwise pass
+ * for signed.
+ * @param what its name in messages: `the .dsc`
  * @throws Malformed
  * Source: RFC 9580, 7.
  */

@@ -21,15 +21,15 @@ export interface SourcePackage {
   readonly about: Description
   /** Tarballs, diffs and their signatures; without the .dsc itself. */
   readonly files: readonly NamedFile[]
-  /** The paragraph as `Sources` carries it, without what the index adds; no trailing newline. */
+  /** The paragraph for `Sources`, without the fields that the index adds; no trailing newline. */
   readonly control: string
-  /** What was read: the text under the signature, if there is one. */
+  /** The text that was read, without its signature. */
   readonly text: string
   /** The signed document, where the .dsc is signed. */
   readonly document?: string
 }
 
-/** Set by whoever makes the index. */
+/** Fields that only the index may set. */
 const INDEX_FIELDS = new Set([
   'package',
   'source',
@@ -50,7 +50,7 @@ export function fileVersion(version: string): string {
   return version.replace(/^\d+:/, '')
 }
 
-/** What a file of a source package may be called, by its format. Source: dpkg-source(1), "Source package formats". */
+/** The file names that a source package may have, by its format. Source: dpkg-source(1), "Source package formats". */
 function namesOf(format: string, source: string, version: string): readonly RegExp[] {
   const full = `${escape(source)}_${escape(fileVersion(version))}`
   const upstream = `${escape(source)}_${escape(fileVersion(version).replace(/-[^-]*$/, ''))}`
@@ -103,7 +103,7 @@ function sectionOf(paragraph: Paragraph): string | undefined {
   return /^\s+\S+\s+\S+\s+(\S+)/.exec(first)?.[1]
 }
 
-/** The paragraph as an index carries it: `Package` for `Source`, first; without what the index says itself. */
+/** The paragraph for an index: `Package` in place of `Source`, first; without the fields that the index adds. */
 function printControl(paragraph: Paragraph, name: string): string {
   const lines = [`Package: ${name}`]
   for (const [key, field] of paragraph) {
@@ -131,7 +131,7 @@ export function complainSource({ name, version }: PackageIdentity): string | und
   return name.length + version.length > 180 ? 'name and version together are too long for a file name' : undefined
 }
 
-/** What the rest of the server knows of a source package: what it needs is what building it needs. */
+/** The source package as the rest of the server reads it. Its needs are its build dependencies. */
 function describe(paragraph: Paragraph, { name, version }: PackageIdentity): Description {
   const needs = (key: string, field: string) => parseBuildRelations(valueOf(paragraph, key), field)
   const [homepage, maintainer, section] = [
@@ -153,7 +153,7 @@ function describe(paragraph: Paragraph, { name, version }: PackageIdentity): Des
       ...needs('build-depends-arch', 'Build-Depends-Arch'),
       ...needs('build-depends-indep', 'Build-Depends-Indep'),
     ],
-    // nothing is installed by it: it satisfies nobody and is in nobody's way
+    // a source package installs nothing, so it provides nothing and conflicts with nothing
     provides: [],
     conflicts: [],
   }

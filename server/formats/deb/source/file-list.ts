@@ -3,7 +3,7 @@ import { valueOf, type Paragraph } from '../paragraph.ts'
 
 /** The most files that one source package or one upload may name. */
 export const MAX_FILES = 500
-/** What a file name may hold: no folder, no blank, and no dot or dash first. Source: policy 5.6.21. */
+/** A valid file name: no folder, no blank, no dot or dash first. Source: policy 5.6.21. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9+.,_~=:@-]*$/
 
 /** A file that a .dsc, .changes or .buildinfo names. Digests lower-case hex; size in bytes. */
@@ -38,7 +38,7 @@ const KINDS: readonly Kind[] = [
 ]
 const MD5 = { digest: 'md5', hexLength: 32 } as const
 
-/** Whether a name may stand beside others in one folder. */
+/** Whether a file name is valid in a source package or an upload. */
 export function isPlainName(name: string): boolean {
   return PLAIN.test(name) && name.length <= 200
 }
@@ -101,9 +101,9 @@ function mustAgree(
 }
 
 /**
- * The files that a .dsc, .changes or .buildinfo names, in the order of Checksums-Sha256. MD5 and SHA-1 prove nothing
- * today: SHA-256 is needed, and what else is there has to say the same.
- * @param md5  where the MD5 stands: `Files` of a .dsc and a .changes, there with section and priority
+ * The files that a .dsc, .changes or .buildinfo names, in the order of Checksums-Sha256. SHA-256 is required, since MD5
+ * and SHA-1 prove nothing today; the other lists must agree with it.
+ * @param md5 where the MD5 stands: `Files` of a .dsc and a .changes, there with section and priority
  * @throws Malformed
  * Source: deb-src-control(5), dsc(5), deb-changes(5), deb-buildinfo(5).
  */
@@ -132,7 +132,7 @@ export function parseFiles(
   })
 }
 
-/** What is known of a file that is here. */
+/** The digests and size of a file that was received. */
 export interface FileDigests {
   readonly size: number
   readonly md5: string
@@ -141,7 +141,7 @@ export interface FileDigests {
 }
 
 /**
- * Compares a file with what is said of it.
+ * Compares a file with its entry in the list.
  * @throws Malformed naming the file and the first digest that differs
  */
 export function mustMatch(named: NamedFile, { size, md5, sha1, sha256 }: FileDigests): void {

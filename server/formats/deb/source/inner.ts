@@ -31,7 +31,7 @@ async function* read(file: SpooledFile, ending: string): AsyncGenerator<Buffer> 
   }
 }
 
-/** Every file of a source package, unpacked where it is packed: tarballs as plain tars, diffs as text. */
+/** Every file of a source package, decompressed: tarballs as plain tars, diffs as text. */
 export async function* innerSource(file: SpooledFile): AsyncGenerator<InnerStream> {
   for (const one of [file, ...(file.beside ?? [])]) {
     const [ending = ''] = /\.(?:gz|xz|bz2)$/.exec(one.filename) ?? []

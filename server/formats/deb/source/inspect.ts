@@ -16,7 +16,7 @@ export function isDsc(head: Uint8Array): boolean {
   return DSC.test(Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1'))
 }
 
-/** Whether a file stands beside a .dsc without being one of its parts: it is kept with the source, and no index names it. */
+/** Whether a file is kept with a source package without being part of it: no index names it. */
 export function isRecord(name: string): boolean {
   return name.endsWith('.buildinfo')
 }
@@ -26,7 +26,7 @@ async function readWhole({ path, blob }: SpooledFile, what: string, limitBytes: 
   return readFile(path)
 }
 
-/** Every part is here, is what the .dsc says, and nothing else came with it. @throws Malformed */
+/** Checks that the files are exactly those that the .dsc names, with the same bytes. @throws Malformed */
 async function mustBeWhole(source: SourcePackage, beside: readonly SpooledFile[]): Promise<void> {
   for (const named of source.files) {
     const file = beside.find(({ filename }) => filename === named.name)
@@ -59,7 +59,7 @@ async function look(file: SpooledFile): Promise<Inspection<DebFacts>> {
 }
 
 /**
- * A source package: its .dsc, with the files it names beside it. Their bytes are compared with what it says of them.
+ * Inspects a source package: its .dsc, and the files it names, compared with their digests.
  * @throws bad_package naming the file and the rule
  */
 export async function inspectSource(file: SpooledFile, signal: AbortSignal): Promise<Inspection<DebFacts>> {

@@ -9,10 +9,9 @@ export interface ListedSource {
 }
 
 /**
- * One entry of `Sources`, with a blank line behind it. The .dsc is the first of its files: apt takes the one that ends
- * in .dsc, and people look at the top.
- * @param control    the paragraph of the .dsc, as `parseDsc` gives it
- * @param directory  where the files lie, from the root of the repository: `pool/bookworm/main/a/acme`
+ * One entry of `Sources`, with a blank line behind it. The .dsc comes first, for people; apt finds it by its ending.
+ * @param control the paragraph of the .dsc, as `parseDsc` gives it
+ * @param directory where the files lie, from the root of the repository: `pool/bookworm/main/a/acme`
  * Source: https://wiki.debian.org/DebianRepository/Format, "Sources"; apt-ftparchive(1), dpkg-scansources(1).
  */
 export function printStanza(control: string, directory: string, files: readonly ListedSource[]): string {

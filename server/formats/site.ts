@@ -38,7 +38,7 @@ export interface Ground {
 export interface Site {
   /** The folder below `/repos` in which its trees and packages lie. */
   readonly folder: string
-  /** What its addresses begin with, slash at the end. */
+  /** What its addresses begin with, slash at the end; formats may share one, but none lies below another. */
   readonly root: string
   /** Content types by the end of a path, beside those that all formats share. */
   readonly types: readonly (readonly [pattern: RegExp, type: string])[]

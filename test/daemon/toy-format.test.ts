@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { toyPackage } from '../support/toy/index.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+let copy: string
+let daemon: Daemon
+let token: string
+
+async function edit(path: string, change: (text: string) => string): Promise<void> {
+  const before = await readFile(path, 'utf8')
+  const after = change(before)
+  expect(after, path).not.toBe(before)
+  await writeFile(path, after)
+}
+
+/** The server as it is, with a folder and its line in the list of formats. */
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'gh-toy-'))
+  await cp(join(ROOT, 'server'), join(copy, 'server'), { recursive: true })
+  await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  const formats = join(copy, 'server', 'formats')
+  await mkdir(join(formats, 'toy'))
+  await cp(join(ROOT, 'test', 'support', 'toy', 'index.ts'), join(formats, 'toy', 'index.ts'))
+  await edit(join(formats, 'toy', 'index.ts'), text => text.replaceAll('../../../server/', '../../'))
+  await edit(join(formats, 'index.ts'), text =>
+    text.replace(
+      'FORMATS: readonly Format[] = [',
+      'FORMATS: readonly Format[] = [(await import("./toy/index.ts")).toy, ',
+    ),
+  )
+  daemon = await startDaemon({ entry: join(copy, 'server', 'main.ts') })
+  token = await daemon.setupAdmin()
+}, 120_000)
+afterAll(async () => {
+  await daemon.close()
+  await rm(copy, { recursive: true, force: true })
+})
+
+const read = async (path: string): Promise<string> => (await fetch(`${daemon.url}${path}`)).text()
+const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+describe('a format that is a folder and a line in the list', () => {
+  test('has distributions, with what the format says where nobody says otherwise', async () => {
+    const made = await daemon.call('POST', '/distributions/', { token, body: { codename: 'attic', format: 'toy' } })
+    expect(made, made.text).toMatchObject({
+      status: 201,
+      body: { codename: 'attic', format: 'toy', architectures: ['wood', 'tin'], components: ['main'], scanner: null },
+    })
+    const init = await daemon.call('POST', '/distributions/init', { token, body: { codename: 'attic' } })
+    expect(init.status, init.text).toBe(200)
+  })
+
+  test('passes the gate and is in a signed tree that clients read', async () => {
+    const bytes = toyPackage('horse', '10', 'a wooden horse')
+    const up = await daemon.upload(bytes, { token, filename: 'horse.toy', distribution: 'attic' })
+    expect(up, up.text).toMatchObject({
+      status: 201,
+      body: { name: 'horse', version: '10', arch: 'any', format: 'toy', status: 'published' },
+    })
+    const index = await read('/toys/attic/tin/INDEX')
+    expect(index).toBe(`horse 10 ${sha256(bytes)} horse-10.toy\n`)
+    expect(await read('/toys/attic/wood/INDEX')).toBe(index)
+    const root = await read('/toys/attic/ROOT')
+    expect(root).toContain('-----BEGIN PGP SIGNED MESSAGE-----')
+    expect(root).toContain(`${sha256(index)} tin/INDEX\n`)
+    expect(await read('/toys/attic/horse-10.toy')).toBe(bytes.toString())
+  })
+
+  test('is ordered by its own versions, and its clients are told how they are set up', async () => {
+    const up = await daemon.upload(toyPackage('horse', '9', 'older'), {
+      token,
+      filename: 'h.toy',
+      distribution: 'attic',
+    })
+    expect(up.body.status, up.text).toBe('published')
+    const found = await daemon.call('GET', '/artifacts/?distribution=attic', { token })
+    expect(found.body, found.text).toMatchObject({
+      items: [{ name: 'horse', latest: '10', versions: [{ version: '10' }, { version: '9' }] }],
+    })
+    const setup = await daemon.call('GET', '/distributions/attic/setup', { token })
+    expect(setup.text).toContain(`toy add ${daemon.url}/toys/attic/`)
+  })
+
+  test('is refused with the reason where it is broken, and where the distribution is of another format', async () => {
+    const before = await read('/toys/attic/tin/INDEX')
+    const broken = await daemon.upload(Buffer.from('TOY 1\nhorse ten any\n'), {
+      token,
+      filename: 'h.toy',
+      distribution: 'attic',
+    })
+    expect(broken.status, broken.text).toBe(422)
+    expect(broken.text).toContain('its second line must be: name, number, any')
+    const elsewhere = await daemon.upload(toyPackage('horse', '11', ''), { token, distribution: 'jammy' })
+    expect(elsewhere.status, elsewhere.text).toBe(422)
+    expect(await read('/toys/attic/tin/INDEX')).toBe(before)
+  })
+})

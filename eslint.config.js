@@ -113,7 +113,7 @@ export default tseslint.config(
   { ignores: ['node_modules/', 'dist/', 'ui/dist/', 'var/', 'coverage/', '**/*.d.ts'] },
   { linterOptions: { reportUnusedDisableDirectives: 'off' } },
   {
-    files: ['server/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts', 'electron/**/*.ts'],
+    files: ['server/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts'],
     languageOptions: {
       parser: tseslint.parser,
       parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },

@@ -24,7 +24,7 @@ const NEIGHBOURS = new Set([
 /**
  * Where the console may name types of the server: the file that gathers what goes over the wire. Only types cross over.
  */
-const MAY_SEE_SERVER = new Set(['ui/wire.ts', 'ui/api.ts'])
+const MAY_SEE_SERVER = new Set(['ui/wire.ts'])
 
 /** The one file that composes the parts. */
 const ALL = 'server/compose.ts'
@@ -80,7 +80,7 @@ function placeOf(path: string): Place | undefined {
 /** What is wrong with one import, and where its file should go; nothing when it is fine. */
 export function judge({ from, to, isType }: Import): string | undefined {
   if (from.startsWith('ui/')) {
-    if (to.startsWith('ui/') || (isType && (MAY_SEE_SERVER.has(from) || to === 'electron/bridge.ts'))) return undefined
+    if (to.startsWith('ui/') || (isType && MAY_SEE_SERVER.has(from))) return undefined
     return isType
       ? `${from} looks at ${to}. Name the type in ui/wire.ts and take it from there.`
       : `${from} imports ${to}, so that code would be in the console's bundle. Import types only, through ui/wire.ts.`
@@ -138,7 +138,7 @@ function listSources(root: string, folder: string): string[] {
 
 /** Everything that is wrong with the imports below `root`, one sentence each. */
 export function checkLayers(root: string): string[] {
-  const imports = ['server', 'ui', 'electron']
+  const imports = ['server', 'ui']
     .flatMap(folder => listSources(root, folder))
     .flatMap(path => readImports(path, readFileSync(join(root, path), 'utf8'), root))
   return [

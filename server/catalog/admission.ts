@@ -36,7 +36,7 @@ export interface Admission {
 }
 
 /** @throws duplicate_conflict when two versions of one identity have different files */
-export function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): void {
+function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): void {
   const different = differentFile(known.files, incoming.files)
   if (different === undefined) return
   fail('duplicate_conflict', {

@@ -49,7 +49,7 @@ export interface GateDeps {
  * Which component it goes to; nothing for the first one. What a package asks for itself is followed where the
  * distribution has it.
  */
-export function componentFor(
+function componentFor(
   { format, distribution }: Pick<Subject, 'format' | 'distribution'>,
   { about, wanted }: { readonly about: Inspection['about']; readonly wanted: string | undefined },
 ): Pick<Manifest, 'component'> {

@@ -72,7 +72,7 @@ export async function findOne(db: Queryable, viewer: Viewer, which: Which): Prom
 }
 
 /** For reading: the published one first, with the others beside it. @throws package_not_found, version_not_found */
-export async function findAny(
+async function findAny(
   db: Queryable,
   viewer: Viewer,
   which: Which,

@@ -17,7 +17,7 @@ export interface PublicKey {
 }
 
 /** The largest block that is read: a key with hundreds of foreign certifications has some 200 KiB. */
-export const MAX_PUBLIC_KEY = 512 * 1024
+const MAX_PUBLIC_KEY = 512 * 1024
 
 /** Why a block of text is no key of one developer. Thrown by `readPublicKey`. */
 export class BadPublicKey extends Error {

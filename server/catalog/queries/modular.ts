@@ -7,7 +7,7 @@ import { params, seenBy } from './sql.ts'
 export async function countModular(db: Queryable, viewer: Viewer, codename: Codename): Promise<number> {
   const { values, add } = params(codename)
   const row = await db.first<{ count: number }>(
-    `select count(*)::int as count from package where codename = $1 and format = 'rpm' and state = 'published'
+    `select count(*)::int as count from package where codename = $1 and state = 'published'
       and facts ? 'modularity' and ${seenBy(viewer, add, 'codename')}`,
     values,
   )

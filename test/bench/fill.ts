@@ -108,13 +108,13 @@ export async function fillIndex(db: Db, { artifacts, versionsEach }: Fill): Prom
       `
       insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
                            uploaded_by, origin,
-                           created_at, changed_at, manifest, facts, files)
+                           created_at, changed_at, manifest, facts, paths)
       select 'deb', r.codename, r.name, '1.' || v, 'amd64', lpad(v::text, 8, '0'), md5(r.n::text) || md5(v::text), 10000 + r.n, r.summary,
              case when r.n % 50 = 7 then 'pending_review' when r.n % 90 = 11 then 'quarantined' else 'published' end,
              case when r.n % 12 = 5 then 'high' end, (r.n % 12 = 5)::int, false, 'bench', 'upload',
              now() - (r.n % 2000000) * interval '1 second', now() - (r.n % 2000000) * interval '1 second',
              jsonb_build_object('findings', case when r.n % 12 = 5 then '[{"id":"CVE-2026-1","severity":"high"}]'::jsonb else '[]'::jsonb end,
-                                'filename', r.name || '.deb', 'pad', repeat(md5(r.n::text), 30)), '{}', ''
+                                'files', jsonb_build_array(jsonb_build_object('path', r.name || '.deb')), 'pad', repeat(md5(r.n::text), 30)), '{}', ''
       from jsonb_to_recordset($1::jsonb) as r (n int, codename text, name text, summary text), generate_series(1, $2::int) v`,
       [JSON.stringify(rows), versionsEach],
     )

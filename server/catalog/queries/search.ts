@@ -1,10 +1,10 @@
 import type { FormatId } from '../../core/identity.ts'
 import type { Severity } from '../../core/findings.ts'
 import type { Manifest, State } from '../../core/manifest.ts'
-import type { Viewer } from '../../core/viewer.ts'
+import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
-import { artifactsSeenBy, params, seenBy, type AddParam } from './sql.ts'
+import { artifactsSeenBy, pageClause, params, seenBy, toldAnew, type AddParam } from './sql.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
 export interface PackageRow {
@@ -95,19 +95,22 @@ export async function searchArtifacts(
   const where: string[] = []
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   if (filter.format !== undefined) where.push(`a.format = ${add(filter.format)}`)
-  if (filter.distribution !== undefined || filter.state !== undefined) {
+  // without a term the names are walked in order, and only those of the page are told anew
+  const isWalk = q === '' && !seesAll(viewer)
+  if (isWalk || filter.distribution !== undefined || filter.state !== undefined) {
     const of = filter.distribution === undefined ? '' : `and p.codename = ${add(filter.distribution)}`
     const is = filter.state === undefined ? '' : `and p.state = ${add(filter.state)}`
     where.push(
       `exists (select 1 from package p where p.name = a.name and p.format = a.format and ${seenBy(viewer, add, 'p.codename')} ${of} ${is})`,
     )
   }
-  const from = `from ${artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
+  const from = `from ${isWalk ? 'artifact' : artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
   const rank = q === '' ? '' : `${bestFirst(q, add)},`
+  const page = `select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
+    order by ${rank} a.name, a.format ${pageClause(paging, add)}`
   const rows = db.query<ArtifactRow>(
-    `select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
-    order by ${rank} a.name, a.format limit ${add(paging.perPage)} offset ${add((paging.page - 1) * paging.perPage)}`,
+    isWalk ? `select a.* from ${toldAnew(viewer, add, page)} a order by a.name, a.format` : page,
     values,
   )
   const [total, items] = await Promise.all([counted, rows])

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import { countArtifacts, countBlobs, countStates } from './counts.ts'
+import { newestOf, searchArtifacts, searchPackages } from './search.ts'
+import { listFound } from './vulnerabilities.ts'
+
+const BLIND = { hidden: ['noble'] }
+const paging = { page: 1, perPage: 10 }
+let stock: Stock
+beforeAll(async () => {
+  stock = await createStock()
+  await stock.put({ name: 'both', version: '1.0', summary: 'open' })
+  await stock.put({ name: 'both', version: '2.0', codename: 'noble', summary: 'Secret words' })
+  await stock.put({
+    name: 'secret',
+    codename: 'noble',
+    findings: [{ id: 'CVE-2026-1', package: 'secret', severity: 'high', detected_by: ['osv'] }],
+  })
+})
+afterAll(() => stock.close())
+
+test.each([undefined, 'both', 'open'])('an artifact tells what its visible versions tell, searched by %s', async q => {
+  const page = await searchArtifacts(stock.db, BLIND, { filter: { q }, paging })
+  expect(page).toMatchObject({ total: 1, items: [{ name: 'both', latest: '1.0', versions: 1, summary: 'open' }] })
+  const [newest] = await newestOf(stock.db, BLIND, { artifacts: page.items, most: 1 })
+  expect(newest).toMatchObject({ version: '1.0', codename: 'jammy' })
+  const whole = await searchArtifacts(stock.db, ALL_SEEING, { filter: { q: 'both' }, paging })
+  expect(whole).toMatchObject({ total: 1, items: [{ name: 'both', latest: '2.0', versions: 2 }] })
+})
+
+test.each(['secret', 'secret words'])('%s is found by who may see it, and by nobody else', async q => {
+  const total = async (viewer: typeof BLIND | typeof ALL_SEEING): Promise<number[]> => [
+    (await searchArtifacts(stock.db, viewer, { filter: { q }, paging })).total,
+    (await searchPackages(stock.db, viewer, { filter: { q, states: ['published'] }, paging })).total,
+  ]
+  expect(await total(BLIND)).toEqual([0, 0])
+  expect((await total(ALL_SEEING))[0]).toBe(q === 'secret' ? 2 : 1)
+})
+
+test('a filter by the hidden distribution finds nothing, and one by state counts the others', async () => {
+  const of = async (filter: object): Promise<number> =>
+    (await searchArtifacts(stock.db, BLIND, { filter, paging })).total
+  expect([await of({ distribution: 'noble' }), await of({ state: 'published' }), await of({ format: 'deb' })]).toEqual([
+    0, 1, 1,
+  ])
+})
+
+test('counts are of what is seen', async () => {
+  const counts = async (viewer: typeof BLIND | typeof ALL_SEEING): Promise<number[]> => [
+    await countArtifacts(stock.db, viewer),
+    (await countBlobs(stock.db, viewer)).blobs,
+    (await countStates(stock.db, viewer)).published,
+    (await listFound(stock.db, viewer, { filter: {}, paging, sort: 'id' })).total,
+  ]
+  expect([await counts(BLIND), await counts(ALL_SEEING)]).toEqual([
+    [1, 1, 1, 0],
+    [2, 3, 3, 1],
+  ])
+})

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createStock, type Stock } from '../../../test/support/stock.ts'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { countArtifacts, countBlobs, countStates } from './counts.ts'
 import { newestOf, searchArtifacts, searchPackages } from './search.ts'

@@ -48,8 +48,10 @@ function listedFiles(release: string, algorithm: string): Listed[] {
 
 export interface ServedTree {
   readonly release: string
+  /** Of every component, for amd64. */
   readonly packages: readonly Stanza[]
-  /** Everything that is wrong with it; empty when it is whole. */ readonly problems: readonly string[]
+  /** Everything that is wrong with it; empty when it is whole. */
+  readonly problems: readonly string[]
 }
 
 /**
@@ -88,7 +90,7 @@ export async function readServedTree(
         else if (body.length !== size || createHash(hash).update(body).digest('hex') !== digest)
           problems.push(`${name} is not what InRelease says`)
         if (algorithm === 'SHA256' && body !== undefined && path.endsWith('binary-amd64/Packages.gz') && name === path)
-          packages = parseStanzas(gunzipSync(body).toString())
+          packages = [...(packages ?? []), ...parseStanzas(gunzipSync(body).toString())]
       }
     }
   }
@@ -96,7 +98,7 @@ export async function readServedTree(
     return {
       release,
       packages: [],
-      problems: [...problems, `${base}/InRelease names no main/binary-amd64/Packages.gz that is there`],
+      problems: [...problems, `${base}/InRelease names no binary-amd64/Packages.gz that is there`],
     }
   for (const stanza of packages) {
     const path = stanza.Filename ?? ''

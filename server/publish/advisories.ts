@@ -24,8 +24,8 @@ const digest = (algorithm: 'sha256' | 'sha512', bytes: Buffer): string =>
   createHash(algorithm).update(bytes).digest('hex')
 
 /**
- * Writes what is known about packages that mend something, beside the file lists. The same knowledge about the same
- * packages gives the same files. @returns none where nothing is known
+ * Writes the advisories about packages that fix something, beside the file lists. The same advisories and packages give
+ * the same files. @returns none where no advisory applies
  */
 export async function buildAdvisories(
   { db, layout, fixes }: AdvisoryDeps,

@@ -11,7 +11,7 @@ import type { Manifests } from '../files/manifests.ts'
 import { digestOf } from './live-tree.ts'
 import { walkFiles } from './prune.ts'
 
-/** One place where pool, database, manifests and trees do not say the same. */
+/** One difference between pool, database, manifests and trees. */
 export interface Difference {
   readonly what: string
   readonly where: string

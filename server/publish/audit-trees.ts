@@ -21,7 +21,7 @@ import { everyFile, readFrozen } from './store.ts'
 export interface Verified {
   readonly checked: Verifying['checked']
   readonly differences: readonly Difference[]
-  /** What a crash leaves and nobody can reach: not wrong, and removed by itself. */
+  /** Leftovers of a crash, out of clients' reach: no fault, and removed later. */
   readonly notes: readonly Difference[]
 }
 
@@ -38,7 +38,7 @@ interface Run extends VerifierDeps {
   readonly verified: Verifying
 }
 
-/** The live tree says of itself what is there, signed, and names exactly the published packages of the database. */
+/** Checks that the live tree is signed, complete, and names exactly the published packages of the database. */
 async function checkTree(run: Run, distribution: Distribution, rows: readonly VerifiedRow[]): Promise<void> {
   const {
     layout,
@@ -114,7 +114,7 @@ async function checkEntries(
     const here = new Map(files.map(file => [file.path, file.sha256]))
     for (const [path, digest] of here) {
       named.set(path, digest)
-      // what was deleted after it comes back with an earlier generation
+      // an earlier generation brings back packages that were deleted after it
       if (!isFrozen && !all.has(path)) say(path, `the index ${component}/${arch} names it, and it is not published`)
     }
     if (!isFrozen)
@@ -127,7 +127,7 @@ async function checkEntries(
         )
           say(path, `it is published, and the index ${component}/${arch} does not name it`)
   }
-  // while rolled back, what came since is not served yet, and what was deleted since is
+  // while rolled back, newer packages are not served yet, and packages deleted since are
   for (const [path, digest] of isFrozen ? named : all) {
     const [there, blob] = await Promise.all(
       [layout.published(codename, relPath(path)), layout.blob(sha256(digest))].map(one =>

@@ -12,7 +12,7 @@ import { createPublisher, type Publication, type Publisher, type PublisherDeps }
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
   readonly events: Pick<Events, 'emit'>
   readonly log: Log
-  /** Which advisories the packages answer. */
+  /** The advisories that the packages fix. */
   readonly fixes: FindFixes
   /** APT_PUBLISHER: who writes the indexes of APT distributions. */
   readonly aptPublisher: 'native' | 'reprepro'
@@ -23,13 +23,13 @@ export interface PublishPart extends Part {
   readonly publisher: Publisher
 }
 
-/** So many changes in one publication mean that packages come in bulk. */
+/** From this many changes in one publication on, packages arrive in bulk. */
 const BULK = 4
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * While packages come in bulk, two thirds of the time belong to them and not to trees that are out of date at once. Who
- * uploads one after the other never waits.
+ * While packages arrive in bulk, two thirds of the time go to uploads, since each new tree is out of date at once.
+ * Single uploads never wait.
  */
 function paced(publish: Publisher['publish']): (codename: Codename) => Promise<void> {
   const free = new Map<Codename, number>()
@@ -43,7 +43,7 @@ function paced(publish: Publisher['publish']): (codename: Codename) => Promise<v
   }
 }
 
-/** What a change owes to the trees. */
+/** The debts to the trees. */
 export function publishDebts(publisher: Pick<Publisher, 'publish' | 'publishContents'>): Debts {
   const publish = paced(publisher.publish)
   return {
@@ -73,7 +73,7 @@ function tellPublished({ clock, events, log }: PublishNeeds): (publication: Publ
   }
 }
 
-/** The publisher of every distribution, with its debts and the removal of what nobody can ask for any more. */
+/** The publisher of every distribution, with its debts and the removal of old files. */
 export function composePublish(needs: PublishNeeds): PublishPart {
   const { db, layout, repositories, keyring, clock, fixes, aptPublisher } = needs
   const publisher = createPublisher({

@@ -14,8 +14,8 @@ import { readContents } from '../catalog/queries/entries.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 
 /**
- * Where a file list, or what is known of fixes, lies between generations: by its digest, hard-linked into each
- * generation that names it.
+ * File lists and advisories are kept between generations by their digest, hard-linked into each generation that names
+ * them.
  */
 export const contentsFile = (layout: Pick<Layout, 'trees'>, codename: Codename, sha256: string): string =>
   join(layout.trees, codename, 'contents', sha256)
@@ -57,7 +57,7 @@ export async function buildContents(
         component: { name: component, first: mainOf(distribution) },
       },
       async lines => {
-        // after a failed write nothing drains
+        // after a failed write there is no 'drain' event
         if (!gz.write(`${lines.join('\n')}\n`)) await Promise.race([once(gz, 'drain'), written])
       },
     )

@@ -71,8 +71,7 @@ async function make(
 }
 
 /**
- * The files of a distribution's documents. Those that `before` has already are taken as they are: packing a large one
- * takes seconds.
+ * The files of a distribution's documents. Files that `before` has are reused: packing a large document takes seconds.
  */
 export async function buildDocuments(
   deps: DocumentDeps,

@@ -6,18 +6,17 @@ import type { Outbox } from '../db/outbox.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Database } from '../vulndb/store/database.ts'
 
-/** Has trees tell their clients what mends something, as the vulnerability data that are loaded have it. */
+/** Keeps the advisories in the trees up to date with the loaded vulnerability data. */
 export interface AdvisoryFollower extends Part {
   /**
-   * Where other data are loaded than at the last call, published trees that carry advisories owe them anew. The first
-   * call counts as other.
+   * When the loaded data differ from those of the last call, every published tree with advisories is owed. The first
+   * call always counts as a difference.
    */
   follow(): Promise<void>
 }
 
 /**
- * Has the trees tell again of fixes when other data are loaded, also by another program; which are told of is for the
- * publication to find.
+ * Owes the advisories again when other data are loaded, also by another program. The publication finds out which apply.
  */
 export function createAdvisoryFollower({
   db,

@@ -5,7 +5,9 @@ import type { Outbox } from '../db/outbox.ts'
 
 /** Has the trees signed again when the set of keys changes. */
 export interface KeyFollower extends Part {
-  /** Where the set has changed since it was published, also while this was not running, every tree is owed. */
+  /**
+   * Owes every tree if the keys differ from those that signed it, also when they changed while the service was stopped.
+   */
   follow(): Promise<void>
   /** Owes every published tree. */
   oweTrees(): Promise<void>
@@ -19,7 +21,7 @@ export function createKeyFollower({
 }: {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
-  /** `publish` makes the public files say what the keyring says; true when they said something else. */
+  /** `publish` writes the public files from the keyring; true when they changed. */
   readonly keyring: { publish(): Promise<boolean> }
 }): KeyFollower {
   async function oweTrees(): Promise<void> {

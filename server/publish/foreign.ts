@@ -4,7 +4,7 @@ import { getFormat } from '../formats/index.ts'
 import { runTool } from '../lib/exec.ts'
 import { createRepreproIndexes, type ForeignIndexes } from './reprepro.ts'
 
-/** Who writes the indexes of APT distributions: reprepro where APT_PUBLISHER says so, otherwise nobody but us. */
+/** The foreign writer of APT indexes: reprepro if APT_PUBLISHER says so, else none. */
 export function chooseForeign(
   aptPublisher: 'native' | 'reprepro',
   { layout, repositories }: { readonly layout: Layout; readonly repositories: Pick<Repositories, 'all'> },

@@ -28,7 +28,7 @@ export interface GenerationDeps {
   readonly foreign?: ((root: string) => ReturnType<ForeignIndexes>) | undefined
 }
 
-/** What a generation is made of: the pieces of its indexes, and the file lists it carries. */
+/** The parts of a generation: the pieces of its indexes, and its file lists. */
 export interface Plan {
   readonly distribution: Distribution
   readonly n: number
@@ -37,23 +37,23 @@ export interface Plan {
   readonly contents: readonly ListedFile[]
   readonly signer: Signer
   readonly words: RootWords
-  /** Files of an earlier generation that are taken as they are, in place of pieces and contents. */
+  /** Files of an earlier generation to reuse, in place of pieces and contents. */
   readonly carried?:
     { readonly from: number; readonly files: readonly ListedFile[]; readonly made: GenerationState['made'] } | undefined
   readonly signedBy: string
-  /** The live generation: what did not change since is its own file again. */
+  /** The live generation, whose unchanged files are linked again. */
   readonly live: Pick<GenerationState, 'n' | 'pieces' | 'files' | 'made' | 'signed_by'> | undefined
 }
 
-/** What a generation came to. */
+/** The result of building a generation. */
 export interface Built {
-  /** What the root names. */
+  /** The files that the root names. */
   readonly files: readonly ListedFile[]
   /** The files of each index, by its id. */
   readonly made: GenerationState['made']
 }
 
-/** What stands before and after the entries, in a form that may be joined to pieces. */
+/** The text before and after the entries, compressed so that it can be joined to pieces. */
 const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = {
   '': Buffer.from,
   '.gz': text => gzipSync(text),
@@ -94,7 +94,7 @@ async function partsOf(
   return [...framed(head), ...parts, ...(tail === '' ? [] : framed(tail))]
 }
 
-/** Where a file stays for who holds an older root, below the folder that all generations of the distribution share. */
+/** The by-hash path of a file, for clients with an older root. All generations of the distribution share the folder. */
 function sharedPaths({ path, sha256, sha512 }: ListedFile): readonly string[] {
   return basename(path).startsWith(`${sha256}-`)
     ? [path]
@@ -123,8 +123,8 @@ async function share(
 const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
 
 /**
- * Links the files of an index from the live generation where it is made of the same pieces. @returns undefined where it
- * is not, or where its files are not there any more
+ * Links the files of an index from the live generation if it has the same pieces. @returns undefined when it has not,
+ * or its files are gone
  */
 async function carryIndex(
   { layout }: Pick<GenerationDeps, 'layout'>,
@@ -157,7 +157,7 @@ async function writeIndex(
   const shards = pieces[plan.id] ?? []
   const files: ListedFile[] = []
   await mkdir(dirname(join(root, plan.path)), { recursive: true })
-  // a name that carries the digest stands for a root that also names what the file unpacks to
+  // roots whose file names contain the digest also name the digest of the unpacked file
   const plain =
     plan.addressed !== 'name'
       ? undefined
@@ -188,7 +188,7 @@ async function writeIndex(
   return files
 }
 
-/** Takes in what another program wrote: its digests, and who holds an older root finds it too. */
+/** Takes in the files that another program wrote: computes their digests and links them by hash. */
 async function adopt(
   { layout, joiner }: GenerationDeps,
   { distribution: { codename } }: Plan,
@@ -210,7 +210,7 @@ async function adopt(
   return files
 }
 
-/** Takes over the files of an earlier generation: they cost a link each. */
+/** Links the files of an earlier generation. */
 async function carry(
   { layout, writer }: GenerationDeps,
   { distribution }: Plan,
@@ -229,18 +229,18 @@ async function carry(
 interface Written {
   readonly root: string
   readonly files: readonly ListedFile[]
-  /** Root files that are the live generation's. */
+  /** Root files linked from the live generation. */
   readonly carried: ReadonlySet<string>
 }
 
-/** Writes the root files; those over what did not change are the live generation's again. @returns which are */
+/** Writes the root files; links those whose files did not change. @returns the linked ones */
 async function writeRoot(
   { layout, writer }: GenerationDeps,
   { distribution, signer, signedBy, at, live, words }: Plan,
   { root, files }: Pick<Written, 'root' | 'files'>,
 ): Promise<ReadonlySet<string>> {
   const before = new Set(live?.files.map(file => `${file.path} ${file.sha256}`))
-  // what is new below a root is not the same, and what is gone neither: both have a file of another name or digest
+  // added and removed files both change the set of names and digests
   const gone = new Set(before)
   for (const file of files) gone.delete(`${file.path} ${file.sha256}`)
   const isSame = (some: readonly ListedFile[]): boolean =>
@@ -296,7 +296,7 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   const { distribution, contents } = plan
   const folder = layout.generation(distribution.codename, plan.n)
   const root = `${folder}.part`
-  // what a crash left of this number was never live
+  // a crash may have left this number; it was never live
   await rm(root, { recursive: true, force: true })
   await rm(folder, { recursive: true, force: true })
   await mkdir(root, { recursive: true })
@@ -342,7 +342,7 @@ export async function goLive(
   failpoint('publish:after-swap')
 }
 
-/** From now on these are files of the past: their age, which decides when they go, begins. */
+/** Marks files as replaced: their age counts from now on, and decides when they are removed. */
 export async function age(
   layout: Pick<Layout, 'byHash'>,
   codename: Codename,

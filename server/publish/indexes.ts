@@ -25,8 +25,7 @@ export interface IndexDeps {
 export type Pieces = Readonly<Record<string, readonly Shard[]>>
 
 /**
- * What the indexes of one architecture are to be. `gone` are the package files that the old pieces named and the new
- * ones do not.
+ * The new indexes of one architecture. `gone` are the package files that the old pieces named and the new ones do not.
  */
 export interface IndexUpdate {
   readonly pieces: Pieces
@@ -51,7 +50,7 @@ interface Question {
   readonly names: ReadonlySet<string> | undefined
 }
 
-/** Pieces are compressed this many at once: one core each is enough to be busy. */
+/** So many pieces are compressed at once. */
 const AT_ONCE = 4
 
 async function filesOf(cache: ShardCache, shards: readonly Shard[]): Promise<PoolFile[]> {
@@ -95,7 +94,7 @@ async function linkAll(
   return true
 }
 
-/** What was deleted or withheld, and lay where clients would now look for this one: it must not be taken for it. */
+/** The deleted or withheld packages at the place of this one: they must not be mistaken for it. */
 async function unlinkRivals(
   { format, layout }: IndexDeps,
   { codename, format: id, archs, neutral }: Distribution,
@@ -170,13 +169,13 @@ async function rewrite(
 }
 
 /**
- * Brings the indexes of one architecture in one component to what the database says, by rewriting only the pieces in
- * which a name changed. Where none did, nothing is read.
+ * Updates the indexes of one architecture in one component from the database. Rewrites only the pieces in which a name
+ * changed; reads nothing if none did.
  */
 export async function updateIndexes(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
   const { before, names, plans } = question
   const first = before[plans[0]?.id ?? ''] ?? []
-  // an index that is new in this build or distribution has no pieces yet: then everything is rendered once
+  // a new index has no pieces yet, so everything is rendered once
   const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
   const ranges: readonly Range[] = isWhole
     ? [{ from: '', to: undefined, shards: [0, first.length] }]

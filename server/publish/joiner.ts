@@ -2,18 +2,18 @@ import type * as Crypto from 'node:crypto'
 import type * as Fs from 'node:fs'
 import { createWorkers, type Require, type Workers } from '../lib/workers.ts'
 
-/** A file, or bytes given here. `id` names the content, so that what did not change is not hashed again. */
+/** A file, or bytes given here. `id` names the content, so that unchanged content is not hashed again. */
 export type Part =
   | { readonly id: string; readonly path: string; readonly size: number }
   | { readonly id: string; readonly bytes: Uint8Array }
 
 export interface JoinOrder {
-  /** Orders with one key are versions of one file: the hash of their common beginning is kept between them. */
+  /** Orders with the same key are versions of one file: the hash of their common beginning is reused. */
   readonly key: string
   /** Absent where only the digest is wanted. */
   readonly out?: string
   readonly parts: readonly Part[]
-  /** Nobody asks for the SHA-512, which is most of the work where nothing is written; it is then that of nothing. */
+  /** Skips the SHA-512, which is most of the work when nothing is written; the result is then that of no bytes. */
   readonly sha256Only?: true
 }
 

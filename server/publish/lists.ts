@@ -11,15 +11,15 @@ import { buildDocuments, readDocuments } from './documents.ts'
 export interface ListDeps {
   readonly db: Db
   readonly layout: Pick<Layout, 'trees'>
-  /** Which advisories the packages answer; without it nothing is said of them. */
+  /** The advisories that the packages fix; without it none are published. */
   readonly fixes?: FindFixes
-  /** What came with the packages from outside; without it none of that is published. */
+  /** The documents of the distribution; without it none are published. */
   readonly documents?: Pick<DocumentFiles, 'read'>
 }
 
 /**
- * What follows the packages at its own pace: file lists, advisories, documents.
- * @param of.before  those of the live tree, which are taken over where nothing changed
+ * The files that follow the packages later: file lists, advisories, documents.
+ * @param of.before those of the live tree, reused where nothing changed
  */
 export async function makeLists(
   { db, layout, fixes, documents }: ListDeps,

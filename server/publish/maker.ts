@@ -37,7 +37,7 @@ export interface MakerDeps {
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
   readonly keep?: () => Keep
-  /** Who writes the indexes of a distribution, where it is not we. */
+  /** The foreign writer of a distribution's indexes, if any. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
 
@@ -72,23 +72,23 @@ export function hasEveryIndex(
   return ids.length === Object.keys(pieces).length && ids.every(id => pieces[id] !== undefined)
 }
 
-/** What a new generation is made from. */
+/** The input of a new generation. */
 export interface Order {
   readonly distribution: Distribution
-  /** The live one: its graves and files go on. */
+  /** The live generation, whose graves and files are carried on. */
   readonly live: GenerationState | undefined
   readonly pieces: Pieces
   readonly contents: readonly ListedFile[]
   readonly gone: readonly PoolFile[]
   readonly came: ReadonlySet<string>
-  /** The files of the live generation go on as they are: only the root is made anew. */
+  /** Reuses the files of the live generation: only the root is made again. */
   readonly rootOnly?: true
   readonly from?: number
   /** Written with the record of the generation, in one transaction. */
   readonly record: (tx: Tx, n: number, until: Date | undefined) => Promise<void>
 }
 
-/** What `make` did. */
+/** The result of `make`. */
 export interface Made {
   readonly codename: Codename
   readonly n: number
@@ -114,33 +114,33 @@ export interface Maker {
   /** @throws no_signing_key */
   make(order: Order): Promise<Made>
   /**
-   * Forgets what generations were made of whose pieces are not there any more: the pieces are a cache, and what it
-   * lacks must decide nothing. @returns true when the live one is among them, so that everything is to be made anew
+   * Forgets the states of generations whose pieces are lost: pieces are a cache. @returns true when the live generation
+   * is among them: everything is then rendered again
    */
   forgetLost(codename: Codename): Promise<boolean>
-  /** Knows the live state no more: its files are not what they were. */
+  /** Forgets the live state, whose files were changed. */
   forget(codename: Codename): void
-  /** Removes what is out of time. */
+  /** Removes files whose time is over. */
   tidy(codename: Codename): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * apt takes a date that is so far ahead of its own clock (`Acquire::Max-FutureTime`), and none that is older than what
+ * apt accepts a date this far ahead of its own clock (`Acquire::Max-FutureTime`), and none older than that of the root
  * it has.
  */
 const AHEAD_MS = 10_000
 
 /**
- * Now; where the clock was set back a little, the date of the live generation, or whoever has that one would not take
- * this one.
+ * The date of a new root: now, or that of the live generation if the clock was set back a little. Clients refuse older
+ * dates.
  */
 function dateAfter(live: GenerationState | undefined, now: Date): Date {
   const before = Date.parse(live?.at ?? '')
   return before > now.getTime() && before - now.getTime() <= AHEAD_MS ? new Date(before) : now
 }
 
-/** Which keys sign, as one word; the RSA keys as far as there are any yet. */
+/** The signing keys as one string; RSA keys only if they exist already. */
 async function signersOf(signer: Signer, keyring: MakerDeps['keyring']): Promise<string> {
   const rsa = (await keyring.rsaKeys?.()) ?? []
   return [...signer.keys.map(key => key.fingerprint), ...rsa.map(key => key.key_name)].join(' ')
@@ -167,7 +167,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   const partsOf = (distribution: Distribution): readonly TreePart[] => treeParts(writerOf(distribution), distribution)
-  /** Of each part the first index: its cards say where the packages are. */
+  /** The first index of each part: its cards tell where the packages are. */
   const carriers = (distribution: Distribution, pieces: Pieces): readonly Pieces[string][] =>
     partsOf(distribution).map(({ plans }) => pieces[plans[0]?.id ?? ''] ?? [])
 
@@ -187,7 +187,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return known?.n === n ? known : readState(layout, codename, n)
   }
 
-  /** What is withheld goes at once; what was deleted may still be asked for by who holds the old index. */
+  /** Withheld packages go at once; deleted ones stay for clients with the old index. */
   async function retire(
     codename: Codename,
     gone: readonly PoolFile[],
@@ -239,7 +239,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       signed_by: signedBy,
       ...(from === undefined ? {} : { from }),
     }
-    // with its graves before it goes live: after a crash in between nobody would know them any more
+    // written with its graves before it goes live: a crash in between would lose them
     await writeState(layout, codename, {
       ...state,
       graves: [...old, ...gravesOf(gone, await whichAreWithheld(db, codename, gone), { at, n })],
@@ -257,7 +257,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return { codename, n, packages: entries, bytes, ms: Math.round(performance.now() - started) }
   }
 
-  /** Removes what is out of time, and writes the state when that changes it. */
+  /** Removes files whose time is over, and writes the state when it changed. */
   async function settleGraves(state: GenerationState, codename: Codename, now: Date): Promise<void> {
     const frozen = await readFrozen(db, codename)
     const oldest = await prune(layout, codename, {

@@ -7,8 +7,7 @@ import type { PublishedEntry } from '../formats/tree.ts'
 type Links = Pick<Layout, 'published' | 'blob'>
 
 /**
- * Makes the package reachable under its name. @returns false when its bytes are not in the pool: it must not be named
- * then
+ * Makes the package reachable under its name. @returns false when its bytes are not in the pool: no index may name it
  */
 export async function linkPackage(
   layout: Links,
@@ -36,7 +35,7 @@ export async function linkPackage(
   return true
 }
 
-/** Takes the package out of reach; its bytes stay where they are. */
+/** Removes the package from the tree; its bytes stay in the pool. */
 export async function unlinkPackage(layout: Links, codename: Codename, path: string): Promise<void> {
   await rm(layout.published(codename, relPath(path)), { force: true })
 }

@@ -12,7 +12,7 @@ export interface Keep {
 }
 export const KEEP: Keep = { generations: 5, days: 7 }
 const DAY_MS = 86_400_000
-/** How long what an index that somebody may still hold names stays reachable. */
+/** How long files stay reachable for clients with an older index. */
 const GRACE_MS = 60 * 60 * 1000
 
 type Places = Pick<Layout, 'trees' | 'shards' | 'generation' | 'live' | 'published' | 'blob' | 'byHash'>
@@ -67,7 +67,7 @@ async function removeOld(
 }
 
 /**
- * Takes package files out of reach whose hour is over and which no kept generation names.
+ * Removes package files from the tree whose hour is over and which no kept generation names.
  * @param oldest the oldest generation that is kept
  * @returns those that still wait
  */
@@ -90,7 +90,7 @@ export async function readStates(layout: Pick<Layout, 'trees'>, codename: Codena
 }
 
 /**
- * Removes generations, hashed files and pieces that nobody can ask for any more.
+ * Removes generations, by-hash files and pieces that no client can request any more.
  * @param needs generations that stay whatever their age
  * @returns the oldest generation that is kept
  */

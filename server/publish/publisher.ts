@@ -25,7 +25,7 @@ import {
   type PoolFile,
 } from './store.ts'
 
-/** What a publication did, for logs, events and the dashboard. */
+/** The result of a publication, for logs, events and the dashboard. */
 export interface Publication extends Made {
   /** How many changes it took in. */
   readonly changes: number
@@ -37,17 +37,17 @@ export interface Publication extends Made {
 /** Makes generations and switches to them. One at a time per distribution. */
 export interface Publisher {
   /**
-   * Brings the live tree of one distribution to what the database says; where it is rolled back, takes out what must
+   * Updates the live tree of one distribution from the database. If it is rolled back, only removes packages that must
    * not be served any more. Idempotent; costs what changed.
    * @returns undefined when there was nothing to do. @throws no_signing_key
    */
   publish(codename: Codename): Promise<Publication | undefined>
   /**
-   * Makes file lists and advisories anew and publishes those that differ. Costs what is there, so it follows the
-   * packages at a distance.
+   * Makes file lists and advisories again and publishes those that differ. The cost grows with the distribution, so it
+   * runs later than the packages.
    */
   publishContents(codename: Codename): Promise<Publication | undefined>
-  /** What can be returned to, oldest first, and whether the distribution is rolled back now. */
+  /** The generations that are kept, oldest first, and whether the distribution is rolled back now. */
   generations(codename: Codename): ReturnType<Rollback['list']>
   /**
    * Publishes again what generation `n` was, under a new number and date, since clients refuse a root older than
@@ -62,15 +62,15 @@ export interface Publisher {
   /** Of the live tree; undefined where nothing is published. */
   root(codename: Codename): Promise<RootDates | undefined>
   /**
-   * Publishes the live tree again with a root of now. Costs the root: every other file is carried on.
-   * @param within  written in the same transaction
+   * Publishes the live tree again with a new root; every other file is linked.
+   * @param within written in the same transaction
    * @returns undefined where nothing is published. @throws no_signing_key
    */
   signAgain(
     codename: Codename,
     within: (tx: Tx, done: { readonly n: number; readonly until: Date | undefined }) => Promise<void>,
   ): Promise<Publication | undefined>
-  /** Removes what nobody can ask for any more, in all distributions. */
+  /** Removes files that no client can request any more, in all distributions. */
   tidy(): Promise<void>
   close(): Promise<void>
 }
@@ -136,7 +136,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     }
     const pieces: Pieces = Object.assign({}, ...updates.map(update => update.pieces)) as Pieces
     const gone = updates.flatMap(update => update.gone)
-    // forward again from a rollback: what only that one had goes, too
+    // forward again from a rollback: packages that only that generation had go, too
     if (live !== undefined && live.n !== before?.n)
       gone.push(...(await whatOnlyOneHas(distribution, live.pieces, pieces)))
     const made = await maker.make({
@@ -194,7 +194,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   const whole = (made: Made): Publication => ({ shardsWritten: 0, changes: 1, missing: [], ...made })
 
-  /** Brings the live tree to what is asked for. The caller holds the lock. */
+  /** Makes the live tree what was requested. The caller holds the lock. */
   async function attempt(
     codename: Codename,
     lists: readonly ListedFile[] | undefined,
@@ -229,8 +229,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 
   /**
-   * No new index can be made, of a full disk for one: what somebody took out since the last one is out of reach
-   * nevertheless.
+   * When no new index can be made, because the disk is full for example, withheld packages still become unreachable.
    */
   async function withhold(
     distribution: Distribution,

@@ -20,7 +20,7 @@ export interface RepairDeps {
  * again
  */
 export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
-  /** What was linked for a publication that never was, or outlived one that was cut off, must not stay within reach. */
+  /** Removes links of publications that never happened or were interrupted. */
   async function unlinkUnnamed(distribution: Distribution, live: GenerationState | undefined): Promise<void> {
     const kept = await readStates(layout, distribution.codename)
     const files = (
@@ -52,10 +52,10 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     // with the state lost, the rebuild below links everything anew
     await unlinkUnnamed(distribution, state)
     if (live === undefined && !(await wasPublished(db, codename))) return false
-    // an index that came or went since needs no more than the next publication
+    // the next publication adds and removes indexes
     if (live !== undefined && state !== undefined && (await proveLiveTree(layout, codename, state)))
       return !hasEveryIndex(maker.writerOf(distribution), distribution, state.pieces)
-    // without a link the trees were left out of the copy that this was restored from
+    // no link: this was restored from a backup without trees
     if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })
     maker.forget(codename)
     await markAllDirty(db, codename)

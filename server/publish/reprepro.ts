@@ -67,7 +67,7 @@ export function createRepreproIndexes({
     return out.toString('utf8')
   }
 
-  /** Of each name and architecture the newest: reprepro keeps no second one. It is given binary packages alone. */
+  /** The newest version of each name and architecture: reprepro keeps one. It gets only binary packages. */
   function newest(packages: readonly PoolFile[]): Map<string, PoolFile> {
     const chosen = new Map<string, PoolFile>()
     for (const file of packages.filter(({ path }) => path.endsWith('.deb'))) {
@@ -82,7 +82,7 @@ export function createRepreproIndexes({
     for (let at = 0; at < all.length; at += AT_ONCE) yield all.slice(at, at + AT_ONCE)
   }
 
-  /** Brings reprepro's own list of the distribution to what is to be served. */
+  /** Makes reprepro's list of the distribution match the packages to serve. */
   async function follow({ codename }: Distribution, packages: readonly PoolFile[]): Promise<void> {
     const wanted = newest(packages)
     const there = new Map<string, string>()

@@ -29,9 +29,9 @@ export interface GenerationCard {
   readonly from?: number
 }
 
-/** What a rollback did. */
+/** The result of a rollback. */
 export interface RolledBack extends Made {
-  /** False when this went forward again to what the database says. */
+  /** False when this went forward again to the packages of the database. */
   readonly frozen: boolean
   /** Packages of that generation that must not or cannot be served any more. */
   readonly left_out: readonly string[]
@@ -68,10 +68,10 @@ export interface Rollback {
   }>
 }
 
-// what was taken back is not published again by itself: that is for whoever took it back
+// a withdrawn package is not published again automatically: the person who withdrew it decides
 const LOST = 'none. A rollback without a generation publishes its packages as they are now'
 
-/** Rolls distributions back with the means of the publisher. */
+/** Rolls distributions back. */
 export function createRollback({ db, layout, maker, repositories, goForward }: RollbackDeps): Rollback {
   /**
    * Publishes given pieces without `out`: an earlier generation, or the live one of a distribution that is rolled back.
@@ -137,7 +137,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
     const kept = (await readStates(layout, codename)).map(state => state.n)
     const head = frozen?.head ?? live?.n
     if (n === head) {
-      // forward needs no earlier files, which a restored copy may not have; back does
+      // only going back needs the earlier files, which a restored backup may lack
       const publication = await goForward(distribution, base, async (tx, made) => {
         await saveFrozen(tx, codename, undefined)
         await within(tx, { n: made, frozen: false })
@@ -159,7 +159,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
       files.filter(file => unserved.has(file.path)),
     )
     const graves = new Set(live.graves.map(grave => grave.path))
-    // what was only deleted comes back where its bytes are still within reach
+    // packages that were only deleted come back if their bytes still exist
     const out = new Set([...unserved].filter(path => withheld.has(path) || !graves.has(path)))
     const seq = Math.max(0, ...(await readDirty(db, codename)).map(mark => mark.seq))
     const publication = await republish(distribution, {

@@ -35,9 +35,9 @@ export interface GenerationState {
    */
   readonly contents: readonly ListedFile[]
   readonly graves: readonly Grave[]
-  /** Until when clients take the root; absent: for ever. */
+  /** Clients accept the root until then; absent: for ever. */
   readonly validUntil?: string
-  /** What each index was published as, by its id, so that the next generation can carry on what did not change. */
+  /** The published files of each index, by its id, so that the next generation can reuse unchanged ones. */
   readonly made: Readonly<Record<string, readonly ListedFile[]>>
   /** The keys that signed it. */
   readonly signed_by: string
@@ -45,7 +45,7 @@ export interface GenerationState {
   readonly from?: number
 }
 
-/** When the live root was made, and until when clients take it. */
+/** When the live root was made, and until when clients accept it. */
 export interface RootDates {
   readonly at: Date
   readonly until?: Date
@@ -54,7 +54,7 @@ export interface RootDates {
 export const stateFile = (layout: Pick<Layout, 'trees'>, codename: Codename, n: number): string =>
   join(layout.trees, codename, `${n}.json`)
 
-/** What a generation was made of, undefined where that is lost. */
+/** Reads the state of a generation; undefined when it is lost. */
 export async function readState(
   layout: Pick<Layout, 'trees'>,
   codename: Codename,
@@ -68,7 +68,7 @@ export async function readState(
   }
 }
 
-/** Keeps what a generation was made of, whole or not at all. */
+/** Writes the state of a generation, whole or not at all. */
 export async function writeState(
   layout: Pick<Layout, 'trees'>,
   codename: Codename,

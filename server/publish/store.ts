@@ -6,7 +6,7 @@ import type { Queryable, Tx } from '../db/db.ts'
 
 export interface Dirty {
   readonly seq: number
-  /** Empty where everything is to be rendered anew. */
+  /** Empty: everything is rendered again. */
   readonly name: string
   /** Null where it is not known. */
   readonly arch: string | null
@@ -19,7 +19,7 @@ export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
   return db.query<Dirty>('select seq, name, arch, component from publish_dirty where codename = $1', [codename])
 }
 
-/** Whether a tree of this distribution was ever switched to, wherever that is now. */
+/** Whether a tree of this distribution was ever published. */
 export async function wasPublished(db: Queryable, codename: Codename): Promise<boolean> {
   return (await db.first('select 1 from generation where codename = $1 limit 1', [codename])) !== undefined
 }
@@ -29,12 +29,12 @@ export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void>
   if (seqs.length > 0) await tx.query('delete from publish_dirty where seq = any($1::bigint[])', [seqs])
 }
 
-/** Has everything of a distribution rendered anew by its next publication. */
+/** Marks a distribution so that its next publication renders everything. */
 export async function markAllDirty(db: Queryable, codename: Codename): Promise<void> {
   await db.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
 }
 
-/** What the root of a distribution says of itself. */
+/** The Release words of a distribution. */
 export async function readWords(db: Queryable, codename: Codename): Promise<RootWords> {
   const row = await db.first<RootWords>(
     'select not_automatic, but_automatic_upgrades, valid_days from distribution where codename = $1',
@@ -59,7 +59,7 @@ export function everyFile(files: readonly PoolFile[]): PoolFile[] {
   return files.flatMap(({ others = [], ...file }) => [file, ...others.map(other => ({ ...file, ...other }))])
 }
 
-/** The paths of those for which this holds, but for those that another one still needs: versions may share a file. */
+/** The paths of the matching files, without those that another version still needs: versions may share a file. */
 function pathsOf(files: readonly PoolFile[], holds: (file: PoolFile) => boolean): Set<string> {
   const paths = new Set(files.filter(holds).map(file => file.path))
   for (const file of files) if (!holds(file)) paths.delete(file.path)
@@ -76,7 +76,7 @@ export interface Frozen {
   readonly seq: number
 }
 
-/** To what a distribution is rolled back, undefined where it is not. */
+/** The rollback of a distribution, undefined when there is none. */
 export async function readFrozen(db: Queryable, codename: Codename): Promise<Frozen | undefined> {
   return db.first<Frozen>(
     'select frozen_to as "to", frozen_head as head, frozen_seq as seq from distribution where codename = $1 and frozen_to is not null',

@@ -43,9 +43,8 @@ async function moveIn(layout: Layout, codename: Codename, place: RelPath): Promi
 }
 
 /**
- * Brings what release 0.1 noted of a distribution's generations to the places that packages have now: its generations
- * can be returned to, and what it deleted stays reachable for its hour. Idempotent; what a crash or a lost piece leaves
- * out is rendered anew.
+ * Moves the generations that release 0.1 recorded to the paths that packages have now: rollbacks to them work, and
+ * deleted packages stay reachable for their hour. Idempotent; parts lost in a crash are rendered again.
  */
 export async function upgradeStates(
   layout: Layout,

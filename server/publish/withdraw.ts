@@ -5,7 +5,7 @@ import type { Pieces } from './indexes.ts'
 import type { ShardCache } from './shard-cache.ts'
 import type { PoolFile } from './store.ts'
 
-/** Entries of one piece as they were rendered once. */
+/** The rendered entries of one piece. */
 async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly PoolFile[]): Promise<Rendered[]> {
   const [{ lengths }, bytes] = await Promise.all([cache.get(digest), readFile(cache.path(digest, ''))])
   let at = 0
@@ -16,9 +16,9 @@ async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly P
 }
 
 /**
- * Takes packages out of the pieces of one architecture without asking the database: an earlier generation stays what it
- * was, but for what must not be served any more.
- * @param isOut  true for what must go
+ * Takes packages out of the pieces of one architecture without asking the database: an earlier generation stays as it
+ * was, except for packages that must not be served any more.
+ * @param isOut true for packages to remove
  */
 export async function withdraw(
   cache: ShardCache,

@@ -19,7 +19,7 @@ export interface TreeDeps extends TreeGuardDeps {
   readonly binaryKey: () => Promise<Buffer | undefined>
 }
 
-/** Below this address stand the public keys, which belong to no format. */
+/** The public keys, which belong to no format, are below this address. */
 const KEYS = '/repos/'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_AGAIN = 'no-cache'
@@ -40,7 +40,7 @@ const TYPES: Site['types'] = [
 const typeOf = (path: string, types: Site['types']): string =>
   [...types, ...TYPES].find(([pattern]) => pattern.test(path))?.[1] ?? 'application/octet-stream'
 
-/** The path as plain segments, or undefined for anything that tries to be clever. */
+/** The path as plain segments; undefined for empty or hidden segments, `..`, encoded slashes and control characters. */
 export function treeSegments(path: string): string[] | undefined {
   let segments: string[]
   try {
@@ -54,7 +54,7 @@ export function treeSegments(path: string): string[] | undefined {
   return segments.every(isPlain) ? segments : undefined
 }
 
-/** Sends what lies in no file, with an ETag as a file has one. */
+/** Sends bytes that are in no file, with an ETag. */
 function sendBytes(ctx: Context, bytes: Buffer, type: string): void {
   ctx.status = 200
   ctx.set('Cache-Control', ASK_AGAIN)
@@ -67,13 +67,13 @@ function sendBytes(ctx: Context, bytes: Buffer, type: string): void {
   ctx.body = bytes
 }
 
-/** A file that somebody asks for, as the format it belongs to has it. */
+/** A requested file, and the format it belongs to. */
 interface Found {
   readonly place: Place
   readonly types: Site['types']
 }
 
-/** Asks the sites of all formats where a file would lie. */
+/** Finds the path of a file among the sites of all formats. */
 function createFinder({
   layout,
   repositories,
@@ -102,7 +102,7 @@ function createFinder({
   }
 }
 
-/** Serves what is published, and nothing else of `/repos`. The addresses are those of the contract. */
+/** Serves published files, and nothing else of `/repos`. */
 export function createTrees({ layout, repositories, formats, binaryKey, ...guarding }: TreeDeps): Middleware {
   const guard = createTreeGuard({ ...guarding, repositories, formats })
   const find = createFinder({ layout, repositories, formats })

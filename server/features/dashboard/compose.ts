@@ -6,7 +6,7 @@ import { dashboard } from './contract.ts'
 import { createDashboard } from './dashboard.ts'
 import { dashboardHandlers, type DashboardRouteDeps } from './handlers.ts'
 
-/** What is here and what happens: numbers, history, live events. */
+/** The dashboard: numbers, history, live events. */
 export function composeDashboard({
   db,
   audit,

@@ -23,7 +23,7 @@ const Group = (name: string) =>
     Type.Object({ [name]: Type.String(), packages: Type.Integer(), published: Type.Integer(), bytes: Type.Integer() }),
   )
 
-/** What the dashboard shows. Every role reads it, so logins, accounts and addresses are not in it. */
+/** The routes of the dashboard. Every role reads it, so it leaves out logins, accounts and addresses. */
 export const dashboard = contract({
   'GET /dashboard/summary': {
     summary: 'Package count, pending reviews, findings by severity, recent activity.',

@@ -127,7 +127,7 @@ function sumBy<Key extends 'codename' | 'format'>(
 const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
 
 /**
- * The numbers behind the dashboard. Many consoles poll at once: those that may see the same share an answer. Over
+ * The numbers behind the dashboard. Many consoles poll at once: viewers with the same access share an answer. Over
  * 100,000 packages a summary costs 40 ms, the statistics 150 ms.
  */
 export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {

@@ -9,7 +9,7 @@ export interface ClientSetups {
   readonly codename: string
   readonly format: string
   readonly label: string
-  /** Null while nobody knows what the key will be called. */
+  /** Null while the name of the key is not known. */
   readonly key_url: string | null
   /** Armoured or PEM; null while there is no key of the kind that its clients use. */
   readonly public_key: string | null

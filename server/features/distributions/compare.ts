@@ -2,7 +2,7 @@ import { listHeld, type Held } from '../../catalog/queries/distributions.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 
-/** How a version stands to what the other distribution has of the same name and architecture. */
+/** How a version compares with those of the same name and architecture in the other distribution. */
 export type Standing = 'new' | 'newer' | 'same' | 'older' | 'conflict'
 
 /** One package of the source beside the target. `target` is the newest version there. */
@@ -15,8 +15,8 @@ export interface Difference {
 }
 
 /**
- * What a copy into the target would bring: `new` names, `newer` and `older` versions, the `same` bytes, and a
- * `conflict` where the target has the version with other bytes.
+ * The result of a copy into the target: `new` names, `newer` and `older` versions, the `same` bytes, and a `conflict`
+ * where the target has the version with other bytes.
  * @param target every package of the target with these names, in the order of `listHeld`, whatever its state
  */
 export function compare(source: readonly Held[], target: readonly Held[]): Difference[] {
@@ -41,7 +41,7 @@ export function compare(source: readonly Held[], target: readonly Held[]): Diffe
 
 export type Summary = Readonly<Record<Standing, number>>
 
-/** How many packages stand how. */
+/** Counts packages by their comparison. */
 export function summarise(differences: readonly Difference[]): Summary {
   const counts: Record<Standing, number> = { new: 0, newer: 0, same: 0, older: 0, conflict: 0 }
   for (const { standing } of differences) counts[standing]++

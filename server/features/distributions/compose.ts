@@ -23,7 +23,7 @@ export interface DistributionNeeds extends Pick<
   readonly keyring: Keyring
   readonly settings: Pick<Settings, 'now'>
   readonly formats: readonly Format[]
-  /** Those that REPO_FORMAT switches on. */
+  /** The formats that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
 }
 

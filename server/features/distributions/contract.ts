@@ -73,7 +73,7 @@ const Generation = Type.Object({
 })
 const NumberOrNull = Type.Union([Type.Integer(), Type.Null()])
 
-/** The fixed list of distributions, what is in them, setting them up, and moving packages between them. */
+/** Listing distributions and their contents, setting them up, and copying packages between them. */
 export const distributions = contract({
   'GET /distributions/': {
     summary: 'Every distribution, with what it holds and the line a client needs.',

@@ -20,7 +20,7 @@ export interface DistributionRouteDeps
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
   readonly audit: Pick<Audit, 'owe'>
-  /** What the lines for clients depend on, for this caller. */
+  /** The facts that the set-up lines depend on, for this caller. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
 
@@ -35,12 +35,12 @@ type Body = Road & { readonly package?: string; readonly name?: string }
 type Word = Exclude<keyof Body, 'dry_run'>
 
 /**
- * What one of the specification's two forms says; both may, when they say the same. @throws missing_property,
- * two_answers
+ * Reads a value that the specification allows under two names; both may be given if they are equal. @throws
+ * missing_property, two_answers
  */
 function either(body: Body, field: Word, other: Word): string {
   const [said, alsoSaid] = [body[field], body[other]]
-  // nobody is asked to guess where packages go
+  // never guess where packages go
   if (said !== undefined && alsoSaid !== undefined && said !== alsoSaid)
     fail('two_answers', { field, said, other, other_said: alsoSaid })
   return said ?? alsoSaid ?? fail('missing_property', { property: field })

@@ -23,7 +23,7 @@ export interface DistributionCard {
   readonly origin: string
   /** The last day of free security updates, `YYYY-MM-DD`. */
   readonly end_of_life: string | null
-  /** It takes no packages and is still served. */
+  /** It is served but takes no packages. */
   readonly retired: boolean
   /** In the default set; others are an admin's own. */
   readonly builtin: boolean
@@ -37,7 +37,7 @@ export interface DistributionCard {
   readonly active: boolean
   /** This release writes its tree. */
   readonly publishable: boolean
-  /** What its index names. */
+  /** The number of packages in its index. */
   readonly packages: number
   readonly pending: number
   readonly quarantined: number
@@ -71,7 +71,7 @@ export interface DistributionDeps {
   readonly isActive: (distribution: Distribution) => boolean
   /** True where a tree can be written. */
   readonly isPublishable: (distribution: Distribution) => boolean
-  /** What REPO_FORMAT would have to be for a distribution that is not active. */
+  /** The values of REPO_FORMAT that would activate a distribution. */
   readonly formatSetting: (distribution: Distribution) => string
 }
 
@@ -146,7 +146,7 @@ function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undef
   return [distribution]
 }
 
-/** Sets distributions up, again and again without harm. One at a time, so that two first calls make one key. */
+/** Sets distributions up; repeating it is harmless. One at a time, so that two first calls make one key. */
 export function createInit(
   deps: DistributionDeps,
 ): (wish: {

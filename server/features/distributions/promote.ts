@@ -14,7 +14,7 @@ export interface PromoteDeps {
   readonly repositories: Pick<Repositories, 'all' | 'get' | 'need'>
 }
 
-/** Who asks, and from which distribution to which. */
+/** The caller, the source and the target. */
 export interface Route {
   readonly from: string
   readonly to: string
@@ -24,7 +24,7 @@ export interface Route {
   readonly dryRun: boolean
 }
 
-/** What is to be copied: the newest published version of a name, or the one that is named. */
+/** The version to copy: the given one, or the newest published one of the name. */
 export interface Choice {
   readonly name: string
   readonly version?: string | undefined
@@ -89,7 +89,7 @@ async function choose(
     names: [name],
     states: ['published', 'pending_review', 'quarantined', 'rejected'],
   })
-  // it may well be elsewhere: the sentence says where it is not
+  // the package may be in another distribution, so the message names this one
   if (all.length === 0) fail('package_not_found', { name: `${name} in ${codename}` })
   const wanted = all.filter(
     one => (version === undefined || one.version === version) && (arch === undefined || one.arch === arch),

@@ -23,7 +23,7 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
   const lock = createKeyedLock()
   const { db, outbox } = needs
 
-  /** Fills a database that knows none, as after a loss of it, from the disk. */
+  /** Reads the documents from the disk when the database has none, as after it was lost. */
   async function restore(): Promise<void> {
     if (!(await isUnfilled(db))) return
     const found = await files.walk()

@@ -32,7 +32,7 @@ const List = Type.Unsafe<DocumentList>(
 )
 const limit = { bucket: 'documents', perMinute: 60 }
 
-/** Metadata that come with a package set from outside. */
+/** The documents of a distribution: metadata that come with a set of packages. */
 export const documents = contract({
   'GET /distributions/{codename}/documents': {
     summary: 'The documents that are served with the tree, which kinds there may be, and what is amiss.',

@@ -25,13 +25,13 @@ export interface DocumentDeps {
   readonly repositories: Pick<Repositories, 'need'>
   readonly formats: (id: FormatId) => Pick<Format, 'tree'>
   readonly files: DocumentFiles
-  /** Holds bytes that no row names yet against being removed. */
+  /** Protects bytes from removal while no row names them yet. */
   readonly lock: KeyedLock
 }
 
 export type DocumentCard = Omit<StoredDocument, 'codename'>
 
-/** What is served with a tree. `notes` are whole sentences about what is amiss. */
+/** The documents of a tree. `notes` are whole sentences about problems. */
 export interface DocumentList {
   readonly codename: string
   readonly documents: readonly DocumentCard[]
@@ -39,7 +39,7 @@ export interface DocumentList {
   readonly notes: readonly string[]
 }
 
-/** Who asks for a change, and of which document. */
+/** A requested change: the caller and the document. */
 export interface Wish {
   readonly codename: string
   readonly kind: string
@@ -86,7 +86,7 @@ const factOf = ({ kind, component, arch, name }: Pick<StoredDocument, 'kind' | k
   ...(name === '' ? {} : { name }),
 })
 
-/** What a change owes: the files beside the manifests, and a publication. */
+/** Owes the files on disk and a publication. */
 async function oweFiles({ outbox }: Pick<DocumentDeps, 'outbox'>, tx: Tx, codename: Codename): Promise<void> {
   await outbox.owe(tx, `document:${codename}`)
   await outbox.owe(tx, `contents:${codename}`)

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../db/db.ts'
 import type { StoredDocument } from '../../files/documents.ts'
 
-/** Sets a document in place of the one of its key. */
+/** Saves a document, replacing the one with the same key. */
 export async function saveDocument(tx: Queryable, one: StoredDocument): Promise<void> {
   await tx.query(
     `insert into document (codename, kind, component, arch, name, sha256, size, entries, by, at)
@@ -35,7 +35,7 @@ export async function deleteDocument(
   return rows.length > 0
 }
 
-/** True where the database knows no document, and owes none to the disk: then what lies there is the truth. */
+/** True when the database has no document and owes none to the disk: the files on disk are then the truth. */
 export async function isUnfilled(db: Queryable): Promise<boolean> {
   const found = await db.first(
     `select 1 as one from document union all select 1 from outbox where key like 'document:%' limit 1`,

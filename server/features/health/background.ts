@@ -7,9 +7,9 @@ import type { HealthDeps } from './deps.ts'
 export interface Seen {
   /** The specification's non-critical group, without the scheduler. Empty before the first round. */
   readonly probes: Readonly<Record<string, Probe>>
-  /** Why no engine can look for vulnerabilities. */
+  /** Why no engine can scan for vulnerabilities. */
   readonly blind?: string | undefined
-  /** Keys of what could not be delivered, with their tries. */
+  /** Keys of debts that could not be delivered, with their tries. */
   readonly stuck: readonly string[]
   /** null: the folder is absent. No entry: not measured yet. */
   readonly sizes: Readonly<Partial<Record<string, FolderSize | null>>>

@@ -59,7 +59,7 @@ export interface HealthNeeds {
   readonly dataAt: () => Promise<Date | undefined>
   /** Other warnings, in whole sentences, without what the viewer may not see. */
   readonly warnings: (viewer: Viewer) => readonly string[]
-  /** Who asks for a public report, and what is hidden from them. */
+  /** Identifies the viewer of a public report. */
   readonly authenticate: PublicViewerDeps['authenticate']
   readonly hiddenFrom: PublicViewerDeps['hiddenFrom']
 }

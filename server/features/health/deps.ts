@@ -23,9 +23,9 @@ export interface HealthDeps {
   readonly version: string
   /** Formats whose packages are counted. */
   readonly formats: readonly FormatId[]
-  /** What happens to an upload that an engine cannot scan. */
+  /** The policy for an upload that no engine can scan. */
   readonly onUnavailable: () => 'hold' | 'warn'
-  /** Why no engine can look for vulnerabilities now, in one sentence; undefined when one can, or none is wanted. */
+  /** Why no engine can scan for vulnerabilities now, in one sentence; undefined when one can, or scanning is off. */
   readonly vulnerabilityTrouble: () => Promise<string | undefined>
   /** The newest applied migration. */
   readonly schemaVersion: () => Promise<string | undefined>

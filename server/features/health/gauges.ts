@@ -8,7 +8,7 @@ import type { Metrics } from '../../record/metrics.ts'
 export interface GaugeDeps {
   readonly metrics: Pick<Metrics, 'gauge'>
   readonly db: Queryable
-  /** Whose packages are counted: whoever may read the numbers may see them. */
+  /** The viewer whose packages are counted. */
   readonly viewer: () => Promise<Viewer>
   readonly clock: Clock
   /** When the antivirus signatures were made; undefined when the engine does not say. */

@@ -11,7 +11,7 @@ export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
   readonly metrics: Pick<Metrics, 'text'>
   readonly clock: Clock
-  /** What the sender of this header may see, or a caller without one: the reports are public. */
+  /** The viewer for this header; callers without one are allowed, since the reports are public. */
   readonly viewer: (authorization: string | undefined) => Promise<Viewer>
   /** When set, `/metrics` answers only callers who send it. */
   readonly metricsToken: string | undefined

@@ -27,7 +27,7 @@ interface Counts {
   readonly pool?: { readonly blobs: number; readonly bytes: number }
 }
 
-/** What `GET /health` answers; the shape of the groups is the specification's. */
+/** The answer of `GET /health`; the specification defines its groups. */
 export interface HealthReport {
   readonly status: Status
   readonly timestamp: string

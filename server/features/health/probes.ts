@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 
-/** What every probe says at least. */
+/** The result that all probes share. */
 export interface Probe {
   readonly ok: boolean
   readonly error?: string
@@ -21,7 +21,7 @@ const LEAST_FREE_FILES = 200
 const GB = 1024 ** 3
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** What everybody may see of an error: its code, never its message, which may hold an address or a path. */
+/** The public part of an error: its code. The message may hold an address or a path. */
 export function publicReason(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
   return typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed'
@@ -43,7 +43,7 @@ export async function within<T extends Probe>(
   }
 }
 
-/** What `df` says of a disk. */
+/** The figures of `df` for a disk. */
 export interface Space {
   readonly freeBytes: number
   /** How many more can be made; undefined where the disk sets no number. */

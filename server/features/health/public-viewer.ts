@@ -6,7 +6,7 @@ import { within } from './probes.ts'
 export interface PublicViewerDeps {
   /** @throws an AppError of 401 */
   readonly authenticate: (authorization: string | undefined) => Promise<Principal>
-  /** Codenames hidden from somebody, or from a caller who is not signed in. */
+  /** Codenames hidden from an account, or from callers who are not signed in. */
   readonly hiddenFrom: (who: Principal | undefined) => Promise<readonly string[]>
   readonly repositories: Pick<Repositories, 'all'>
 }
@@ -14,8 +14,8 @@ export interface PublicViewerDeps {
 const PATIENCE_MS = 1_000
 
 /**
- * What a caller may see of a public report: with a credential their own share, otherwise what is open to all. The rules
- * stand in the database: while it does not answer, everything is hidden.
+ * The viewer of a public report: the account of the credential, otherwise one who sees only unrestricted distributions.
+ * The rules stand in the database: while it does not answer, everything is hidden.
  */
 export function createPublicViewer({
   authenticate,
@@ -23,7 +23,7 @@ export function createPublicViewer({
   repositories,
 }: PublicViewerDeps): (authorization: string | undefined) => Promise<Viewer> {
   const identify = async (header: string): Promise<Principal | undefined> =>
-    // an invalid or unsuitable credential opens nothing, and closes nothing that is public
+    // an invalid or unsuitable credential counts as none
     authenticate(header).catch(() => undefined)
   return async authorization => {
     const seen = await within(PATIENCE_MS, async () => {

@@ -18,7 +18,7 @@ export interface DefinitionView {
   readonly based_on: string | null
   /** The last day of free security updates, `YYYY-MM-DD`. */
   readonly end_of_life: string | null
-  /** A retired one takes no packages and is still served. */
+  /** A retired distribution is served but takes no packages. */
   readonly retired: boolean
   readonly builtin: boolean
 }
@@ -61,7 +61,7 @@ const View = Type.Unsafe<DefinitionView>(
 )
 const limit = { bucket: 'distributions', perMinute: 5 }
 
-/** What an admin says of distributions: whole ones of their own, and changes to those of the default set. */
+/** Own distributions of an admin, and changes to the default set. */
 export const ownDistributions = contract({
   'GET /distributions/{codename}/definition': {
     summary: 'How a distribution is defined: architectures, components, words of its index, scanner, end of life.',

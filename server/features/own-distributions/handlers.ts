@@ -19,7 +19,7 @@ export interface OwnDistributionDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
-  /** Takes the trees of a removed distribution off the disk. */
+  /** Deletes the trees of a removed distribution from the disk. */
   readonly removeTrees: (distribution: Distribution) => Promise<void>
 }
 
@@ -46,7 +46,7 @@ const viewOf = ({ release, ...one }: Distribution): DefinitionView => ({
   builtin: one.builtin,
 })
 
-/** Has the tree follow, where there is one: all of its indexes and its root are made anew. */
+/** Owes a publication of the whole tree, if there is one. */
 async function followChange(tx: Tx, outbox: OwnDistributionDeps['outbox'], codename: string): Promise<void> {
   const published = await tx.first('select 1 as one from generation where codename = $1 limit 1', [codename])
   if (published === undefined) return
@@ -84,7 +84,7 @@ async function refuseUsed({ db }: OwnDistributionDeps, before: Distribution, aft
       !(
         [...after.archs, ...after.neutral, 'source'].includes(arch) &&
         after.components.includes(component ?? mainOf(after)) &&
-        // what names no component is in the first one, wherever that is
+        // packages without a component are in the first one, which must stay the same
         (component !== null || mainOf(after) === mainOf(before))
       ),
   )

@@ -5,7 +5,7 @@ import { release } from './contract.ts'
 import { releaseHandlers } from './handlers.ts'
 import type { ReleaseDeps } from './release.ts'
 
-/** What the root of a distribution tells its clients. */
+/** The Release words of a distribution. */
 export function composeRelease(needs: Omit<ReleaseDeps, 'knowsWords'>): Feature {
   return {
     routes: bind(release, releaseHandlers, {

@@ -14,7 +14,7 @@ const Reply = Type.Unsafe<ReleaseCard>(
   }),
 )
 
-/** What the root of a distribution tells its clients. */
+/** The Release words of a distribution: reading and changing them. */
 export const release = contract({
   'GET /distributions/{codename}/release': {
     summary: 'What the Release file of the distribution tells its clients, and until when they take the one published.',

@@ -13,11 +13,11 @@ export interface ReleaseDeps {
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly publisher: Pick<Publisher, 'root'>
   readonly repositories: Pick<Repositories, 'need'>
-  /** Whether clients of the distribution know these words. */
+  /** Whether clients of the distribution read a Release file. */
   readonly knowsWords: (distribution: Distribution) => boolean
 }
 
-/** The words of a distribution's root. Dates are those of the root that is published now. */
+/** The Release words of a distribution. Dates are those of the live root. */
 export interface ReleaseCard extends RootWords {
   readonly codename: string
   readonly valid_until: string | null
@@ -59,7 +59,7 @@ export async function changeRelease(
   if (!deps.knowsWords(distribution)) fail('no_release_words', { codename, format })
   await deps.db.tx(async tx => {
     const words = { ...(await readWords(tx, codename)), ...wish }
-    // apt ignores the second word where the first is missing
+    // apt ignores ButAutomaticUpgrades without NotAutomatic
     if (words.but_automatic_upgrades && !words.not_automatic) fail('bad_release_words', { codename })
     await saveWords(tx, codename, words)
     await deps.audit.owe(tx, {

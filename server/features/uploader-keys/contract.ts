@@ -17,7 +17,7 @@ const Key = Type.Unsafe<UploaderKey>(
   }),
 )
 
-/** Whose signature opens the door to a developer's upload. */
+/** The keys whose signature an upload of a developer needs. */
 export const uploaderKeys = contract({
   'GET /uploader-keys': {
     summary: 'The public keys by whose signature a .changes is taken, with their expiry and where they may upload to.',

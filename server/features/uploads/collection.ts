@@ -17,7 +17,7 @@ export interface Collection {
 }
 
 const MOST_FILES = 500
-/** The most that one sender may have waiting; a kernel with its debug symbols has some 2 GiB. */
+/** The most that may wait for one sender; a kernel with its debug symbols has about 2 GiB. */
 const MOST_BYTES = 8 * 2 ** 30
 const KEPT_MS = 6 * 60 * 60 * 1000
 

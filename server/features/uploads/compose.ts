@@ -26,7 +26,7 @@ export interface UploadNeeds extends Omit<UploadDeps, 'switchesFor'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
-/** The ways in for packages: one by one, and what developers send together. */
+/** Uploads: single packages, and those that a developer announces together. */
 export function composeUploads(needs: UploadNeeds): Feature {
   const { db, audit, pool, repositories, uploaderKeys, spool, settings, gate, clock, log } = needs
   const formats = needs.formats.filter(({ id }) => needs.activeFormats.has(id))

@@ -24,7 +24,7 @@ const FAILS = [
 const FORM =
   'multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256)'
 
-/** The way in over HTTP. Both routes run the same gate; one answers at the end, the other tells each step. */
+/** Uploads over HTTP. Both routes run the same gate; one answers at the end, the other streams each step. */
 export const uploads = contract({
   'POST /upload/': {
     summary: `Takes a package (${FORM}), runs the gate and answers once the index has it: 201 published or held, 200 quarantined, rejected or known already.`,

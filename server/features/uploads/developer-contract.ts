@@ -42,7 +42,7 @@ const Outcome = Type.Object({
   detail: Type.Optional(Text),
 })
 
-/** The way in for dput: file by file, the .changes last. */
+/** Uploads with dput: file by file, the .changes last. */
 export const developerUploads = contract({
   'PUT /incoming/{codename}/{filename}': {
     summary:

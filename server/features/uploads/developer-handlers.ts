@@ -79,7 +79,7 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
             actor: { name: who.name, ip: raw.clientIp },
             waitMs: INDEX_WAIT_MS,
           },
-          // finish what began: some of its packages may be in already
+          // finish the upload: some of its packages may be accepted already
           new AbortController().signal,
         )
         collection.take(

@@ -11,13 +11,13 @@ import type { Audit } from '../../record/audit.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
 import type { PackageOutcome, UploadedTogether } from './developer-contract.ts'
 
-/** What was sent together: the announcement, and the files by their names. */
+/** An upload: the announcement, and its files by name. */
 export interface DeveloperUpload {
   readonly announcement: SpooledFile
   readonly find: (name: string) => SpooledFile | undefined
   /** The distribution it was sent to; undefined where only the announcement names it. */
   readonly codename?: string
-  /** The sender; undefined where the name of the key says it. */
+  /** The sender; undefined: the name of the key. */
   readonly actor?: Actor
   readonly waitMs: number
 }
@@ -39,24 +39,24 @@ export interface DeveloperUploadDeps {
   readonly record: (changed: Changed) => void
 }
 
-/** Takes what a developer signed through the gate, package by package. */
+/** Sends a developer's upload through the gate, package by package. */
 export interface DeveloperUploads {
   /** True for the name of a file that ends an upload. */
   isAnnouncement(name: string): boolean
   /** @throws bad_package */
   read(file: SpooledFile): Promise<Announcement>
   /**
-   * Admits nothing unless a key that may has signed the announcement, it is for this distribution, and every file is
-   * here as announced. Then each package is decided on its own. Owns the files that it admits.
+   * Admits packages only if an allowed key signed the announcement, it is for this distribution, and every file arrived
+   * as announced. Each package then gets its own verdict. Owns the files that it admits.
    * @throws bad_package, announcement_unsigned, announcement_untrusted, announcement_misdirected, key_not_for,
-   * announcement_incomplete, unknown_distribution, wrong_format
+   *   announcement_incomplete, unknown_distribution, wrong_format
    */
   admit(upload: DeveloperUpload, signal: AbortSignal): Promise<UploadedTogether>
 }
 
 type Group = { readonly main: SpooledFile; readonly beside: readonly SpooledFile[] }
 
-/** Takes uploads of developers through the gate. */
+/** Creates the entry for developers' uploads. */
 export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUploads {
   const { gate, keys, formats, repositories, findPart, db, audit, record } = deps
   const readerOf = (name: string): { readonly format: Format; readonly reader: Announcements } | undefined => {

@@ -25,7 +25,7 @@ export interface UploadDeps {
   /** Every format the server knows. */
   readonly formats: readonly Format[]
   readonly repositories: Pick<Repositories, 'all' | 'get'>
-  /** Those that REPO_FORMAT switches on. */
+  /** The formats that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
   /** The words for REPO_FORMAT that switch a format on. */
   readonly switchesFor: (id: FormatId) => string
@@ -55,7 +55,10 @@ function recogniseActive(
   return format
 }
 
-/** @throws unknown_distribution, wrong_format: naming what the codename takes, and which ones take this */
+/**
+ * @throws unknown_distribution, wrong_format: naming the format of the distribution, and the distributions of this
+ *   format
+ */
 function choose({ formats, repositories }: UploadDeps, codename: string, format: Format): Distribution {
   const distribution = repositories.get(codename)
   if (distribution.state === 'retired') fail('distribution_retired', { codename })
@@ -174,7 +177,7 @@ async function* told(
     if (changed.outcome === 'created') yield publishEvent(reply)
     yield resultEvent(reply)
   } finally {
-    // a listener may leave at any event, also before the gate was asked anything; once it was, it tidies up itself
+    // a client may disconnect at any event, also before the gate has started and can clean up itself
     await steps.return(undefined as never)
     await applicant.file.discard()
   }
@@ -182,8 +185,8 @@ async function* told(
 
 /**
  * A file that is no readable package has no identity, so it cannot be kept or listed as rejected: it is refused with
- * 422 and nothing is left of it. The same goes for bytes that are not those the sender meant. A readable package that a
- * step fails is an answer, not an error: 200 with `quarantined` (malware, the policy) or `rejected` (everything else).
+ * 422 and removed. So is a file with another digest than the sender gave. A readable package that a step fails is an
+ * answer, not an error: 200 with `quarantined` (malware, the policy) or `rejected` (everything else).
  */
 export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
   'POST /upload/': async (deps, input) => {

@@ -33,7 +33,7 @@ export interface WatchedFolder extends Part {
 }
 
 /**
- * Takes what is announced in the folder of the setting, as if its developer had sent it: the name of the key is the
+ * Takes announced uploads from the configured folder, as if the developer had sent them: the name of the key is the
  * user. Accepted files are removed; refused ones are moved to `rejected/`, with the reason in a file beside them.
  */
 export function createWatchedFolder({ spool, settings, uploads, clock, log }: WatchedFolderDeps): WatchedFolder {
@@ -125,7 +125,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
         scan().catch((error: unknown) => log.error({ err: error, folder }, 'the watched folder could not be read'))
       }, DELAY_MS).unref()
     })
-    // a folder that goes away is looked for again by the clock
+    // the scheduled run looks for a folder that disappeared
     watcher.on('error', () => {
       watching = undefined
     })

@@ -11,7 +11,7 @@ const DEB: Kind = { format: 'deb', archs: ['amd64', 'arm64'], neutral: ['all'] }
 const RPM: Kind = { format: 'rpm', archs: ['x86_64', 'aarch64'], neutral: ['noarch'] }
 const APK: Kind = { format: 'apk', archs: ['x86_64', 'aarch64'], neutral: ['noarch'] }
 
-/** What a Release file says where nobody said otherwise. */
+/** The default lines of a Release file. */
 export const wordsFor = (codename: string, label: string): Distribution['release'] => ({
   suite: codename,
   origin: 'Gatehouse',

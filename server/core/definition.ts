@@ -3,7 +3,7 @@ import type { Codename, FormatId } from './identity.ts'
 import { wordsFor } from './default-distributions.ts'
 import type { Distribution, Repositories } from './repository.ts'
 
-/** What an admin says of a distribution. What is not said follows the one it is based on, or the format's defaults. */
+/** A distribution as an admin defines it. Missing fields follow the one it is based on, or the format's defaults. */
 export interface DefinitionWish {
   readonly format?: string | undefined
   readonly label?: string | undefined
@@ -20,7 +20,7 @@ export interface DefinitionWish {
   readonly end_of_life?: string | null | undefined
 }
 
-/** What a format says of the distributions it can have. */
+/** The distributions that a format allows. */
 export interface DefinitionRules {
   readonly id: FormatId
   readonly archs: {
@@ -76,7 +76,7 @@ function listOf(
   return names
 }
 
-/** The scanner identifiers that somebody here is known by, and families whose releases engines may know. */
+/** Accepts scanner identifiers whose family a distribution here has, with any release. */
 function readScanner(text: string, { repositories }: DefinitionDeps): string {
   const families = new Set(repositories.all().flatMap(({ scanner }) => scanner?.split(':')[0] ?? []))
   if (!SCANNER.test(text) || !families.has(text.split(':')[0] ?? ''))
@@ -103,7 +103,7 @@ function readBase(
 }
 
 /**
- * A distribution as an admin wants it, checked. @param before  the one that is changed
+ * Checks an admin's definition. @param before the distribution to change
  * @throws bad_distribution
  */
 export function readDefinition(

@@ -2,14 +2,14 @@ import { fail } from './errors.ts'
 import type { Codename, FormatId } from './identity.ts'
 
 /**
- * A repository with a signed tree, named by its codename. `archs[0]` is the architecture that client lines name where
- * only one fits; `components[0]` takes what names no component.
+ * A repository with a signed tree, named by its codename. `archs[0]` is the architecture in client lines that can name
+ * only one; `components[0]` takes packages that name no component.
  */
 export interface Distribution {
   readonly kind: 'distribution'
   readonly codename: Codename
   readonly format: FormatId
-  /** What people call it: `Debian 12`. */
+  /** Its name for people: `Debian 12`. */
   readonly label: string
   /** Architectures whose index is published. */
   readonly archs: readonly string[]
@@ -17,15 +17,15 @@ export interface Distribution {
   readonly neutral: readonly string[]
   /** Parts of the tree with indexes of their own. One, `main`, where the format knows no such thing. */
   readonly components: readonly string[]
-  /** What the index says of itself, where its format has words for it. One line each. */
+  /** Lines of the Release file, where the format has one. */
   readonly release: ReleaseWords
-  /** `family:release`, what a vulnerability engine calls it; undefined: nobody knows its packages. */
+  /** `family:release`, its name for vulnerability engines; undefined: its packages are not scanned. */
   readonly scanner: string | undefined
-  /** The distribution whose packages it belongs beside: scanner, label and defaults follow that one. */
+  /** The distribution that it extends: scanner, label and defaults follow that one. */
   readonly basedOn?: Codename
   /** The last day of free security updates from its maker, `YYYY-MM-DD`; absent while none is set. */
   readonly endOfLife?: string
-  /** A retired one takes no uploads and is still served. */
+  /** A retired distribution is served but takes no uploads. */
   readonly state: 'active' | 'retired'
   /** In the default set; others are an admin's own. */
   readonly builtin: boolean
@@ -40,7 +40,7 @@ export interface ReleaseWords {
   readonly description: string
 }
 
-/** What packages are kept in. Registries, which have no tree, will stand beside distributions. */
+/** A repository. Registries, which have no tree, will be the other kind. */
 export type Repository = Distribution
 
 /** The repositories of this server: the default set and an admin's own. */
@@ -48,15 +48,15 @@ export interface Repositories {
   /** In the order of every answer: the default set, then own ones by codename. */
   all(): readonly Distribution[]
   find(codename: string): Distribution | undefined
-  /** @throws unknown_distribution, naming those of the default set: own ones may be hidden from who asks */
+  /** @throws unknown_distribution, naming only the default set: own ones may be hidden from the caller */
   get(codename: string): Distribution
   /** @throws distribution_not_found */
   need(codename: string): Distribution
-  /** Takes the own ones, and the default ones as an admin changed them, in place of those before. */
+  /** Replaces the own distributions and the changes to default ones. */
   replace(changed: readonly Distribution[]): void
 }
 
-/** The index of one default set; what an admin added is given with `replace`. */
+/** The repositories of one default set; `replace` adds an admin's own. */
 export function createRepositories(defaults: readonly Distribution[]): Repositories {
   let list = defaults
   let byCodename = new Map(list.map(one => [one.codename as string, one]))
@@ -82,12 +82,12 @@ export function createRepositories(defaults: readonly Distribution[]): Repositor
   }
 }
 
-/** The component that takes what names none. */
+/** The component for packages that name none. */
 export function mainOf({ components }: Pick<Distribution, 'components'>): string {
   return components[0] ?? 'main'
 }
 
-/** The architecture that a package of this one counts as, seen from a client: neutral ones as its own. */
+/** The architecture that a package counts as for a client: neutral ones count as the client's own. */
 export function nativeOf({ archs, neutral }: Pick<Distribution, 'archs' | 'neutral'>, arch: string): string {
   return neutral.includes(arch) ? (archs[0] ?? arch) : arch
 }

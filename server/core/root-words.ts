@@ -1,8 +1,8 @@
-/** What the root of a tree tells clients beside its files. Source: wiki.debian.org/DebianRepository/Format */
+/** The settings that the root of a tree announces to clients. Source: wiki.debian.org/DebianRepository/Format */
 export interface RootWords {
   /** `NotAutomatic: yes`: apt installs from here only what is requested by name and origin (priority 1). */
   readonly not_automatic: boolean
-  /** `ButAutomaticUpgrades: yes`: and upgrades what was installed from here (priority 100). */
+  /** `ButAutomaticUpgrades: yes`: and apt upgrades packages installed from here (priority 100). */
   readonly but_automatic_upgrades: boolean
   /** For how many days clients accept the root (`Valid-Until`); 0: for ever. */
   readonly valid_days: number
@@ -13,7 +13,7 @@ export const NO_WORDS: RootWords = { not_automatic: false, but_automatic_upgrade
 
 const DAY_MS = 86_400_000
 
-/** Until when clients accept a root made now; undefined: for ever. */
+/** The end of a root made now; undefined: clients accept it for ever. */
 export function validUntil({ valid_days }: Pick<RootWords, 'valid_days'>, at: Date): Date | undefined {
   return valid_days === 0 ? undefined : new Date(at.getTime() + valid_days * DAY_MS)
 }

@@ -1,6 +1,6 @@
 import type { Reply, Wire } from './wire.ts'
 
-/** What a call needs: path parameters, query and body, each only where the route has one. */
+/** The input of a call: path parameters, query and body, each only where the route has it. */
 type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & {
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** How the session lends its credential, and hears that it is no longer taken. */
+/** Gives calls the session's credential, and tells the session when the server refuses it. */
 interface Lender {
   readonly token: () => string | undefined
   readonly refused: (token: string) => void
@@ -174,7 +174,7 @@ export async function call<Key extends keyof Wire>(
   key: Key,
   ...[ask]: Record<never, never> extends Ask<Key> ? [Ask<Key>?] : [Ask<Key>]
 ): Promise<Reply<Key>> {
-  // the row's type holds for callers; from here on the shape is all that matters
+  // the type of the row is for callers; only the shape matters from here on
   const response = await send(key, (ask ?? {}) as Plain)
   if (response.status === 204) return undefined as Reply<Key>
   return (await response.json()) as Reply<Key>

@@ -9,7 +9,7 @@ const join = (...sentences: readonly string[]): string => sentences.filter(one =
 
 type Of<Kind extends AuditFacts['kind']> = Extract<AuditFacts, { readonly kind: Kind }>
 
-/** Where it went, when it went anywhere. */
+/** The target, if there is one. */
 const moved = ({ from_state, to_state }: Of<'package.held'>): string =>
   from_state === to_state ? '' : `Now ${stateWord(to_state)}.`
 
@@ -29,15 +29,15 @@ function rescanned(facts: Of<'package.rescanned'>): string {
 }
 
 /**
- * An audit line for people who only want to know what happened: without digests and without the names that programs
- * use. Lines of older releases, and kinds that say nothing more, have their sentence from the server.
+ * An audit line as a plain sentence, without digests and technical names. Lines of older releases, and kinds without
+ * facts, keep the server's sentence.
  */
 export function inShort({ facts, detail }: { readonly facts?: AuditFacts; readonly detail: string }): string {
   switch (facts?.kind) {
     case 'package.admitted':
       return `${STATES[facts.state].word}.`
     case 'distributions.set_up': {
-      // the one distribution is named beside it
+      // the row names the distribution already
       const names = facts.distributions.length === 1 ? '' : `${facts.distributions.join(', ')}.`
       return join(names, facts.made_key === undefined ? '' : 'Made the signing key.')
     }

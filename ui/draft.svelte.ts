@@ -1,8 +1,8 @@
 import { currentSession } from './session.svelte.ts'
 
 /**
- * Settings that were changed and not saved, by dotted key. They outlive the screen, and are seen by nobody but who
- * typed them.
+ * Settings that were changed and not saved, by dotted key. They survive a change of screen, and only this window has
+ * them.
  */
 export type Changes = Readonly<Record<string, unknown>>
 
@@ -20,7 +20,7 @@ export function setDraft(changes: Changes): void {
   draft = { owner: currentSession().me?.username, changes }
 }
 
-/** Takes settings out of the draft: they are saved, or are to stay as they were. */
+/** Removes settings from the draft, after saving or discarding them. */
 export function forget(keys: readonly string[]): void {
   const { owner, changes } = draft
   draft = { owner, changes: Object.fromEntries(Object.entries(changes).filter(([key]) => !keys.includes(key))) }

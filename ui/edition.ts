@@ -1,9 +1,6 @@
 import type { Reply } from './wire.ts'
 
-/**
- * Why what belongs to the enterprise edition cannot be changed now, or undefined when it can; undefined also while
- * nobody knows.
- */
+/** Why an enterprise feature cannot be changed now; undefined when it can, and while the edition is not known. */
 export function lockedBy(card: Reply<'GET /license'> | undefined): string | undefined {
   if (card === undefined || (card.active && card.standing !== 'grace')) return undefined
   return card.edition === 'community'

@@ -1,7 +1,7 @@
 import { day, plural } from './show.ts'
 
 const DAY_MS = 86_400_000
-/** An end that is nearer than this is said. */
+/** Ends nearer than this are shown. */
 const SOON_DAYS = 180
 
 export interface EndOfLife {
@@ -10,8 +10,8 @@ export interface EndOfLife {
 }
 
 /**
- * What there is to say of the last day of free security updates; undefined while it is far away, or not known.
- * @param last  `YYYY-MM-DD`, which is a day with updates still
+ * The note about the last day of free security updates; undefined while it is far away or not known.
+ * @param last `YYYY-MM-DD`, a day that still has updates
  */
 export function endOfLife(last: string | null, now = new Date()): EndOfLife | undefined {
   if (last === null) return undefined

@@ -5,7 +5,7 @@ const KEY = 'gatehouse.single-keys'
 /** After `G`, the second letter must follow within this time. */
 const SEQUENCE_MS = 1500
 
-/** What a screen offers to the keyboard while it is shown. */
+/** The keys of a screen while it is shown. */
 export interface ScreenKeys {
   readonly next?: () => void
   readonly previous?: () => void
@@ -48,7 +48,7 @@ export function useKeys(keys: ScreenKeys): () => void {
   }
 }
 
-/** What the help lists for the screen that is shown. */
+/** The keys that the help lists for the current screen. */
 export function moreKeys(): readonly { readonly key: string; readonly word: string }[] {
   return Object.entries(screenKeys.more ?? {}).map(([key, { word }]) => ({ key, word }))
 }
@@ -88,7 +88,7 @@ export function onKey(event: KeyboardEvent, openHelp: () => void): void {
   else if (key === 'j') screenKeys.next?.()
   else if (key === 'k') screenKeys.previous?.()
   else if (screenKeys.more?.[key] !== undefined) {
-    // Enter on a link or a button is theirs
+    // links and buttons handle Enter themselves
     if (key === 'enter' && event.target instanceof Element && event.target.closest('a, button, summary') !== null)
       return
     event.preventDefault()

@@ -1,7 +1,7 @@
 import { liveState } from './live.svelte.ts'
 import { needs } from './session.svelte.ts'
 
-/** Why nothing can be written now, or undefined: what is typed stays where it is until the server is back. */
+/** Why nothing can be saved now, or undefined. Typed text stays until the server is back. */
 export function disconnected(): string | undefined {
   return liveState().state === 'offline' ? 'There is no connection to the server.' : undefined
 }

@@ -1,7 +1,7 @@
 import { onLive } from './live.svelte.ts'
 import { signIns } from './session.svelte.ts'
 
-/** What a screen reads: the old value stays while a new one loads, and stays visible beside a problem. */
+/** Data of a screen: the old value stays while a new one loads, and beside a problem. */
 export interface Resource<T> {
   readonly value: T | undefined
   readonly problem: unknown
@@ -11,8 +11,8 @@ export interface Resource<T> {
 
 /**
  * Reads now, again whenever something that `read` looks at synchronously changes, after signing in again, and on live
- * events where `follow` says so. What failed is read again when a lost connection is back.
- * A newer read ends an older one. Call it while a component is set up.
+ * events where `follow` says so. Failed reads are repeated when a lost connection is back. A newer read ends an older
+ * one. Call it while a component is set up.
  */
 export function resource<T>(
   read: (signal: AbortSignal) => Promise<T>,

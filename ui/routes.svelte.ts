@@ -6,7 +6,7 @@ export interface Address {
   readonly query: Query
 }
 
-/** Reads `#/packages?q=curl`. Whatever is no screen of ours is the dashboard. */
+/** Reads `#/packages?q=curl`. Unknown addresses lead to the dashboard. */
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
   return { screen: placeAt(path), query: Object.fromEntries(new URLSearchParams(search)) }

@@ -1,6 +1,8 @@
 import type { Snippet } from 'svelte'
 
-/** What the window hands to every screen: its title, the right end of its bar, and the banners below the bar. */
+/**
+ * The parts that the window gives to every screen: its title, the right end of its bar, and the banners below the bar.
+ */
 export interface ScreenProps {
   readonly title: string
   readonly tools: Snippet
@@ -21,7 +23,7 @@ export interface Screen {
   readonly group?: (typeof GROUPS)[number]
   /** The letter that goes there after `G`. */
   readonly key?: string
-  /** Who sees what is on it; without this line everybody signed in does. Others read `otherwise`. */
+  /** The roles that may see it; without this, everybody signed in. Others read `otherwise`. */
   readonly least?: 'auditor' | 'uploader' | 'maintainer' | 'admin'
   readonly otherwise?: { readonly title: string; readonly say?: string }
 }
@@ -82,13 +84,13 @@ export const ROWS: readonly (Screen & { readonly name: ScreenName })[] = Object.
 )
 
 /**
- * What is seen without a session has addresses too: `login` is where a single sign-on comes back to, `reset-password`
- * where a mailed link leads; `setup` is also what a fresh instance shows under any address.
+ * Screens without a session have addresses too: `login` is where a single sign-on comes back to, `reset-password` where
+ * a mailed link leads; `setup` is also what a fresh instance shows under any address.
  */
 export const DOORS = ['setup', 'login', 'reset-password'] as const
 export type Place = ScreenName | (typeof DOORS)[number]
 
-/** The place that a path names; whatever is none of ours is the dashboard. */
+/** The screen that a path names; unknown paths lead to the dashboard. */
 export function placeAt(path: string): Place {
   return ROWS.find(({ name }) => name === path)?.name ?? DOORS.find(door => door === path) ?? 'dashboard'
 }

@@ -7,7 +7,7 @@ export interface Way {
   readonly query?: Readonly<Record<string, unknown>>
   /** Sends a form with these fields before the file, so that a wrong one is refused at once; else the bare bytes. */
   readonly form?: Readonly<Record<string, string>>
-  /** Hears what the server tells before its answer; the answer is then a stream of events. */
+  /** Called for each event before the answer; the answer is then a stream of events. */
   readonly told?: (event: Readonly<Record<string, unknown>>) => void
   /** What a connection that ended early means for the file. */
   readonly cutOff: (reached: 'sending' | 'at the server') => string

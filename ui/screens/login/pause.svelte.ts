@@ -7,7 +7,7 @@ export interface Pause {
   take(error: unknown): boolean
 }
 
-/** Call it while a component is set up. `ended` is called when the limit lets one go on. */
+/** Call it while a component is set up. `ended` is called when the limit is over. */
 export function createPause(ended: () => void = () => {}): Pause {
   let until = $state.raw<Date>()
   $effect(() => {

@@ -55,7 +55,7 @@ export function flatten(rules: Rules): Record<string, Value> {
   )
 }
 
-/** What differs, nested as the settings take it. */
+/** The changed settings, nested as in the settings. */
 export function nest(changed: Flat): Record<string, Record<string, Value>> {
   const out: Record<string, Record<string, Value>> = {}
   for (const [dotted, value] of Object.entries(changed)) {

@@ -17,7 +17,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-/** What a user agent calls itself, in words: `Firefox on Linux`. The whole text is the tooltip. */
+/** The name of a user agent in words: `Firefox on Linux`. The whole text is the tooltip. */
 export function deviceOf(agent: string): string {
   const find = (list: typeof BROWSERS): string | undefined => list.find(([pattern]) => pattern.test(agent))?.[1]
   const browser = find(BROWSERS)

@@ -95,7 +95,7 @@ export const ENDS: readonly { readonly value: string; readonly word: string }[] 
   { value: 'date', word: 'On a date' },
 ]
 
-/** What the form says. `date` as `2027-02-20`, used when `ends` is `date`. */
+/** The values of the form. `date` as `2027-02-20`, used when `ends` is `date`. */
 export interface Said {
   readonly decision: DecisionId
   readonly justification: string

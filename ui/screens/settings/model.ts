@@ -12,7 +12,7 @@ export interface Leaf {
   readonly unit: string
   readonly range: readonly [number, number] | undefined
   readonly whole: boolean
-  /** What it is unless somebody sets it. */
+  /** Its default. */
   readonly standard: unknown
 }
 /** Settings that belong together; `heading` is empty for those directly in the section. */
@@ -251,7 +251,7 @@ export function worded(leaf: Leaf, value: unknown): string {
     : `${String(value).slice(0, 80)}${leaf.unit === '' ? '' : ` ${leaf.unit}`}`
 }
 
-/** Whether a setting is what somebody searches for. */
+/** Whether a setting matches a search. */
 export function fits(leaf: Leaf, text: string): boolean {
   const all = `${leaf.path} ${leaf.label} ${leaf.description}`.toLowerCase()
   return text
@@ -260,7 +260,7 @@ export function fits(leaf: Leaf, text: string): boolean {
     .every(word => all.includes(word))
 }
 
-/** What a refusal says about single settings: the setting, and the sentence for its field. */
+/** The faults of single settings in a refusal: the setting, and the sentence for its field. */
 export function faultsOf({ facts, fields }: ApiProblem): readonly { readonly path: string; readonly say: string }[] {
   // our own server's shape: the first fault, and the others that were found with it
   const others = (facts.others ?? []) as readonly { readonly key?: unknown; readonly why?: unknown }[]

@@ -8,7 +8,7 @@ export interface TrialStep {
   readonly mark: 'passed' | 'warned' | 'failed' | 'waiting'
   readonly said: string
 }
-/** What a test showed. `copy` is something to take along. */
+/** The result of a test. `copy` is text to copy. */
 export interface Trial {
   readonly ok: boolean
   readonly steps: readonly TrialStep[]
@@ -29,7 +29,7 @@ export interface TrialKind {
 
 const passed = (id: string, word: string, said: string): TrialStep => ({ id, word, mark: 'passed', said })
 
-/** What of the draft belongs to a section, by its own keys: that is what a test lays over the saved settings. */
+/** The part of the draft in one section, by the section's own keys. A test applies it over the saved settings. */
 function own(draft: Changes, section: string): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(draft)

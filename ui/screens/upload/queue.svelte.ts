@@ -11,7 +11,7 @@ export type Format = (typeof FORMATS)[number]
 interface Package {
   readonly format: Format
   distribution: string
-  /** Where the distribution has several; empty is the first, or what the package names. */
+  /** Only where the distribution has several; empty means the one that the package names, else the first. */
   component: string
   steps: readonly StepMark[]
 }
@@ -80,7 +80,7 @@ export async function learnLimit(): Promise<void> {
   }
 }
 
-/** Puts files in the queue. What is no package by its name is never sent. */
+/** Puts files in the queue. Files without a package's name are never sent. */
 export function addFiles(files: readonly File[]): void {
   for (const file of files) {
     const format = FORMATS.find(one => file.name.toLowerCase().endsWith(`.${one}`))
@@ -154,7 +154,7 @@ export function retry(items: readonly Item[]): void {
   uploads.retry(items)
 }
 
-/** True when nothing of the gate was reached. */
+/** True when the file did not reach the gate. */
 export function isUntouched(item: Item): boolean {
   return item.steps.every(step => step.mark === 'waiting')
 }

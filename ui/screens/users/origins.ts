@@ -1,6 +1,6 @@
 import type { User } from '../../wire.ts'
 
-/** Where an account comes from, and what that means for its password. */
+/** The origin of an account, and what it means for the password. */
 export const ORIGINS: Readonly<
   Record<User['origin'], { readonly word: string; readonly password: string; readonly role: string }>
 > = {

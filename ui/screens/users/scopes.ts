@@ -1,6 +1,6 @@
 import type { ApiToken } from '../../wire.ts'
 
-/** What a token may, in a sentence. */
+/** The limits of a token, in a sentence. */
 export function scopeWords({ distributions, upload_only: uploadOnly }: ApiToken['scopes']): string {
   const where = distributions === null ? '' : ` in ${distributions.join(', ')}`
   if (uploadOnly) return `uploads only${where}`

@@ -29,11 +29,11 @@ export interface TestAccounts {
   readonly app: TestApp
   readonly auth: Auth
   readonly settings: Settings
-  /** What was mailed. */
+  /** The mails that were sent. */
   readonly mailed: QueuedMail[]
   /** How the mail server is today; it refuses while `isDown`. */
   readonly post: { isDown: boolean }
-  /** What was logged as a warning. */
+  /** The warnings that were logged. */
   readonly warned: string[]
   readonly authenticate: Authenticate
   readonly accounts: Accounts

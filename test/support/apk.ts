@@ -138,7 +138,7 @@ export async function readApkIndex(
   }
 }
 
-/** Checks a package as apk does that fetched it by an index entry: size, C:, datahash, name and version. */
+/** Checks a package as apk does after fetching it: size, C:, datahash, name and version against the index entry. */
 export function checkPackage(bytes: Buffer, entry: IndexEntry): string[] {
   const problems: string[] = []
   const members = splitMembers(bytes)
@@ -192,7 +192,7 @@ export async function readServedApks(url: string, codename: string, arch = 'x86_
 /** The client itself, where there is one. */
 export const apkProgram = findProgram('apk') ?? findProgram('apk.static')
 
-/** A folder that apk takes for a root, with nothing in it but the keys it trusts and one repository. */
+/** A root for apk that holds only the trusted keys and one repository. */
 export interface ApkRoot {
   readonly folder: string
   apk(...args: readonly string[]): Promise<Ran>

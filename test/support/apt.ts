@@ -6,7 +6,7 @@ import { mustRun, run, type Ran } from './tools.ts'
 export interface AptOptions {
   /** What follows `deb [signed-by=…]`: `http://host:8000/repos jammy main`. */
   readonly source: string
-  /** `deb`, unless the client wants sources too. */
+  /** `deb` by default; add `deb-src` for sources. */
   readonly types?: readonly ('deb' | 'deb-src')[]
   /** The client's own architecture; amd64 unless said. */
   readonly arch?: string
@@ -30,7 +30,7 @@ export interface AptRoot {
   download(name: string): Promise<Ran>
   /** Fetches a source package into the root's folder and unpacks it. */
   source(name: string): Promise<Ran>
-  /** What building would install; nothing is. */
+  /** The packages that building would install. Installs nothing. */
   buildDep(name: string): Promise<Ran>
   policy(name: string): Promise<string>
   /** `1.0` when it is installed, undefined when not. */
@@ -70,7 +70,7 @@ export async function createAptRoot({
   await writeFile(join(folder, 'var/lib/dpkg/available'), '')
   const status: string[] = []
   for (const name of has) {
-    // what it needs itself is this machine's business
+    // its own dependencies are those of this machine
     status.push(
       (await mustRun('dpkg-query', ['-s', name]))
         .split('\n')

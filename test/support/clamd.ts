@@ -20,7 +20,7 @@ export interface TestClamd {
   close(): Promise<void>
 }
 
-// no MaxScanTime: what a machine that is busy with other tests takes longer for is not a package that cannot be scanned
+// no MaxScanTime: on a machine busy with other tests, a slow scan must not count as a package that cannot be scanned
 const CONFIG = {
   MaxScanTime: '0',
   StreamMaxLength: '600M',

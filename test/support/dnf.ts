@@ -23,9 +23,9 @@ export interface RpmClient {
   install(...packages: readonly string[]): Promise<Ran>
   /** Everything to its newest version. */
   update(): Promise<Ran>
-  /** What mends something that is installed, as it lists it. */
+  /** The advisories for installed packages, as dnf lists them. */
   patches(): Promise<Ran>
-  /** What mends a vulnerability, and nothing else. */
+  /** Updates only packages that fix a vulnerability. */
   patch(): Promise<Ran>
   /** Names and versions on offer, `hello-1:1.0-1.x86_64`, sorted; from what the last refresh fetched. */
   available(): Promise<readonly string[]>

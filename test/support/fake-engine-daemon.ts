@@ -11,7 +11,7 @@ export interface FakeAnswers {
   readonly unavailable?: readonly string[]
 }
 
-/** A vulnerability engine that knows what a file says now: the daemon is real, the engine is declared as fake. */
+/** The real daemon with a fake vulnerability engine, whose findings are read from a file at each scan. */
 const engine: VulnerabilityScanner = {
   id: 'fake',
   kind: 'vulnerability',

@@ -522,7 +522,7 @@ async function values(): Promise<Row[]> {
   ])
 }
 
-/** What dpkg-deb reads, and dpkg does not unpack. */
+/** Packages that dpkg-deb reads and dpkg does not unpack. */
 async function uninstallable(): Promise<Row[]> {
   const data = async (name: string, entries: readonly TarSpec[], why: RegExp): Promise<Row> => [
     name,

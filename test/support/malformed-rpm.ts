@@ -665,7 +665,7 @@ const textsOf = (number: number): string[] => tagOf(number).data.toString().spli
 
 const longName = await rpmParts({ ...SPEC, files: { [`usr/${'ä'.repeat(125)}`]: 'x' } })
 
-/** What rpm reads, and does not install. */
+/** Packages that rpm reads and does not install. */
 function uninstallable(): Row[] {
   const md5 = withHeader(header, parts.payload, [binTag(1004, Buffer.alloc(16))])
   const digest = (at: number, value: string): Buffer =>

@@ -6,13 +6,13 @@ import { isRefusal } from '../../server/core/errors.ts'
 import type { Format, Inspection } from '../../server/formats/format.ts'
 import { spoolBytes } from './packages.ts'
 
-/** What must be refused, and what the refusal must say. */
+/** A package that must be refused, and the message of the refusal. */
 export interface MalformedPackage {
   readonly name: string
   readonly bytes: Buffer
   readonly why: RegExp
 }
-/** What is unusual and valid, and the files in it. */
+/** An unusual valid package, and its files. */
 export interface OddPackage {
   readonly name: string
   readonly bytes: Buffer
@@ -22,7 +22,7 @@ export interface OddPackage {
 /** How many files this process has open. */
 export const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
 
-/** What a format's own test hands in. */
+/** The samples that a format's test passes in. */
 export interface MalformedSamples<Facts> {
   readonly inspect: Format<Facts>['inspect']
   readonly malformed: readonly MalformedPackage[]
@@ -31,7 +31,7 @@ export interface MalformedSamples<Facts> {
   proveOdd(found: Inspection<Facts>, bytes: Buffer): void
 }
 
-/** What every format promises of packages that are not as they should be. */
+/** Tests what every format promises about malformed packages. */
 export function malformedSuite<Facts>({ inspect, malformed, odd, proveOdd }: MalformedSamples<Facts>): void {
   const { signal } = new AbortController()
   let folder: string

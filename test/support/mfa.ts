@@ -23,7 +23,7 @@ export interface Mfa {
   /** Six digits that are no code of this secret now. */
   wrong(secret: string): string
   authenticate(token: unknown, proof: Record<string, unknown>): Promise<Answer>
-  /** Logs in with the password as far as that leads. */
+  /** Logs in with the password, up to the second factor. */
   challenge(username: string): Promise<string>
   /** The status of a call with this access token. */
   works(token: unknown): Promise<number>

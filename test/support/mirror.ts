@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 /** A server between a client and the daemon, such as a bad mirror or an attacker on the way. */
 export interface Mirror {
   readonly url: string
-  /** What is answered instead: undefined is what came, null is 404. */
+  /** The answer to send instead: undefined for the original, null for 404. */
   alter: ((path: string, bytes: Buffer) => Buffer | null | undefined) | undefined
   close(): Promise<void>
 }

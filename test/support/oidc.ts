@@ -12,10 +12,10 @@ export interface Person {
   readonly [claim: string]: unknown
 }
 
-/** A real OpenID provider on 127.0.0.1; whoever `person` is logs in without being asked. */
+/** A real OpenID provider on 127.0.0.1. `person` logs in without a prompt. */
 export interface TestProvider {
   readonly issuer: string
-  /** Who sits in front of the browser; undefined refuses the login. */
+  /** The person at the browser; undefined refuses the login. */
   person: Person | undefined
   close(): Promise<void>
 }
@@ -109,7 +109,7 @@ export async function startProvider(
   return Object.assign(it, { issuer, close: () => close(server) })
 }
 
-/** What a forger puts into the answer of the token endpoint. */
+/** A forged answer of the token endpoint. */
 export type Forge = (tools: {
   readonly nonce: string
   readonly issuer: string

@@ -2,7 +2,7 @@ import type { Review } from '../../server/catalog/change.ts'
 import type { PackageRef } from '../../server/core/identity.ts'
 import { transition, type Decision, type Event } from '../../server/core/manifest.ts'
 
-/** What a person's word does to a version, without the review that works it out. */
+/** The catalogue change that a person's decision makes, without the review feature. */
 export function judge(
   ref: PackageRef,
   event: Event,

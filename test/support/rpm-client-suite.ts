@@ -13,7 +13,7 @@ import { mustRun, run } from './tools.ts'
 export interface RpmClientSuite {
   /** The program, for the names of the tests. */
   readonly program: string
-  /** What is missing of what the suite needs: then it is skipped. */
+  /** The missing programs, if any: the suite is then skipped. */
   readonly lacks: readonly string[]
   readonly create: (options: RpmClientOptions) => Promise<RpmClient>
   readonly codename: string
@@ -28,7 +28,7 @@ const PUBLICATIONS = Number(process.env.PUBLICATIONS ?? 12)
 const HEALS_MS = 1_000
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
-/** What every client of an RPM tree is promised; the client's own test file names it. */
+/** Tests what every client of an RPM tree is promised, with the given client. */
 export function describeRpmClient({ program, lacks, create, codename, badIndex, badPackage }: RpmClientSuite): void {
   describe.skipIf(lacks.length > 0)(`${program} (needs ${program}, rpm, gnupg)`, () => {
     let daemon: Daemon
@@ -157,7 +157,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
         ],
         { env },
       )
-      // a client must not take the key that lies beside the index for one it was told to trust
+      // a client must not trust the key beside the index unless it was configured
       const one = await client({
         key: await mustRun('gpg', ['--armor', '--export', 'other@example.test'], { env }),
         through: mirror.url,

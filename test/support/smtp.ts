@@ -19,7 +19,7 @@ export interface SmtpOptions {
   readonly login?: { readonly user: string; readonly password: string }
   /** Receivers that are refused. */
   readonly refuse?: (address: string) => boolean
-  /** What is answered to a mail, where it is refused. */
+  /** The reply to a refused mail. */
   readonly answer?: () => Error | undefined
   /** A port to listen on; a free one unless said. */
   readonly port?: number

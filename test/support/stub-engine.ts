@@ -1,16 +1,16 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What the stub does when it is asked to scan. */
+/** The stub's answer to a scan. */
 export type StubScan =
   | { readonly print: string; readonly noise?: string; readonly exit?: number }
   | { readonly does: 'hang' | 'crash' | 'flood' }
 
 export interface StubSpec {
   readonly name: 'grype' | 'trivy'
-  /** What it says to `version`. */
+  /** Its answer to `version`. */
   readonly version: string
-  /** What it says to `db status`, and whether that fails. */
+  /** Its answer to `db status`, and whether that fails. */
   readonly db?: { readonly print: string; readonly exit?: number }
   readonly scan: StubScan
 }

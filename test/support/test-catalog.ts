@@ -27,7 +27,7 @@ import { spoolBytes } from './packages.ts'
 import { createTestDb } from './postgres.ts'
 import { layoutOf } from './repositories.ts'
 
-/** What a package on the shelf is; what is not said is `hello 1.0 amd64`, published in jammy. */
+/** A package in the test catalogue. Default: `hello 1.0 amd64`, published in jammy. */
 export interface Item {
   readonly name?: string
   readonly version?: string

@@ -6,7 +6,7 @@ import { mustRun, run, type Ran } from './tools.ts'
 export interface AptOptions {
   /** What follows `deb [signed-by=…]`: `http://host:8000/repos jammy main`. */
   readonly source: string
-  /** `deb` by default; add `deb-src` for sources. */
+  /** Default `deb`; with `deb-src` the client reads sources too. */
   readonly types?: readonly ('deb' | 'deb-src')[]
   /** The client's own architecture; amd64 unless said. */
   readonly arch?: string

@@ -36,7 +36,7 @@ function escapes(path: string, target: string): boolean {
 export interface Payload {
   /** @throws Malformed */
   add(entry: TarEntry): void
-  /** The kind of entry at a path, spelled as in `files`. */
+  /** The kind of entry at a path; paths are spelled as in `files`. */
   kindOf(path: string): TarEntry['type'] | undefined
   /** Everything but directories, in archive order, each once. */
   files(): string[]

@@ -180,6 +180,15 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return everyFile(cards.flatMap(card => card?.files ?? []))
   }
 
+  /** A neutral package is in the index of each architecture, and is one package. */
+  async function countPackages(distribution: Distribution, pieces: Pieces): Promise<number> {
+    const parts = carriers(distribution, pieces).map(shards => shards ?? [])
+    const shards = parts.flat()
+    if (parts.filter(one => one.length > 0).length < 2) return shards.reduce((sum, shard) => sum + shard.entries, 0)
+    const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
+    return new Set(cards.flatMap(card => card?.files.map(file => file.path) ?? [])).size
+  }
+
   async function current(codename: Codename): Promise<GenerationState | undefined> {
     const n = await liveGeneration(layout, codename)
     if (n === undefined) return undefined
@@ -219,9 +228,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       { distribution, n, at, pieces, contents, signer, signedBy, live, words, carried },
     )
     const named = new Set(gone.map(file => file.path))
-    const entries = carriers(distribution, pieces)
-      .flat()
-      .reduce((sum, shard) => sum + shard.entries, 0)
+    const entries = await countPackages(distribution, pieces)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
     // graves of packages that came back are no graves
     const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))

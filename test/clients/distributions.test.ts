@@ -82,6 +82,12 @@ describe.skipIf(noApt)('apt with an own distribution (needs apt, gpgv, gnupg)', 
     expect(release).toMatch(/^Components: main tools\b/m)
   })
 
+  test('a neutral package counts once, though each architecture has it in its index', async () => {
+    type List = { readonly generations: readonly { readonly live: boolean; readonly packages: number }[] }
+    const { body } = await daemon.call<List>('GET', '/distributions/acme/generations', { token })
+    expect(body.generations.find(one => one.live)?.packages).toBe(5)
+  })
+
   test('promotion keeps the component where the target has it, and falls back to the first one', async () => {
     const answer = await daemon.call('POST', '/distributions/promote', {
       token,

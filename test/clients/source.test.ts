@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -10,6 +11,25 @@ import { buildDeb } from '../support/packages.ts'
 import { lacking } from '../support/tools.ts'
 
 const missing = lacking('apt', 'dpkg', 'dpkg-dev', 'dput', 'gnupg', 'gpgv')
+
+/** A paragraph of Debian's with the lists of files that it is signed for. */
+function describeFiles(
+  fields: string,
+  files: Readonly<Record<string, string>>,
+  { section }: { readonly section: string },
+): string {
+  const list = (algorithm: string, word: string): string =>
+    Object.entries(files)
+      .map(
+        ([name, text]) =>
+          ` ${createHash(algorithm).update(text).digest('hex')} ${Buffer.byteLength(text)} ${word}${name}\n`,
+      )
+      .join('')
+  return (
+    `${fields}\nBinary: self\nArchitecture: all\nVersion: 2\nMaintainer: Jo <jo@example.test>\n` +
+    `Checksums-Sha1:\n${list('sha1', '')}Checksums-Sha256:\n${list('sha256', '')}Files:\n${list('md5', section)}`
+  )
+}
 
 describe.skipIf(missing.length > 0)('developers and their source packages (needs dput, dpkg-dev, apt, gnupg)', () => {
   let daemon: Daemon
@@ -201,5 +221,59 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
       ['ci', 'acme', '1.0-4'],
       ['watched folder', 'acme', '1.0-7'],
     ])
+  })
+
+  /** Sends files as dput does; the last one's answer. */
+  async function put(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
+    let said = ''
+    for (const [name, bytes] of Object.entries(files)) {
+      const answer = await fetch(`${daemon.url}/incoming/bookworm/${name}`, {
+        method: 'PUT',
+        headers: { authorization: `Basic ${btoa(`x:${token}`)}` },
+        body: new Uint8Array(Buffer.from(bytes)),
+      })
+      said = `${answer.status} ${await answer.text()}`
+    }
+    return said
+  }
+  const waiting = async (): Promise<number> => (await readdir(join(daemon.root, 'incoming'))).length
+
+  test('a .changes of what is no whole package is refused with the reason', async () => {
+    const before = [await listed(), await waiting()]
+    // by its first lines it is a .dsc, and the only file it names is called as itself is
+    const self = describeFiles('Format: 3.0 (native)\nSource: self', { 'self_2.tar.xz': 'x' }, { section: '' })
+    const of = (files: Readonly<Record<string, string>>): Promise<Buffer> =>
+      jo.clearsign(
+        describeFiles(
+          'Format: 1.8\nDate: Sun, 22 Nov 2026 10:00:00 +0000\nSource: self\nDistribution: bookworm\nChanges:\n self (2) bookworm',
+          files,
+          { section: 'utils optional ' },
+        ),
+      )
+    const send = async (files: Readonly<Record<string, string>>): Promise<string> =>
+      put({ ...files, 'self.changes': await of(files) })
+    expect(await send({ 'self_2.tar.xz': self })).toContain('self_2.tar.xz names itself as one of its parts')
+    expect(await send({ 'self_2.tar.xz': self, 'self_2.dsc': self })).toContain(
+      'it names several source packages: self_2.tar.xz, self_2.dsc',
+    )
+    expect(await send({ 'self_2_amd64.buildinfo': 'Format: 1.0\n' })).toContain('it names no package')
+    expect(await put({ 'self.changes': Buffer.alloc(8 * 2 ** 20) })).toMatch(/^413 .*upload_too_large/)
+    // what was refused waits for a better .changes
+    expect([await listed(), (await waiting()) - 3]).toEqual(before)
+  })
+
+  test('what was taken leaves nothing behind, also what tells of the build alone', async () => {
+    const before = await waiting()
+    const sent = await send(await build('sixteen', { version: '1.0-16', distribution: 'bookworm', args: ['-b'] }))
+    expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
+    expect(await waiting()).toBe(before)
+  })
+
+  test('a retired distribution takes nothing from developers either', async () => {
+    const late = await build('seventeen', { version: '1.0-17', distribution: 'bookworm', args: ['-S'] })
+    await daemon.call('POST', '/distributions/bookworm/retire', { token: admin })
+    const before = await listed()
+    expect((await send(late)).out).toContain('409 bookworm is retired')
+    expect(await listed()).toEqual(before)
   })
 })

@@ -9,9 +9,10 @@ import type { Clock } from '../../lib/clock.ts'
 export interface Collection {
   /** Keeps a file; it replaces one of the same name. @throws incoming_full */
   put(box: string, file: SpooledFile): Promise<void>
-  find(box: string, name: string): SpooledFile | undefined
-  /** Takes files out; the caller then owns them. */
-  take(box: string, names: readonly string[]): void
+  /** Takes out those that are here, by name; the caller then owns them. */
+  take(box: string, names: readonly string[]): ReadonlyMap<string, SpooledFile>
+  /** Has taken files wait again, but for those that came anew meanwhile. */
+  giveBack(box: string, files: ReadonlyMap<string, SpooledFile>): Promise<void>
   /** Removes files that no announcement named for six hours. */
   sweep(): Promise<void>
 }
@@ -50,9 +51,21 @@ export function createCollection(clock: Clock): Collection {
       boxes.set(box, files)
       await before?.file.discard()
     },
-    find: (box, name) => boxes.get(box)?.get(name)?.file,
     take(box, names) {
-      for (const name of names) forget(box, name)
+      const taken = new Map<string, SpooledFile>()
+      for (const name of names) {
+        const file = boxes.get(box)?.get(name)?.file
+        if (file !== undefined) taken.set(name, file)
+        forget(box, name)
+      }
+      return taken
+    },
+    async giveBack(box, taken) {
+      const files = boxes.get(box) ?? new Map<string, Waiting>()
+      for (const [name, file] of taken)
+        if (files.has(name)) await file.discard()
+        else files.set(name, { file, since: clock.now().getTime() })
+      if (files.size > 0) boxes.set(box, files)
     },
     async sweep() {
       const oldest = clock.now().getTime() - KEPT_MS

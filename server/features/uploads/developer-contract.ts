@@ -76,6 +76,7 @@ export const developerUploads = contract({
       'storage_full',
       'incoming_full',
       'unknown_distribution',
+      'distribution_retired',
       'outside_distribution',
       'format_not_active',
       'wrong_format',

@@ -1,8 +1,8 @@
 import { needDistribution } from '../../core/access.ts'
 import type { Handlers } from '../../core/contract.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { Repositories } from '../../core/repository.ts'
-import type { Spool } from '../../files/spool.ts'
+import type { Spool, SpooledFile } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import type { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -45,6 +45,28 @@ export function mustBeTaken(filename: string, upload: UploadedTogether): Uploade
   return upload
 }
 
+/** Takes the files out while they are looked at. After a refusal they wait again: what is missing may still come. */
+async function admitFrom(
+  {
+    box,
+    names,
+    collection,
+  }: { readonly box: string; readonly names: readonly string[]; readonly collection: Collection },
+  admit: (here: ReadonlyMap<string, SpooledFile>) => Promise<UploadedTogether>,
+): Promise<UploadedTogether> {
+  const here = collection.take(box, names)
+  const discard = () => Promise.all([...here.values()].map(file => file.discard()))
+  try {
+    const upload = await admit(here)
+    await discard()
+    return upload
+  } catch (error) {
+    if (isRefusal(error)) await collection.giveBack(box, here)
+    else await discard()
+    throw error
+  }
+}
+
 export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> = {
   'PUT /incoming/{codename}/{filename}': async (
     { spool, settings, formats, repositories, collection, uploads, lock },
@@ -57,7 +79,8 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
     if (!reader.isPlainName(filename)) fail('bad_path', { path: filename })
     const isLast = uploads.isAnnouncement(filename)
     const mb = settings.now().validation.max_upload_size_mb
-    const file = await spool.receive(raw.stream, {
+    // a refusal can only be sent while the connection is kept
+    const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), {
       filename,
       limitBytes: isLast ? reader.limitBytes : mb * 1024 * 1024,
       signal: raw.signal,
@@ -70,21 +93,19 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
     }
     return lock.run(box, async () => {
       try {
-        const { files } = await uploads.read(file)
-        const upload = await uploads.admit(
-          {
-            announcement: file,
-            find: name => collection.find(box, name),
-            codename,
-            actor: { name: who.name, ip: raw.clientIp },
-            waitMs: INDEX_WAIT_MS,
-          },
-          // finish the upload: some of its packages may be accepted already
-          new AbortController().signal,
-        )
-        collection.take(
-          box,
-          files.map(({ name }) => name),
+        const names = (await uploads.read(file)).files.map(({ name }) => name)
+        const upload = await admitFrom({ box, names, collection }, here =>
+          uploads.admit(
+            {
+              announcement: file,
+              find: name => here.get(name),
+              codename,
+              actor: { name: who.name, ip: raw.clientIp },
+              waitMs: INDEX_WAIT_MS,
+            },
+            // finish the upload: some of its packages may be accepted already
+            new AbortController().signal,
+          ),
         )
         return { ...received, upload: mustBeTaken(filename, upload) }
       } finally {

@@ -49,7 +49,7 @@ export interface DeveloperUploads {
    * Admits packages only if an allowed key signed the announcement, it is for this distribution, and every file arrived
    * as announced. Each package then gets its own verdict. Owns the files that it admits.
    * @throws bad_package, announcement_unsigned, announcement_untrusted, announcement_misdirected, key_not_for,
-   *   announcement_incomplete, unknown_distribution, wrong_format
+   *   announcement_incomplete, unknown_distribution, wrong_format, distribution_retired
    */
   admit(upload: DeveloperUpload, signal: AbortSignal): Promise<UploadedTogether>
 }
@@ -103,7 +103,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
     )
   }
 
-  /** @throws announcement_misdirected, key_not_for, unknown_distribution, wrong_format */
+  /** @throws announcement_misdirected, key_not_for, unknown_distribution, wrong_format, distribution_retired */
   function targetOf(
     { target }: Announcement,
     { codename, announcement: { filename } }: DeveloperUpload,
@@ -123,6 +123,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
         takes: distribution.format,
         others: '',
       })
+    if (distribution.state === 'retired') fail('distribution_retired', { codename: distribution.codename })
     if (key.distributions !== null && !key.distributions.includes(distribution.codename))
       fail('key_not_for', { key: key.name, codename: distribution.codename, allowed: key.distributions.join(', ') })
     return distribution
@@ -153,10 +154,16 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
       }
       if (beside.length > 0) parts.set(main, [...beside, ...records])
     }
+    const sources = [...parts.keys()]
     const taken = new Set([...parts.values()].flat())
-    return here
-      .filter(file => !taken.has(file) && !records.includes(file))
-      .map(main => ({ main, beside: parts.get(main) ?? [] }))
+    const refuseThis = (why: string): never => fail('bad_package', { filename, why })
+    if (sources.length > 1)
+      refuseThis(`it names several source packages: ${sources.map(one => one.filename).join(', ')}`)
+    if (sources.some(one => taken.has(one))) refuseThis(`${sources[0]?.filename} names itself as one of its parts`)
+    const mains = here.filter(file => !taken.has(file) && !records.includes(file))
+    return mains.length > 0
+      ? mains.map(main => ({ main, beside: parts.get(main) ?? [] }))
+      : refuseThis('it names no package')
   }
 
   async function admitOne(

@@ -3,6 +3,7 @@ import { FORMATS } from '../formats/index.ts'
 import { DEFAULT_DISTRIBUTIONS } from './default-distributions.ts'
 import { readCodename, readDefinition, type DefinitionWish } from './definition.ts'
 import { AppError } from './errors.ts'
+import type { Codename } from './identity.ts'
 import { createRepositories } from './repository.ts'
 
 const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
@@ -43,6 +44,13 @@ describe('an own distribution', () => {
     })
   })
 
+  test('can still be changed when the one it is based on is gone', () => {
+    const before = { ...define({ based_on: 'trixie' }), basedOn: 'gone' as Codename }
+    const after = readDefinition(before.codename, { label: 'Still here' }, { ...deps, before })
+    const { basedOn: _, ...rest } = before
+    expect(after).toEqual({ ...rest, label: 'Still here' })
+  })
+
   test('that nobody scans has no scanner, and that is said', () => {
     expect(define({ format: 'apk', scanner: null }).scanner).toBeUndefined()
     expect(define({ based_on: 'trixie', scanner: null }).scanner).toBeUndefined()
@@ -64,6 +72,7 @@ describe('an own distribution', () => {
     ['a base of another format', { format: 'rpm', based_on: 'trixie' }, 'bad_distribution: based_on'],
     ['a base that is not there', { based_on: 'sid' }, 'bad_distribution: based_on'],
     ['a day that is none', { format: 'deb', end_of_life: '2026-13-01' }, 'bad_distribution: end_of_life'],
+    ['a day that its month lacks', { format: 'deb', end_of_life: '2026-02-31' }, 'bad_distribution: end_of_life'],
   ])('is refused with %s', (_, wish, said) => {
     expect(refusal(() => define(wish))).toContain(said)
   })

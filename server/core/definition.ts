@@ -85,19 +85,25 @@ function readScanner(text: string, { repositories }: DefinitionDeps): string {
 }
 
 function readDay(text: string): string {
-  return DAY.test(text) && !Number.isNaN(Date.parse(text)) ? text : refuse('end_of_life', 'a day is needed, YYYY-MM-DD')
+  const at = new Date(`${text}T00:00:00Z`)
+  // Date takes the 31st of every month, and makes it the 1st of the next
+  const isDay = DAY.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+  return isDay ? text : refuse('end_of_life', 'a day is needed, YYYY-MM-DD')
 }
 
-/** @throws bad_distribution where there is no such distribution, or one of another format */
+/**
+ * Undefined also where the base of `before` is gone.
+ * @throws bad_distribution where the named one is not there, or is of another format
+ */
 function readBase(
   wish: DefinitionWish,
   before: Distribution | undefined,
   deps: DefinitionDeps,
 ): Distribution | undefined {
-  const codename = wish.based_on ?? before?.basedOn
-  if (codename === undefined) return undefined
+  if (wish.based_on === undefined) return deps.repositories.find(before?.basedOn ?? '')
   const base =
-    deps.repositories.find(codename) ?? refuse('based_on', `there is no distribution ${codename.slice(0, 80)}`)
+    deps.repositories.find(wish.based_on) ??
+    refuse('based_on', `there is no distribution ${wish.based_on.slice(0, 80)}`)
   const format = wish.format ?? before?.format ?? base.format
   return base.format === format ? base : refuse('based_on', `${base.codename} is of the format ${base.format}`)
 }

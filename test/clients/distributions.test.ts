@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { buildApk } from '../support/packages-apk.ts'
@@ -128,6 +130,41 @@ describe.skipIf(noApt)('apt with an own distribution (needs apt, gpgv, gnupg)', 
     await daemon.stop()
     await daemon.restart()
     expect((await client('arm64', 'acme main tools').then(root => root.download('tool-arm64'))).code).toBe(0)
+  })
+})
+
+describe('changes of own distributions', () => {
+  test('one name is given once, also to two who ask at the same time', async () => {
+    const add = (label: string) =>
+      daemon.call('POST', '/distributions/', { token, body: { codename: 'twice', format: 'deb', label } })
+    const answers = await Promise.all([add('One'), add('Two')])
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
+  })
+
+  test('two who change different words at the same time both have their way', async () => {
+    const change = (body: object) => daemon.call('PATCH', '/distributions/twice', { token, body })
+    await Promise.all([change({ label: 'Both' }), change({ suite: 'both' })])
+    expect((await daemon.call('GET', '/distributions/twice/definition', { token })).body).toMatchObject({
+      label: 'Both',
+      suite: 'both',
+    })
+  })
+
+  test('a name that is given again brings no documents of the one before', async () => {
+    const text = `Package: tool\nDescription-md5: ${'0'.repeat(32)}\nDescription-de: Ding\n Es tut etwas.\n`
+    const put = await fetch(`${daemon.url}/api/v1/distributions/twice/documents/translation?component=main&name=de`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}` },
+      body: text,
+    })
+    expect(put.status, await put.text()).toBe(200)
+    expect((await daemon.call('DELETE', '/distributions/twice', { token })).status).toBe(204)
+    const body = { codename: 'twice', format: 'deb' }
+    expect((await daemon.call('POST', '/distributions/', { token, body })).status).toBe(201)
+    expect((await daemon.call('GET', '/distributions/twice/documents', { token })).body).toMatchObject({
+      documents: [],
+    })
+    await expect.poll(() => readdir(join(daemon.root, 'documents', 'twice'))).toEqual([])
   })
 })
 

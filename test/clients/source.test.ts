@@ -183,7 +183,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     }
     expect(await listed()).toContain('acme 1.0-6 source published')
     expect(await readFile(join(watched, 'rejected', 'acme_1.0-7_source.changes.reason'), 'utf8')).toContain(
-      'does not open the door',
+      'is not accepted',
     )
     expect((await listed()).some(line => line.includes('1.0-7'))).toBe(false)
   })

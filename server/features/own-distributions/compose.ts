@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Layout } from '../../files/layout.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { ownDistributions } from './contract.ts'
 import { ownDistributionHandlers, type OwnDistributionDeps } from './handlers.ts'
 
@@ -10,10 +11,11 @@ import { ownDistributionHandlers, type OwnDistributionDeps } from './handlers.ts
 export function composeOwnDistributions({
   layout,
   ...deps
-}: Omit<OwnDistributionDeps, 'removeTrees'> & { readonly layout: Layout }): Feature {
+}: Omit<OwnDistributionDeps, 'removeTrees' | 'lock'> & { readonly layout: Layout }): Feature {
   return {
     routes: bind(ownDistributions, ownDistributionHandlers, {
       ...deps,
+      lock: createKeyedLock(),
       removeTrees: async ({ codename }) => {
         await rm(layout.live(codename), { force: true })
         for (const folder of [layout.publishedFolder(codename), join(layout.trees, codename)])

@@ -8,6 +8,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Definitions } from '../../files/definitions.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { DefinitionView, ownDistributions } from './contract.ts'
 
@@ -19,6 +20,8 @@ export interface OwnDistributionDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
+  /** One change at a time: each is made to what the one before left. */
+  readonly lock: KeyedLock
   /** Deletes the trees of a removed distribution from the disk. */
   readonly removeTrees: (distribution: Distribution) => Promise<void>
 }
@@ -97,55 +100,80 @@ async function refuseUsed({ db }: OwnDistributionDeps, before: Distribution, aft
     })
 }
 
+/** What else is kept by the codename; a later distribution of this name must not find it. */
+const TABLES = [
+  'distribution',
+  'generation',
+  'publish_dirty',
+  'distribution_access',
+  'document',
+  'retention',
+  'pin',
+] as const
+
+/** @throws distribution_not_found, distribution_builtin, distribution_in_use */
+async function remove(deps: OwnDistributionDeps, codename: string, by: By): Promise<void> {
+  const { db, definitions, repositories, audit, outbox } = deps
+  const one = repositories.need(codename)
+  if (one.builtin) fail('distribution_builtin', { codename: one.codename })
+  await db.tx(async tx => {
+    const parts = await countParts(tx, ALL_SEEING, one.codename)
+    const packages = parts.reduce((sum, part) => sum + part.packages, 0)
+    if (packages > 0) fail('distribution_in_use', { codename: one.codename, held: String(packages) })
+    await definitions.remove(tx, one.codename)
+    for (const table of TABLES) await tx.query(`delete from ${table} where codename = $1`, [one.codename])
+    await outbox.owe(tx, `document:${one.codename}`)
+    await audit.owe(tx, {
+      action: 'DISTRIBUTION_CHANGE',
+      result: 'SUCCESS',
+      user: by.name,
+      ip: by.ip,
+      distribution: one.codename,
+      facts: { kind: 'distribution.removed', architectures: one.archs, components: one.components },
+    })
+  })
+  await deps.removeTrees(one)
+  repositories.replace(await definitions.settle())
+  outbox.nudge()
+}
+
+const inTurn = <T>({ lock }: OwnDistributionDeps, work: () => Promise<T>): Promise<T> => lock.run('definitions', work)
+
 export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistributionDeps> = {
   'GET /distributions/{codename}/definition': async ({ repositories }, { params, viewer }) => {
     if (viewer.hidden.includes(params.codename)) fail('distribution_not_found', params)
     return viewOf(repositories.need(params.codename))
   },
   'POST /distributions/': (deps, { body: { codename, ...wish }, who, raw }) =>
-    save(deps, readDefinition(readCodename(codename, deps), wish, deps), {
-      by: { name: who.name, ip: raw.clientIp },
-      kind: 'added',
+    inTurn(deps, () =>
+      save(deps, readDefinition(readCodename(codename, deps), wish, deps), {
+        by: { name: who.name, ip: raw.clientIp },
+        kind: 'added',
+      }),
+    ),
+  'PATCH /distributions/{codename}': (deps, { params, body, who, raw }) =>
+    inTurn(deps, async () => {
+      const before = deps.repositories.need(params.codename)
+      const after = readDefinition(before.codename, body, { ...deps, before })
+      await refuseUsed(deps, before, after)
+      return save(deps, after, { by: { name: who.name, ip: raw.clientIp }, kind: 'changed' })
     }),
-  'PATCH /distributions/{codename}': async (deps, { params, body, who, raw }) => {
-    const before = deps.repositories.need(params.codename)
-    const after = readDefinition(before.codename, body, { ...deps, before })
-    await refuseUsed(deps, before, after)
-    return save(deps, after, { by: { name: who.name, ip: raw.clientIp }, kind: 'changed' })
-  },
-  'DELETE /distributions/{codename}': async (deps, { params, who, raw }) => {
-    const { db, definitions, repositories, audit } = deps
-    const one = repositories.need(params.codename)
-    if (one.builtin) fail('distribution_builtin', { codename: one.codename })
-    await db.tx(async tx => {
-      const parts = await countParts(tx, ALL_SEEING, one.codename)
-      const packages = parts.reduce((sum, part) => sum + part.packages, 0)
-      if (packages > 0) fail('distribution_in_use', { codename: one.codename, held: String(packages) })
-      await definitions.remove(tx, one.codename)
-      for (const table of ['distribution', 'generation', 'publish_dirty', 'distribution_access'])
-        await tx.query(`delete from ${table} where codename = $1`, [one.codename])
-      await audit.owe(tx, {
-        action: 'DISTRIBUTION_CHANGE',
-        result: 'SUCCESS',
-        user: who.name,
-        ip: raw.clientIp,
-        distribution: one.codename,
-        facts: { kind: 'distribution.removed', architectures: one.archs, components: one.components },
-      })
-    })
-    await deps.removeTrees(one)
-    repositories.replace(await definitions.settle())
-  },
+  'DELETE /distributions/{codename}': (deps, { params, who, raw }) =>
+    inTurn(deps, () => remove(deps, params.codename, { name: who.name, ip: raw.clientIp })),
   'POST /distributions/{codename}/retire': (deps, { params, who, raw }) =>
-    save(
-      deps,
-      { ...deps.repositories.need(params.codename), state: 'retired' },
-      { by: { name: who.name, ip: raw.clientIp }, kind: 'retired' },
+    inTurn(deps, () =>
+      save(
+        deps,
+        { ...deps.repositories.need(params.codename), state: 'retired' },
+        { by: { name: who.name, ip: raw.clientIp }, kind: 'retired' },
+      ),
     ),
   'POST /distributions/{codename}/reactivate': (deps, { params, who, raw }) =>
-    save(
-      deps,
-      { ...deps.repositories.need(params.codename), state: 'active' },
-      { by: { name: who.name, ip: raw.clientIp }, kind: 'reactivated' },
+    inTurn(deps, () =>
+      save(
+        deps,
+        { ...deps.repositories.need(params.codename), state: 'active' },
+        { by: { name: who.name, ip: raw.clientIp }, kind: 'reactivated' },
+      ),
     ),
 }

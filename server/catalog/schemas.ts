@@ -1,17 +1,19 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
-import { STATES } from '../core/manifest.ts'
+import { PACKAGE_KINDS, STATES } from '../core/manifest.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
 import { PACKAGE_ORDERS } from './queries/search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
-import { oneOf, OrNull, Text, Time } from '../core/schemas.ts'
+import { listed, oneOf, OrNull, Text, Time } from '../core/schemas.ts'
 
 const Names = Type.Array(Text)
 const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] })
 
 /** The states as a query value. */
 export const StateQuery = oneOf(STATES)
+/** What a package is, as a query value. */
+export const KindQuery = listed(PACKAGE_KINDS)
 export const OrderQuery = oneOf(PACKAGE_ORDERS)
 
 /** A search term: at most 200 characters, searched literally. */
@@ -72,6 +74,7 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(
     arch: Text,
     distribution: Text,
     format: Text,
+    kind: KindQuery,
     status: Type.String({ enum: [...STATES] }),
     cve_status: CveStatus,
     severity: OrNull(Text),
@@ -96,6 +99,7 @@ export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
     arch: Text,
     distribution: Text,
     format: Text,
+    kind: KindQuery,
     status: Type.String({ enum: [...STATES] }),
     manifest_status: Text,
     cve_status: CveStatus,

@@ -1,5 +1,5 @@
 import { printAlternatives } from '../core/relation.ts'
-import type { Manifest, State } from '../core/manifest.ts'
+import type { Manifest, PackageKind, State } from '../core/manifest.ts'
 import type { Report, StepName } from '../core/report.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import type { IndexedManifest, PackageRow } from './queries/search.ts'
@@ -35,6 +35,7 @@ export function packageItem(row: PackageRow): {
   readonly arch: string
   readonly distribution: string
   readonly format: string
+  readonly kind: PackageKind
   readonly status: State
   readonly cve_status: string
   readonly severity: Severity | null
@@ -55,6 +56,7 @@ export function packageItem(row: PackageRow): {
     arch: row.arch,
     distribution: row.codename,
     format: row.format,
+    kind: row.kind,
     status: row.state,
     cve_status: CVE_STATUS[row.state],
     severity: row.worst,
@@ -164,6 +166,7 @@ export function packageDetail(manifest: IndexedManifest) {
     arch: ref.arch,
     distribution: ref.codename,
     format: ref.format,
+    kind: manifest.kind ?? 'binary',
     status: manifest.state,
     manifest_status: MANIFEST_STATUS[manifest.state],
     cve_status: CVE_STATUS[manifest.state],

@@ -1,3 +1,18 @@
+import type { PackageKind } from './manifest.ts'
+
+/** A file on a client, to be written as it is. */
+export interface ConfigFile {
+  readonly path: string
+  readonly content: string
+}
+
+/** What a client adds that wants what others do not, beside the rest and at any time after it. */
+export interface OptionalSetup {
+  readonly kind: Exclude<PackageKind, 'binary'>
+  readonly files: readonly ConfigFile[]
+  readonly setup: readonly string[]
+}
+
 /**
  * What a person does once on a client, for one package manager: write `files` as they are, type `commands` in order.
  */
@@ -7,7 +22,9 @@ export interface ClientSetup {
   readonly line: string
   /** Everything as shell commands, in order. */
   readonly setup: readonly string[]
-  readonly files: readonly { readonly path: string; readonly content: string }[]
+  readonly files: readonly ConfigFile[]
+  /** Empty where the format has nothing of the kind, or `files` have it already, switched off. */
+  readonly optional: readonly OptionalSetup[]
   /** Refreshes the client's lists: proves that it works. */
   readonly refresh: string
 }

@@ -115,8 +115,12 @@ export interface Format<Facts = unknown> {
     distribution: Distribution,
     about?: Pick<Description, 'source' | 'source_version'>,
   ): string
-  /** @param manager the package manager that is set up; the format's usual one when absent */
-  installCommand(identity: PackageIdentity, manager?: string): string
+  /**
+   * How a client gets a package: installs it, or fetches the source.
+   * @param asked.manager  which of the format's package managers; its usual one when absent
+   * @param asked.kind  of the package; `binary` when absent
+   */
+  installCommand(identity: PackageIdentity, asked?: { readonly manager?: string; readonly kind?: PackageKind }): string
   /**
    * Replaces any signature in the package by this repository's. Gives the new bytes and their facts. Absent where the
    * format signs only its index. @throws bad_package

@@ -93,6 +93,22 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     ])
   })
 
+  test('lists say which is which, and take no other kind', async () => {
+    const of = async (kind: string) =>
+      daemon.call<{ items?: readonly Record<string, string>[] }>(
+        'GET',
+        `/distributions/bookworm/packages?kind=${kind}`,
+        {
+          token: admin,
+        },
+      )
+    expect((await of('debug')).body.items).toMatchObject([{ name: 'acme-dbgsym', kind: 'debug' }])
+    expect((await of('source')).body.items).toMatchObject([{ name: 'acme', arch: 'source', kind: 'source' }])
+    expect(await of('everything')).toMatchObject({ status: 422 })
+    for (const list of ['packages', 'artifacts'])
+      expect(await daemon.call('GET', `/${list}/?kind=everything`, { token: admin })).toMatchObject({ status: 422 })
+  })
+
   test('a revision without its upstream tarball takes the one that is here', async () => {
     const sent = await send(await build('one', { version: '1.0-2', distribution: 'bookworm', args: ['-S', '-sd'] }))
     expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })

@@ -9,7 +9,7 @@ import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
 import type { Codename, PackageRef } from '../../server/core/identity.ts'
-import type { Manifest } from '../../server/core/manifest.ts'
+import type { Manifest, PackageKind } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Report } from '../../server/core/report.ts'
 import type { Db } from '../../server/db/db.ts'
@@ -43,6 +43,7 @@ export interface Item {
   readonly bytes?: string | Buffer
   /** Further files of the version: path → bytes. */
   readonly others?: Readonly<Record<string, string>>
+  readonly kind?: PackageKind
   readonly component?: string
 }
 
@@ -72,6 +73,7 @@ function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...Spo
     schema: 2,
     ref,
     ...(item.component === undefined ? {} : { component: item.component }),
+    ...(item.kind === undefined ? {} : { kind: item.kind }),
     files: [
       { path: file.filename, blob: file.blob },
       ...others.map(({ filename, blob }) => ({ path: filename, blob })),

@@ -1,6 +1,6 @@
 import type { FormatId } from '../../core/identity.ts'
 import type { Severity } from '../../core/findings.ts'
-import type { Manifest, State } from '../../core/manifest.ts'
+import type { Manifest, PackageKind, State } from '../../core/manifest.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
@@ -13,6 +13,7 @@ export interface PackageRow {
   readonly name: string
   readonly version: string
   readonly arch: string
+  readonly kind: PackageKind
   readonly sha256: string
   readonly size: number
   readonly summary: string
@@ -30,7 +31,7 @@ export interface PackageRow {
 /** A manifest as the index holds it: without the format's facts and the file list. */
 export type IndexedManifest = Omit<Manifest, 'facts' | 'paths'>
 
-const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
+const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.kind, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
   p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename`
 
 /** The default order of packages in lists: newest version of each name first, by the format's own order. */
@@ -69,6 +70,7 @@ export interface ArtifactFilter {
   readonly format?: string | undefined
   readonly distribution?: string | undefined
   readonly state?: State | undefined
+  readonly kind?: PackageKind | undefined
 }
 
 export interface ArtifactRow {
@@ -97,11 +99,13 @@ export async function searchArtifacts(
   if (filter.format !== undefined) where.push(`a.format = ${add(filter.format)}`)
   // without a term the names are walked in order, and only those of the page are told anew
   const isWalk = q === '' && !seesAll(viewer)
-  if (isWalk || filter.distribution !== undefined || filter.state !== undefined) {
+  const isFiltered = filter.distribution !== undefined || filter.state !== undefined || filter.kind !== undefined
+  if (isWalk || isFiltered) {
     const of = filter.distribution === undefined ? '' : `and p.codename = ${add(filter.distribution)}`
     const is = filter.state === undefined ? '' : `and p.state = ${add(filter.state)}`
+    const as = filter.kind === undefined ? '' : `and p.kind = ${add(filter.kind)}`
     where.push(
-      `exists (select 1 from package p where p.name = a.name and p.format = a.format and ${seenBy(viewer, add, 'p.codename')} ${of} ${is})`,
+      `exists (select 1 from package p where p.name = a.name and p.format = a.format and ${seenBy(viewer, add, 'p.codename')} ${of} ${is} ${as})`,
     )
   }
   const from = `from ${isWalk ? 'artifact' : artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
@@ -144,6 +148,7 @@ export interface PackageFilter {
   readonly format?: string | undefined
   readonly distribution?: string | undefined
   readonly states: readonly State[]
+  readonly kind?: PackageKind | undefined
   readonly sort?: PackageOrder | undefined
 }
 
@@ -160,6 +165,7 @@ export async function searchPackages(
   const where = [`p.state = any(${add(filter.states)}::text[])`, seenBy(viewer, add, 'p.codename')]
   if (filter.distribution !== undefined) where.push(`p.codename = ${add(filter.distribution)}`)
   if (filter.format !== undefined) where.push(`p.format = ${add(filter.format)}`)
+  if (filter.kind !== undefined) where.push(`p.kind = ${add(filter.kind)}`)
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : `join ${artifactsSeenBy(viewer, add)} a on a.name = p.name and a.format = p.format`} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
@@ -186,7 +192,10 @@ export interface NameFilter {
   readonly arch?: string | undefined
 }
 
-/** The manifests of one name, newest version first, published before others of the same version; at most `most`. */
+/**
+ * The manifests of one name, newest version first; of one version published before others, and what is installed
+ * before its source; at most `most`.
+ */
 export async function manifestsOf(
   db: Queryable,
   viewer: Viewer,
@@ -198,7 +207,7 @@ export async function manifestsOf(
     select p.manifest from package p
     where p.name = $1 and ($2::text is null or p.version = $2) and ($3::text is null or p.codename = $3) and ($4::text is null or p.arch = $4)
       and ${seenBy(viewer, add, 'p.codename')}
-    order by p.sort_key desc, (p.state = 'published') desc, p.codename, p.arch, p.id limit $5`,
+    order by p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id limit $5`,
     values,
   )
   return rows.map(row => row.manifest)

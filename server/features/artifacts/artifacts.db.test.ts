@@ -48,6 +48,7 @@ describe('GET /packages/', () => {
         arch: 'amd64',
         distribution: 'jammy',
         format: 'deb',
+        kind: 'binary',
         status: 'published',
         cve_status: 'approved',
         severity: 'high',
@@ -77,6 +78,24 @@ describe('GET /packages/', () => {
     expect(await names({})).toEqual(['hello 1', 'hello 0'])
     expect(await names({ state: 'quarantined' })).toEqual(['hello 2'])
     expect(await names({ status: 'rejected' })).toEqual(['hello 3'])
+  })
+
+  test('sources and debug symbols are told apart, and asked for by kind', async () => {
+    await stock.put()
+    await stock.put({ arch: 'source', kind: 'source' })
+    await stock.put({ name: 'hello-dbgsym', kind: 'debug' })
+    const kinds = async (kind: string): Promise<unknown> => [
+      (await call('GET /packages/', { query: { kind } })).items.map(one => `${one.name} ${one.arch} ${one.kind}`),
+      (await call('GET /artifacts/', { query: { kind } })).items.map(one => one.name),
+    ]
+    expect(await kinds('binary')).toEqual([['hello amd64 binary'], ['hello']])
+    expect(await kinds('source')).toEqual([['hello source source'], ['hello']])
+    expect(await kinds('debug')).toEqual([['hello-dbgsym amd64 debug'], ['hello-dbgsym']])
+    const { versions } = await call('GET /artifacts/{name}', { params: { name: 'hello' } })
+    expect(versions.map(({ arch, kind }) => [arch, kind])).toEqual([
+      ['amd64', 'binary'],
+      ['source', 'source'],
+    ])
   })
 
   test('distribution, page and order are cut in the database', async () => {
@@ -351,6 +370,20 @@ describe('dependencies and install', () => {
     expect(install.command).toContain('hello')
     expect(install.commands['apt']).toEqual([...install.setup, install.command])
     expect(install.setup.join('\n')).toContain('http://repo.example:8000/repos/gpg.key')
+  })
+
+  test('a source is fetched, debug symbols come from their component, and what is built stays the first answer', async () => {
+    await stock.put()
+    await stock.put({ arch: 'source', kind: 'source', version: '1.1' })
+    await stock.put({ name: 'hello-dbgsym', kind: 'debug' })
+    const answer = (name: string, query = {}) => call('GET /artifacts/{name}/install', { params: { name }, query })
+    expect((await answer('hello')).command).toBe('apt-get install hello=1.0')
+    const source = await answer('hello', { arch: 'source' })
+    expect(source.command).toBe('apt-get source hello=1.1')
+    expect(source.setup.join('\n')).toContain('Types: deb-src')
+    const debug = await answer('hello-dbgsym')
+    expect(debug.command).toBe('apt-get install hello-dbgsym=1.0')
+    expect(debug.commands['apt']?.join('\n')).toContain('Components: main/debug')
   })
 })
 

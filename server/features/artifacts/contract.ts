@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
+  KindQuery,
   OrderQuery,
   PackageDetailSchema,
   PackageItemSchema,
@@ -69,6 +70,7 @@ export const artifacts = contract({
       format: Type.Optional(Type.String({ maxLength: 20 })),
       state: Type.Optional(StateQuery),
       status: Type.Optional(StateQuery),
+      kind: Type.Optional(KindQuery),
       sort: Type.Optional(OrderQuery),
       ...pagingQuery(200),
     }),
@@ -84,6 +86,7 @@ export const artifacts = contract({
       format: Type.Optional(Type.String({ maxLength: 20 })),
       state: Type.Optional(StateQuery),
       status: Type.Optional(StateQuery),
+      kind: Type.Optional(KindQuery),
       ...pagingQuery(200),
     }),
     reply: pageSchema<ArtifactItem>(Type.Object({ ...VersionsReply, versions: Type.Array(PackageItemSchema) })),
@@ -133,7 +136,8 @@ export const artifacts = contract({
     ),
   },
   'GET /artifacts/{name}/install': {
-    summary: 'The commands that set up this repository on a client and install the package.',
+    summary:
+      'The commands that set up this repository on a client and install the package, or fetch it, where it is a source.',
     access: 'any',
     params: Name,
     query: WhichVersion,

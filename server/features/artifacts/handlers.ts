@@ -77,9 +77,9 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     const state = query.state ?? query.status
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
     const states = state === undefined ? (['published', 'pending_review'] as const) : [state]
-    const { distribution, format, sort } = query
+    const { distribution, format, kind, sort } = query
     const page = await searchPackages(db, viewer, {
-      filter: { q: query.q ?? query.search, distribution, format, states, sort },
+      filter: { q: query.q ?? query.search, distribution, format, states, kind, sort },
       paging: pagingOf(query),
     })
     return { ...page, items: page.items.map(packageItem) }

@@ -1,5 +1,5 @@
 import { manifestsOf, type NameFilter } from '../../catalog/queries/search.ts'
-import type { ClientFacts } from '../../core/client-setup.ts'
+import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
@@ -24,6 +24,9 @@ export interface Install {
   readonly commands: Readonly<Record<string, readonly string[]>>
 }
 
+/** Packages of one name, newest first, among which the one to install is looked for. */
+const LOOKED_AT = 20
+
 /** @throws package_not_found, version_not_found */
 export async function installCommands(
   deps: {
@@ -35,11 +38,17 @@ export async function installCommands(
   filter: NameFilter,
   facts: ClientFacts,
 ): Promise<Install> {
-  const { ref, state } =
-    (await manifestsOf(deps.db, viewer, { ...filter, most: 1 }))[0] ?? (await refuseMissing(deps.db, viewer, filter))
+  const found = await manifestsOf(deps.db, viewer, { ...filter, most: LOOKED_AT })
+  // a source has the name of what is built from it; who wants the source alone names its architecture
+  const wanted = found.find(one => one.kind !== 'source') ?? found[0]
+  const { ref, state, kind = 'binary' } = wanted ?? (await refuseMissing(deps.db, viewer, filter))
   const { client, installCommand } = deps.formats(ref.format)
   const setups = client.setups(deps.repositories.get(ref.codename), facts)
-  const ask = (manager: string): string => installCommand(ref, manager)
+  const ask = (manager: string): string => installCommand(ref, { manager, kind })
+  const prepare = ({ setup, optional }: ClientSetup): readonly string[] => [
+    ...setup,
+    ...optional.filter(one => one.kind === kind).flatMap(one => one.setup),
+  ]
   return {
     name: ref.name,
     version: ref.version,
@@ -48,8 +57,8 @@ export async function installCommands(
     format: ref.format,
     installable: isServed(state),
     command: ask(setups[0].manager),
-    setup: setups[0].setup,
+    setup: prepare(setups[0]),
     client_line: setups[0].line,
-    commands: Object.fromEntries(setups.map(({ manager, setup }) => [manager, [...setup, ask(manager)]])),
+    commands: Object.fromEntries(setups.map(setup => [setup.manager, [...prepare(setup), ask(setup.manager)]])),
   }
 }

@@ -1,5 +1,13 @@
 import { Type } from '@sinclair/typebox'
-import { OrderQuery, PackageItemSchema, pageSchema, pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
+import {
+  KindQuery,
+  OrderQuery,
+  PackageItemSchema,
+  pageSchema,
+  pagingQuery,
+  StateQuery,
+  Term,
+} from '../../catalog/schemas.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { ClientSetups } from './client-setups.ts'
@@ -35,6 +43,8 @@ const Card = Type.Object({
   client_line: Type.String(),
   setup: Type.Array(Type.String()),
 })
+
+const ConfigFiles = Type.Array(Type.Object({ path: Type.String(), content: Type.String() }))
 
 const Differences = Type.Array(
   Type.Object({
@@ -91,6 +101,7 @@ export const distributions = contract({
       search: Type.Optional(Term),
       state: Type.Optional(StateQuery),
       status: Type.Optional(StateQuery),
+      kind: Type.Optional(KindQuery),
       sort: Type.Optional(OrderQuery),
       ...pagingQuery(200),
     }),
@@ -140,7 +151,10 @@ export const distributions = contract({
             line: Type.String(),
             setup: Type.Array(Type.String()),
             refresh: Type.String(),
-            files: Type.Array(Type.Object({ path: Type.String(), content: Type.String() })),
+            files: ConfigFiles,
+            optional: Type.Array(
+              Type.Object({ kind: KindQuery, files: ConfigFiles, setup: Type.Array(Type.String()) }),
+            ),
           }),
         ),
       }),

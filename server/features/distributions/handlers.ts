@@ -73,7 +73,13 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     repositories.need(codename)
     const state = query.state ?? query.status ?? 'published'
     const page = await searchPackages(db, viewer, {
-      filter: { q: query.q ?? query.search, distribution: codename, states: [state], sort: query.sort },
+      filter: {
+        q: query.q ?? query.search,
+        distribution: codename,
+        states: [state],
+        kind: query.kind,
+        sort: query.sort,
+      },
       paging: { page: query.page ?? 1, perPage: query.per_page ?? 50 },
     })
     return { ...page, items: page.items.map(packageItem) }

@@ -222,13 +222,34 @@ test('every distribution has its lines for clients, with the key in the right pl
     )
     for (const { files, line } of clients) expect(JSON.stringify([files, line])).toContain(codename)
   }
-  expect(
-    (await call('GET /distributions/{codename}/setup', { params: { codename: 'jammy' } })).clients[0]?.files,
-  ).toEqual([
+  const [apt] = (await call('GET /distributions/{codename}/setup', { params: { codename: 'jammy' } })).clients
+  expect(apt?.files).toEqual([
     {
       path: '/etc/apt/sources.list.d/gatehouse.sources',
       content:
         'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
+    },
+  ])
+  expect(apt?.optional.map(({ kind, files }) => ({ kind, files }))).toEqual([
+    {
+      kind: 'source',
+      files: [
+        {
+          path: '/etc/apt/sources.list.d/gatehouse-source.sources',
+          content:
+            'Types: deb-src\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
+        },
+      ],
+    },
+    {
+      kind: 'debug',
+      files: [
+        {
+          path: '/etc/apt/sources.list.d/gatehouse-debug.sources',
+          content:
+            'Types: deb\nURIs: http://repo.example/repos\nSuites: jammy\nComponents: main/debug\nSigned-By: /etc/apt/keyrings/gatehouse.asc\n',
+        },
+      ],
     },
   ])
 })

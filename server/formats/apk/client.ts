@@ -10,6 +10,7 @@ export const apkClient: ClientSide = {
         manager: 'apk',
         line: lines[0] ?? '',
         refresh: 'apk update',
+        optional: [],
         files: [{ path: '/etc/apk/repositories', content: lines.map(line => `${line}\n`).join('') }],
         setup: [
           ...rsaKeys.map(key => `wget -P /etc/apk/keys ${url}/apk/${key}`),

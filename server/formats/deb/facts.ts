@@ -8,3 +8,9 @@ export interface DebFacts {
   /** The files that a .dsc names, in its order; only for source packages. */
   readonly parts?: readonly string[]
 }
+
+/**
+ * Debug symbols are in a component of their own, as Debian does with its installer's packages. Only clients that name
+ * it (`main main/debug`) load its index.
+ */
+export const debugOf = (component: string): string => `${component}/debug`

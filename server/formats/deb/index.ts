@@ -55,7 +55,8 @@ export const deb: Format<DebFacts> = {
     const distro = vendor === '' ? '' : `&distro=${vendor}-${encode(release)}`
     return `pkg:deb/${vendor === '' ? '' : `${vendor}/`}${encode(name)}@${encode(version)}?arch=${encode(arch)}${distro}${upstream}`
   },
-  installCommand: ({ name, version, arch }) => `apt-get ${arch === SOURCE ? 'source' : 'install'} ${name}=${version}`,
+  installCommand: ({ name, version }, { kind } = {}) =>
+    `apt-get ${kind === 'source' ? 'source' : 'install'} ${name}=${version}`,
   complain: identity => (identity.arch === SOURCE ? complainSource(identity) : complain(identity)),
   announcements,
   archs: {

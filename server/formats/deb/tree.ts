@@ -5,7 +5,7 @@ import { validUntil, type RootWords } from '../../core/root-words.ts'
 import type { PublishedEntry } from '../tree.ts'
 import { indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { debDocuments } from './documents.ts'
-import type { DebFacts } from './facts.ts'
+import { debugOf, type DebFacts } from './facts.ts'
 import { printStanza } from './source/stanza.ts'
 
 const RELEASE = relPath('Release')
@@ -52,12 +52,6 @@ function render(entry: PublishedEntry, file: string): string {
 }
 
 const SOURCE = 'source'
-
-/**
- * Debug symbols are in a component of their own, as Debian does with its installer's packages. Only clients that name
- * it (`main main/debug`) load its index.
- */
-const debugOf = (component: string): string => `${component}/debug`
 
 /** The files that `apt-get source` fetches: the .dsc and those it names. Further files of the version are left out. */
 function renderSource({ blob, others = [], facts }: PublishedEntry, file: string): string {

@@ -26,6 +26,7 @@ export const rpmClient: ClientSide = {
       line,
       refresh,
       files: [file],
+      optional: [],
       setup: [`sudo rpm --import ${url}/repos/gpg.key`, writeFileLine(file.path, file.content), refresh],
     })
     const withDnf = made('dnf', dnf, 'sudo dnf makecache')

@@ -118,7 +118,7 @@ test('a purl names the source package by its file, for advisories that are about
 
 test('the line that installs a package names exactly this version', () => {
   expect(rpm.installCommand(id('hello', '1:2.10-3'))).toBe('dnf install hello-1:2.10-3')
-  expect(rpm.installCommand(id('hello', '1:2.10-3'), 'zypper')).toBe('zypper install hello=1:2.10-3')
+  expect(rpm.installCommand(id('hello', '1:2.10-3'), { manager: 'zypper' })).toBe('zypper install hello=1:2.10-3')
 })
 
 test.each([

@@ -63,7 +63,7 @@ export const rpm: Format<RpmFacts> = {
       `?arch=${encodeURIComponent(arch)}${distro}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
     )
   },
-  installCommand: ({ name, version }, manager = 'dnf') =>
+  installCommand: ({ name, version }, { manager = 'dnf' } = {}) =>
     manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
   complain,
   archs: {

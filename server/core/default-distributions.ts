@@ -40,7 +40,8 @@ const apk = entry(APK)
 /**
  * The list of the specification, "Distribution", and what is supported in November 2026. Order is the order of every
  * answer. The dates are the ends of free security updates: of Debian's LTS, of Ubuntu's standard support.
- * Sources: distro-info-data (Debian, Ubuntu), and each maker's page of releases.
+ * Source for Debian and Ubuntu: distro-info-data. The others are the dates that their makers announced; Fedora's follow
+ * the release after the next one, and may move.
  */
 export const DEFAULT_DISTRIBUTIONS: readonly Distribution[] = [
   deb('jammy', 'ubuntu:22.04', 'Ubuntu 22.04 LTS', '2027-06-01'),

@@ -40,9 +40,6 @@ export interface ReleaseWords {
   readonly description: string
 }
 
-/** A repository. Registries, which have no tree, will be the other kind. */
-export type Repository = Distribution
-
 /** The repositories of this server: the default set and an admin's own. */
 export interface Repositories {
   /** In the order of every answer: the default set, then own ones by codename. */

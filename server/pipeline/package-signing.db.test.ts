@@ -133,10 +133,15 @@ describe('with package signing on', () => {
     expect(await catalog.find(ref)).toMatchObject({
       files: [{ path: 'package.rpm', signed: { key: fingerprint }, blob }],
     })
-    const [line] = await testDb.db.query<{ fact: { detail: string } }>('select * from audit_pending')
-    expect(JSON.stringify(line)).toContain(
-      `${sha256(bytes)}, signed with ${fingerprint}, now SHA-256 ${blob.sha256}: published`,
-    )
+    const [line] = await testDb.db.query<{ fact: object }>('select fact from audit_pending')
+    expect(line?.fact).toMatchObject({
+      facts: {
+        kind: 'package.admitted',
+        sha256: sha256(bytes),
+        state: 'published',
+        signed: { key: fingerprint, sha256: blob.sha256 },
+      },
+    })
   })
 
   test('the same bytes again are known, as they were sent and as clients get them; others are a conflict that names what was sent', async () => {

@@ -138,7 +138,7 @@ describe('the served tree, by the rules of apk-tools', () => {
     }
     expect(await head('alpine3.20/main/x86_64/APKINDEX.tar.gz')).toEqual([200, 'no-cache'])
     expect(await head('alpine3.20/main/x86_64/hello-1.0-r0.apk')).toEqual([200, expect.stringContaining('immutable')])
-    expect(await head('alpine3.20/main/aarch64/APKINDEX.tar.gz')).toEqual([404, expect.anything()])
+    expect(await head('alpine3.20/main/armv7/APKINDEX.tar.gz')).toEqual([404, expect.anything()])
     expect(await head('alpine3.20/main/x86_64/hello-9-r0.apk')).toEqual([404, expect.anything()])
     expect(await head('keys/../../keyring')).toEqual([404, expect.anything()])
   })
@@ -163,7 +163,7 @@ describe('the served tree, by the rules of apk-tools', () => {
       status: 422,
     })
     expect(
-      await daemon.upload(await buildApk({ name: 'hello', version: '2', arch: 'aarch64' }), {
+      await daemon.upload(await buildApk({ name: 'hello', version: '2', arch: 'armv7' }), {
         token,
         distribution: 'alpine3.20',
       }),

@@ -110,11 +110,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
     key: UploaderKey,
   ): Distribution {
     if (codename !== undefined && target !== codename) fail('announcement_misdirected', { filename, target, codename })
-    const distribution =
-      codename === undefined
-        ? (repositories.find(target) ??
-          fail('announcement_misdirected', { filename, target, codename: 'the watched folder' }))
-        : repositories.get(codename)
+    const distribution = repositories.get(target)
     const { format } = needReader(filename)
     if (distribution.format !== format.id)
       fail('wrong_format', {

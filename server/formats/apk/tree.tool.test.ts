@@ -16,7 +16,7 @@ import type { PublishedEntry } from '../tree.ts'
 import type { ApkFacts } from './facts.ts'
 import { apkTree } from './tree.ts'
 
-const DISTRIBUTION = getDistribution('alpine3.20')
+const DISTRIBUTION = { ...getDistribution('alpine3.20'), archs: ['x86_64'] }
 const INDEX = relPath('main/x86_64/APKINDEX')
 const ARCHIVE = relPath('main/x86_64/APKINDEX.tar.gz')
 

@@ -50,11 +50,16 @@ export async function rpmRoot(prefix: string): Promise<string> {
   return folder
 }
 
+/** A machine with dnf, and whatever else dnf can be asked. */
+export interface DnfRoot extends RpmClient {
+  dnf(...args: readonly string[]): Promise<Ran>
+}
+
 /**
  * dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options:
  * dnf.conf(5).
  */
-export async function createDnfRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<RpmClient> {
+export async function createDnfRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<DnfRoot> {
   const folder = await rpmRoot('gh-dnf-')
   for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
   const keyFile = join(folder, 'key.asc')
@@ -96,6 +101,7 @@ metadata_expire=0
     )
   return {
     folder,
+    dnf,
     refresh: () => dnf('makecache'),
     install: (...packages) => dnf('install', ...packages),
     update: () => dnf('upgrade', '--refresh'),

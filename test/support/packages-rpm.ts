@@ -264,9 +264,13 @@ function cpioOf(files: readonly BuiltFile[], large: boolean): Buffer {
 
 const hasDigest = ({ mode, ghost }: BuiltFile): boolean => (mode & 0o170000) === 0o100000 && !ghost
 
-function fileTags(files: readonly BuiltFile[], built: number, large: boolean): RpmTag[] {
+function fileTags(
+  files: readonly BuiltFile[],
+  built: number,
+  { large, isSource }: Record<'large' | 'isSource', boolean>,
+): RpmTag[] {
   if (files.length === 0) return []
-  const folder = ({ path }: BuiltFile): string => `/${path.slice(0, path.lastIndexOf('/') + 1)}`
+  const folder = ({ path }: BuiltFile): string => (isSource ? '' : `/${path.slice(0, path.lastIndexOf('/') + 1)}`)
   const folders = [...new Set(files.map(folder))]
   const sizes = files.map(file => ((file.mode & 0o170000) === 0o040000 ? 4096 : file.content.length))
   return [
@@ -451,7 +455,9 @@ export interface RpmParts {
 export async function rpmParts(spec: RpmSpec): Promise<RpmParts> {
   const { name, version, release, epoch, arch = 'x86_64', built = 1_700_000_000, compression = 'gz', large } = spec
   const evr = `${epoch === undefined ? '' : `${epoch}:`}${version}-${release}`
-  const files = listFiles(spec.files ?? { [`usr/share/doc/${name}/README`]: `${name} ${evr}\n` })
+  const files = listFiles(
+    spec.files ?? { [spec.sourcerpm === '' ? `${name}.spec` : `usr/share/doc/${name}/README`]: `${name} ${evr}\n` },
+  )
   const cpio = cpioOf(files, large === true)
   const payload = await compressPayload(cpio, compression)
   const text = (tag: number, value: string | undefined): RpmTag[] =>
@@ -483,7 +489,7 @@ export async function rpmParts(spec: RpmSpec): Promise<RpmParts> {
     stringTag(1064, '4.18.0'),
     ...allDependencies(spec, evr),
     ...changelogTags(spec.changelog),
-    ...fileTags(files, built, large === true),
+    ...fileTags(files, built, { large: large === true, isSource: spec.sourcerpm === '' }),
     stringTag(1124, 'cpio'),
     stringTag(1125, COMPRESSOR[compression]),
     stringTag(1126, '9'),

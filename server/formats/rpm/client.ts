@@ -11,15 +11,22 @@ export const rpmClient: ClientSide = {
     const why = signedPackages
       ? ''
       : '# the signed index vouches for each package by its digest; gpgcheck=1 as well once signing.rpm_packages is on\n'
-    const head = `[gatehouse]\nname=Gatehouse, ${label}\n${line}\nenabled=1\n`
     const key = `gpgkey=${url}/repos/gpg.key\n`
+    const all = (rest: string): string =>
+      [
+        ['gatehouse', label, line, 1],
+        ['gatehouse-debuginfo', `${label}, debug`, `${line}debug/`, 0],
+        ['gatehouse-source', `${label}, source`, `baseurl=${url}/repos/${codename}/src/`, 0],
+      ]
+        .map(([id, name, from, on]) => `[${id}]\nname=Gatehouse, ${name}\n${from}\nenabled=${on}\n${rest}${key}`)
+        .join('\n')
     const dnf = {
       path: '/etc/yum.repos.d/gatehouse.repo',
-      content: `${head}${why}gpgcheck=${gpgcheck}\nrepo_gpgcheck=1\n${key}`,
+      content: all(`${why}gpgcheck=${gpgcheck}\nrepo_gpgcheck=1\n`),
     }
     const zypp = {
       path: '/etc/zypp/repos.d/gatehouse.repo',
-      content: `${head}autorefresh=1\ntype=rpm-md\ngpgcheck=1\nrepo_gpgcheck=1\npkg_gpgcheck=${gpgcheck}\n${key}`,
+      content: all(`autorefresh=1\ntype=rpm-md\ngpgcheck=1\nrepo_gpgcheck=1\npkg_gpgcheck=${gpgcheck}\n`),
     }
     const made = (manager: string, file: typeof dnf, refresh: string): ClientSetup => ({
       manager,

@@ -49,7 +49,6 @@ const samples: UpstreamSamples = {
     id('hello', '~-1'),
     id('hello', '0:1-1'),
     id('hello', '4294967296:1-1'),
-    id('hello', '1-1', 'src'),
     id('hello', '1-1', 'nosrc'),
     id('hello', '1-1', ''),
     id('hello', '1-1', '../x'),

@@ -119,7 +119,7 @@ async function build(random: Random, number: number): Promise<Buffer> {
     release: pick(['1', '1.el9']),
     ...(below(2) === 0 ? {} : { epoch: below(3) }),
     arch: pick(['x86_64', 'noarch', 'i686']),
-    files,
+    ...(number % 10 === 0 ? { sourcerpm: '', files: { [`p${number}.spec`]: 'x' } } : { files }),
     changelog,
   })
   const tags: RpmTag[] = [

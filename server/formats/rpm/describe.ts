@@ -5,6 +5,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 import type { RpmChange, RpmFacts } from './facts.ts'
 import type { HeaderFile } from './files.ts'
 import type { RpmHeader } from './header.ts'
+import { isSourceHeader, SOURCE } from './kind.ts'
 import { conflictsOf, needsOf, providedOf, readDependencies } from './relation.ts'
 import { DEPENDENCY_TAGS, TAG } from './tags.ts'
 import { complainVersion, parseEvr, printEvr } from './version.ts'
@@ -30,8 +31,7 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
     return `the package name ${quote(name)} is not allowed: rpm wants letters, digits and . _ + -, and a letter, a digit or _ first`
   const why = complainVersion(version)
   if (why !== undefined) return `the version ${quote(version)} is not allowed: ${why}`
-  if (arch === 'src' || arch === 'nosrc')
-    return `it is a source package (architecture ${arch}). Upload the binary packages that are built from it`
+  if (arch === 'nosrc') return 'a source package without its sources has the architecture src here'
   if (arch.length > 32 || !/^[a-z][a-z0-9_]*$/i.test(arch))
     return `the architecture ${quote(arch)} is not allowed: a package is built for one, such as x86_64, or is noarch`
   if (name.length + version.length + arch.length > MAX_FILE_NAME)
@@ -53,8 +53,9 @@ export function identityOf(header: RpmHeader): PackageIdentity {
   }
   if (!header.has(TAG.os))
     malformed('the header does not say for which operating system it is, and rpm would not install it')
-  if (header.has(TAG.sourcepackage))
-    malformed('it is a source package (.src.rpm). Upload the binary packages that are built from it')
+  const isSource = isSourceHeader(header)
+  if (!isSource && header.text(TAG.arch) === SOURCE)
+    malformed('its architecture is that of a source package (.src.rpm), and its header does not say that it is one')
   const [version, release] = [header.text(TAG.version), header.text(TAG.release)]
   for (const [what, text] of [
     ['version', version],
@@ -66,7 +67,7 @@ export function identityOf(header: RpmHeader): PackageIdentity {
     format: 'rpm',
     name: header.text(TAG.name),
     version: versionOf(header),
-    arch: header.text(TAG.arch),
+    arch: isSource ? SOURCE : header.text(TAG.arch),
   } as const
   const why = complain(identity)
   if (why !== undefined) malformed(why)
@@ -135,7 +136,7 @@ export function factsOf(header: RpmHeader, files: readonly HeaderFile[], archive
     header: [header.start, header.end],
     ...dependenciesOf(header),
     files: files.map(({ name, isFolder, isGhost }) => ({
-      path: `/${name}`,
+      path: isSourceHeader(header) ? name : `/${name}`,
       ...(isFolder ? { type: 'dir' } : isGhost ? { type: 'ghost' } : {}),
     })),
     changelog: changelogOf(header),
@@ -195,7 +196,8 @@ export function describe(identity: PackageIdentity, facts: RpmFacts): Descriptio
     ...Object.fromEntries(optional.filter(([, value]) => value !== '')),
     installed_size: facts.installed,
     depends: needsOf(facts.requires),
-    provides: offersOf(identity, facts),
+    // nothing that is installed can ask for a source
+    provides: identity.arch === SOURCE ? [] : offersOf(identity, facts),
     conflicts: conflictsOf(facts.conflicts),
   }
 }

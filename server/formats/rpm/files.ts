@@ -4,6 +4,7 @@ import { typeOfMode } from '../../lib/cpio.ts'
 import { createBarriers } from '../../lib/barriers.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import type { RpmHeader } from './header.ts'
+import { isSourceHeader } from './kind.ts'
 import { FILE_GHOST, TAG } from './tags.ts'
 
 /** The most files a package may have, and the most bytes they may have together. */
@@ -54,8 +55,11 @@ function paths(header: RpmHeader): string[] {
   if (indexes.length !== names.length)
     malformed(`the header lists ${names.length} file names and ${indexes.length} numbers of folders`)
   for (const folder of folders) {
-    if (!folder.endsWith('/') || !folder.startsWith('/'))
-      malformed(`the header: the folder ${quote(folder)} must begin and end with a slash`)
+    // what a source holds lies beside its spec file, in no folder
+    if (isSourceHeader(header) ? folder !== '' : !folder.endsWith('/') || !folder.startsWith('/'))
+      malformed(
+        `the header: the folder ${quote(folder)} must begin and end with a slash, and be empty in a source package`,
+      )
   }
   // before they are put together: 300,000 names in one deep folder are small in the header, and a gigabyte in memory
   const total = names.reduce((sum, name, i) => sum + name.length + (folders[indexes[i] ?? -1]?.length ?? 0), 0)
@@ -159,7 +163,8 @@ export function readFiles(header: RpmHeader): HeaderFile[] {
     if (!/^[0-9a-f]*$/i.test(digest)) malformed(`the header: the digest ${quote(digest)} of a file is not hexadecimal`)
   const seen = new Set<string>()
   const files = names.map((path, i): HeaderFile => {
-    if (!path.startsWith('/')) malformed(`the header: the name ${quote(path)} does not begin with a slash`)
+    if (!isSourceHeader(header) && !path.startsWith('/'))
+      malformed(`the header: the name ${quote(path)} does not begin with a slash`)
     const name = cleanPath(path, 'the header')
     if (seen.has(name)) malformed(`the header lists ${quote(path)} twice`)
     seen.add(name)

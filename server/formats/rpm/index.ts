@@ -35,6 +35,17 @@ const OS_IDS: Readonly<Record<string, string>> = {
 /** Namespaces of the purl specification, where they differ from the family. */
 const VENDORS: Readonly<Record<string, string>> = { 'opensuse.leap': 'opensuse', 'opensuse.tumbleweed': 'opensuse' }
 
+/** Sources and debug symbols are in repositories that the client's file has switched off. */
+const installCommand: Format['installCommand'] = ({ name, version }, { manager = 'dnf', kind = 'binary' } = {}) => {
+  const repo = kind === 'source' ? 'gatehouse-source' : 'gatehouse-debuginfo'
+  if (manager === 'zypper') {
+    const install = kind === 'source' ? 'source-install' : 'install'
+    return `${kind === 'binary' ? '' : `zypper modifyrepo --enable ${repo} && `}zypper ${install} ${name}=${version}`
+  }
+  if (kind === 'source') return `dnf download --source --enablerepo=${repo} ${name}-${version}`
+  return `dnf install ${kind === 'debug' ? `--enablerepo=${repo} ` : ''}${name}-${version}`
+}
+
 /** RPM packages. */
 export const rpm: Format<RpmFacts> = {
   id: 'rpm',
@@ -63,8 +74,7 @@ export const rpm: Format<RpmFacts> = {
       `?arch=${encodeURIComponent(arch)}${distro}${epoch === undefined ? '' : `&epoch=${epoch}`}${source}`
     )
   },
-  installCommand: ({ name, version }, { manager = 'dnf' } = {}) =>
-    manager === 'zypper' ? `zypper install ${name}=${version}` : `dnf install ${name}-${version}`,
+  installCommand,
   complain,
   archs: {
     usual: ['x86_64', 'aarch64'],

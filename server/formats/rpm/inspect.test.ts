@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { malformedRpms, oddRpms } from '../../../test/support/malformed-rpm.ts'
 import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
-import { RPM_COMPRESSIONS, buildRpm, rpmParts } from '../../../test/support/packages-rpm.ts'
+import { RPM_COMPRESSIONS, buildRpm, rpmParts, type RpmSpec } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -275,4 +275,17 @@ describe('the inner streams', () => {
     }
     expect(await openFiles()).toBeLessThanOrEqual(before)
   })
+})
+
+test.each<[string, Partial<RpmSpec>, string | undefined]>([
+  ['hello-debuginfo', { group: 'Development/Debug' }, 'debug'],
+  ['hello-debuginfo', { provides: ['debuginfo(build-id) = 0123456789abcdef'] }, 'debug'],
+  ['hello-debugsource', { group: 'Development/Debug' }, 'debug'],
+  ['hello-debuginfo', {}, undefined],
+  ['hello', { group: 'Development/Debug' }, undefined],
+  ['hello', { sourcerpm: '' }, 'source'],
+])('what %s with %j is', async (name, more, kind) => {
+  const bytes = await buildRpm({ name, version: '1.0', release: '1', ...more })
+  const file = await spoolBytes(folder, 'kind.rpm', bytes)
+  expect((await inspect(file, new AbortController().signal)).kind).toBe(kind)
 })

@@ -8,6 +8,7 @@ import { describe, factsOf, identityOf } from './describe.ts'
 import type { RpmFacts } from './facts.ts'
 import { PAYLOAD_BYTES, readFiles } from './files.ts'
 import { scriptsOf } from './inner.ts'
+import { isDebug, SOURCE } from './kind.ts'
 import type { RpmPackage } from './package.ts'
 import { openRpm } from './package.ts'
 import { createPayloadReader } from './payload.ts'
@@ -40,7 +41,9 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   rpm.digests.check()
   const facts = factsOf(rpm.header, files, archive)
   const signature = readSignature(rpm, path)
+  const kind = identity.arch === SOURCE ? 'source' : isDebug(identity.name, facts) ? 'debug' : undefined
   return {
+    ...(kind === undefined ? {} : { kind }),
     identity,
     about: describe(identity, facts),
     facts,

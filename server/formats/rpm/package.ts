@@ -7,6 +7,7 @@ import { checkHeaderDigests, createPayloadDigests } from './digests.ts'
 import type { RpmHeader } from './header.ts'
 import { MAIN, SIGNATURE, readHeader } from './header.ts'
 import { SIGTAG, TAG } from './tags.ts'
+import { isSourceHeader } from './kind.ts'
 
 const LEAD = 96
 /** What every .rpm begins with. */
@@ -35,16 +36,18 @@ export interface RpmPackage {
   close(): Promise<void>
 }
 
-function checkLead(lead: Buffer): void {
+/** @returns whether it says that the package is a source */
+function readLead(lead: Buffer): boolean {
   if (!LEAD_MAGIC.equals(lead.subarray(0, 4))) malformed('it does not begin with the magic number of an .rpm')
   const major = lead[4] ?? 0
   if (major !== 3 && major !== 4) malformed(`its lead is of version ${major}; 3 and 4 are known`)
   const type = lead.readUInt16BE(6)
-  if (type === 1) malformed('it is a source package (.src.rpm). Upload the binary packages that are built from it')
-  if (type !== 0) malformed(`its lead says it is a package of the type ${type}; binary packages have 0`)
+  if (type !== 0 && type !== 1)
+    malformed(`its lead says it is a package of the type ${type}; binary packages have 0, source packages 1`)
   const style = lead.readUInt16BE(78)
   if (style !== HEADER_STYLE)
     malformed(`its lead says that its signature is of the type ${style}; ${HEADER_STYLE} is known`)
+  return type === 1
 }
 
 /** Between the two headers stand zeros, so that the second begins at a multiple of eight bytes. */
@@ -96,9 +99,11 @@ function checkRest(signature: RpmHeader, header: RpmHeader): void {
 }
 
 async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
-  checkLead(await file.read(0, LEAD))
+  const isSource = readLead(await file.read(0, LEAD))
   const signature = await readHeader(file, LEAD, SIGNATURE)
   const header = await readHeader(file, await readPadding(file, signature.end), MAIN)
+  if (isSource !== isSourceHeader(header))
+    malformed('of its lead and its header one says that it is a source package (.src.rpm), and the other does not')
   checkSize(signature, header, file.size)
   checkRest(signature, header)
   const compression = await compressionOf(file, header)

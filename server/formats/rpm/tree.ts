@@ -3,6 +3,7 @@ import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { CARRIED, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { isWellFormed, printRepomd, type RepomdEntry } from './repomd.ts'
+import { reposOf } from './kind.ts'
 import { rpmDocuments } from './documents.ts'
 import { advisoryOf, idsOf, joinUpdateinfo, printUpdateinfo } from './updateinfo.ts'
 import { renderFilelists, renderOther, renderPrimary } from './xml.ts'
@@ -52,29 +53,30 @@ const ORDER = INDEXES.map(index => index.name)
 const rank = ({ type }: RepomdEntry): number =>
   type.endsWith('_db') ? ORDER.length + 1 : ORDER.indexOf(type) < 0 ? ORDER.length : ORDER.indexOf(type)
 
-/** The files of one architecture, those that clients fetch first in front. */
-function entriesOf(files: readonly ListedFile[], arch: string): RepomdEntry[] {
+/** The files of one repository, those that clients fetch first in front. */
+function entriesOf(files: readonly ListedFile[], folder: string): RepomdEntry[] {
   return files
-    .filter(file => file.path.startsWith(`${arch}/repodata/`))
+    .filter(file => file.path.startsWith(`${folder}/repodata/`))
     .map(file => ({ type: typeOf(file.path), href: `repodata/${basename(file.path)}`, file }))
     .sort((a, b) => rank(a) - rank(b))
 }
 
-const repomd = (arch: string): RelPath => relPath(`${arch}/repodata/repomd.xml`)
-const beside = (arch: string, ending: string): RelPath => relPath(`${arch}/repodata/repomd.xml.${ending}`)
+const repomd = (folder: string): RelPath => relPath(`${folder}/repodata/repomd.xml`)
+const beside = (folder: string, ending: string): RelPath => relPath(`${folder}/repodata/repomd.xml.${ending}`)
 
 /**
  * The rpm-md tree: primary, filelists, other and what is known of fixes, for each architecture, and the signed
  * repomd.xml that names them.
  */
 export const rpmTree: TreeWriter = {
-  indexes: ({ archs }) =>
-    archs.flatMap(arch =>
+  indexes: distribution =>
+    reposOf(distribution).flatMap(({ folder, arch, kind }) =>
       INDEXES.map(({ name, render, open, close }): IndexPlan => ({
-        id: `${arch}/${name}`,
+        id: `${folder}/${name}`,
         arch,
         component: 'main',
-        path: relPath(`${arch}/repodata/${name}.xml`),
+        ...(kind === 'binary' ? {} : { kind }),
+        path: relPath(`${folder}/repodata/${name}.xml`),
         kinds: ['.gz', '.zst'],
         addressed: 'name',
         render,
@@ -97,25 +99,26 @@ export const rpmTree: TreeWriter = {
       },
     })),
   fileName: (_distribution, _arch, path) => `Packages/${path}`,
-  async root(files, { archs }, { signer, at, isSame }) {
+  async root(files, distribution, { signer, at, isSame }) {
     const key = signer.publicKey('armored')
     const made = new Map<RelPath, string | Buffer | typeof CARRIED>()
-    for (const arch of archs) {
-      if (isSame(files.filter(file => file.path.startsWith(`${arch}/repodata/`)))) {
-        for (const path of [repomd(arch), beside(arch, 'asc'), beside(arch, 'key')]) made.set(path, CARRIED)
+    for (const { folder } of reposOf(distribution)) {
+      if (isSame(files.filter(file => file.path.startsWith(`${folder}/repodata/`)))) {
+        for (const path of [repomd(folder), beside(folder, 'asc'), beside(folder, 'key')]) made.set(path, CARRIED)
         continue
       }
-      const document = printRepomd(entriesOf(files, arch), at)
+      const document = printRepomd(entriesOf(files, folder), at)
       made
-        .set(repomd(arch), document)
-        .set(beside(arch, 'asc'), await signer.detach(Buffer.from(document)))
-        .set(beside(arch, 'key'), key)
+        .set(repomd(folder), document)
+        .set(beside(folder, 'asc'), await signer.detach(Buffer.from(document)))
+        .set(beside(folder, 'key'), key)
     }
     return made
   },
-  async verifyRoot(read, signer, { archs }: Distribution, carried = new Set()) {
-    for (const arch of archs.filter(one => !carried.has(repomd(one)))) {
-      const [document, signature] = await Promise.all([read(repomd(arch)), read(beside(arch, 'asc'))])
+  async verifyRoot(read, signer, distribution: Distribution, carried = new Set()) {
+    for (const { folder } of reposOf(distribution)) {
+      if (carried.has(repomd(folder))) continue
+      const [document, signature] = await Promise.all([read(repomd(folder)), read(beside(folder, 'asc'))])
       if (
         !isWellFormed(document.toString(), 'repomd') ||
         !(await signer.verifyDetached(document, signature.toString()))

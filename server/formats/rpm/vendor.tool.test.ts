@@ -256,12 +256,24 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     for (const path of paths) expect((await agree(path)).sourcerpm).toBe('many-1-1.src.rpm')
   })
 
-  test('a source package is refused, and the refusal says what to do', async () => {
-    const [path = ''] = await rpmbuild(folder, SPEC, {}, '-bs')
-    await expect(inspect(await spoolPath(path), signal)).rejects.toMatchObject({
-      code: 'bad_package',
-      facts: { why: expect.stringMatching(/source package.*binary packages/) as string },
+  test('a source package of rpmbuild is one: its needs are those of the build, its payload is looked into', async () => {
+    const [path = ''] = await rpmbuild(
+      folder,
+      `${SPEC.replace('%description', 'BuildRequires: gcc >= 4\n%description')}`,
+      {},
+      '-bs',
+    )
+    const { identity, kind, about, facts } = await inspect(await spoolPath(path), signal)
+    expect({ kind, arch: identity.arch, provides: about.provides }).toEqual({
+      kind: 'source',
+      arch: 'src',
+      provides: [],
     })
+    expect(about.depends).toContainEqual([expect.objectContaining({ name: 'gcc' })])
+    expect(facts.files.map(file => file.path).sort()).toEqual(lines(path, '%{FILENAMES}').sort())
+    expect(
+      (await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 })),
+    ).toBe(true)
   })
 
   const OURS: RpmSpec = {

@@ -59,13 +59,9 @@ describe('cutting an index', () => {
 
   test('of nothing is nothing, and the first package makes the first piece', () => {
     expect(cut([])).toEqual([])
-    const [range] = plan([], ['hello'])
-    expect(range).toEqual({ from: '', to: undefined, shards: [0, 0] })
-    expect(
-      splice(
-        [],
-        [{ range: range ?? { from: '', to: undefined, shards: [0, 0] }, shards: shardsOf(new Map([['hello', 1]])) }],
-      ),
-    ).toHaveLength(1)
+    expect(plan([], []), 'a part that nothing changed in is not read').toEqual([])
+    const range = { from: 'hello', to: 'xz\u0001', shards: [0, 0] } as const
+    expect(plan([], ['xz', 'hello', 'jq'])).toEqual([range])
+    expect(splice([], [{ range, shards: shardsOf(new Map([['hello', 1]])) }])).toHaveLength(1)
   })
 })

@@ -90,11 +90,17 @@ function find(shards: readonly Shard[], name: string): number {
   return Math.max(0, low - 1)
 }
 
-/**
- * Which pieces must be written again because these names changed. An empty list of pieces is one range over everything.
- */
+/** The range from the first of these names to the last: an index without pieces can get no others. */
+function spanOf(names: Iterable<string>): Range[] {
+  const sorted = [...names].sort()
+  const [first, last] = [sorted[0], sorted.at(-1)]
+  // no name has a control character, so nothing lies between the last name and this bound
+  return first === undefined ? [] : [{ from: first, to: `${last}\u0001`, shards: [0, 0] }]
+}
+
+/** Which pieces must be written again because these names changed; none if no name did. */
 export function plan(shards: readonly Shard[], names: Iterable<string>): Range[] {
-  if (shards.length === 0) return [{ from: '', to: undefined, shards: [0, 0] }]
+  if (shards.length === 0) return spanOf(names)
   const touched = new Set<number>()
   for (const name of names) {
     const at = find(shards, name)

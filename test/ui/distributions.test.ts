@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)('distributions of one’s own and the k
     await dialog().getByLabel('Name', { exact: true }).fill('ada')
     await dialog().getByLabel('Public key').fill('no key at all')
     await dialog().getByRole('button', { name: 'Add the key' }).click()
-    await dialog().getByText('This is no key of a developer').waitFor()
+    await dialog().getByText('The uploader key is refused').waitFor()
     await dialog().getByLabel('Public key').fill(publicKey)
     await it.isFine()
     await dialog().getByRole('button', { name: 'Add the key' }).click()

@@ -2,7 +2,8 @@ import type { Migration } from '../migration.ts'
 
 /**
  * Sources and debug symbols stand apart from what is installed. A column with a constant default: a lock of a moment,
- * no row is written. The index is empty at first; making it reads the table once, with writes held up. Packages from before are installed ones, and stay where they are.
+ * no row is written. The index is empty at first; making it reads the table once, with writes held up. Packages from
+ * before are installed ones, and stay where they are.
  */
 export const packageKind: Migration = {
   name: '0018-package-kind',

@@ -19,7 +19,8 @@ export function composeOwnDistributions({
       removeTrees: async ({ codename }) => {
         await rm(layout.live(codename), { force: true })
         for (const folder of [layout.publishedFolder(codename), join(layout.trees, codename)])
-          await rm(folder, { recursive: true, force: true })
+          // a publication that is under way may still write into it
+          await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
       },
     }),
   }

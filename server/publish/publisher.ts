@@ -36,6 +36,8 @@ export interface Publication extends Made {
 
 /** Makes generations and switches to them. One at a time per distribution. */
 export interface Publisher {
+  /** Runs work on the trees of a distribution while no publication of it runs. */
+  alone<T>(codename: Codename, work: () => Promise<T>): Promise<T>
   /**
    * Updates the live tree of one distribution from the database. If it is rolled back, only removes packages that must
    * not be served any more. Idempotent; costs what changed.
@@ -288,6 +290,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const { at, validUntil: until } = live
       return { at: new Date(at), ...(until === undefined ? {} : { until: new Date(until) }) }
     },
+    alone: (codename, work) => lock.run(codename, work),
     signAgain: (codename, within) => lock.run(codename, () => signAgain(codename, within)),
     async repair() {
       const broken: Codename[] = []

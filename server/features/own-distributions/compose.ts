@@ -19,8 +19,7 @@ export function composeOwnDistributions({
       removeTrees: async ({ codename }) => {
         await rm(layout.live(codename), { force: true })
         for (const folder of [layout.publishedFolder(codename), join(layout.trees, codename)])
-          // a publication that is under way may still write into it
-          await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+          await rm(folder, { recursive: true, force: true })
       },
     }),
   }

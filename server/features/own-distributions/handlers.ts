@@ -9,6 +9,7 @@ import type { Outbox } from '../../db/outbox.ts'
 import type { Definitions } from '../../files/definitions.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
+import type { Publisher } from '../../publish/publisher.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { DefinitionView, ownDistributions } from './contract.ts'
 
@@ -24,6 +25,7 @@ export interface OwnDistributionDeps {
   readonly lock: KeyedLock
   /** Deletes the trees of a removed distribution from the disk. */
   readonly removeTrees: (distribution: Distribution) => Promise<void>
+  readonly alone: Publisher['alone']
 }
 
 interface By {
@@ -132,8 +134,10 @@ async function remove(deps: OwnDistributionDeps, codename: string, by: By): Prom
       facts: { kind: 'distribution.removed', architectures: one.archs, components: one.components },
     })
   })
-  await deps.removeTrees(one)
-  repositories.replace(await definitions.settle())
+  await deps.alone(one.codename, async () => {
+    await deps.removeTrees(one)
+    repositories.replace(await definitions.settle())
+  })
   outbox.nudge()
 }
 

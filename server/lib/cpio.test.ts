@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { CPIO_END, cpioEntry } from '../../test/support/packages-rpm.ts'
 import type { CpioFile, CpioPart } from './cpio.ts'
-import { createCpioReader, createCpioWriter } from './cpio.ts'
+import { createCpioWriter } from './cpio-writer.ts'
+import { createCpioReader } from './cpio.ts'
 
 const archive = Buffer.concat([
   cpioEntry({ name: './usr', mode: 0o040755 }),

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createCollector, isZero } from './collector.ts'
 import { malformed, quote } from './limited.ts'
 
 /*
@@ -9,7 +10,8 @@ import { malformed, quote } from './limited.ts'
 const MAX_NAME = 4096
 const HEADER = 110
 const STRIPPED = 14
-const TRAILER = 'TRAILER!!!'
+/** The name of the last entry, which is no file. */
+export const TRAILER = 'TRAILER!!!'
 
 export type CpioType = 'file' | 'directory' | 'symlink' | 'char' | 'block' | 'fifo' | 'socket'
 
@@ -60,7 +62,8 @@ interface CpioOptions {
   fileAt?(index: number): CpioFile | undefined
 }
 
-const padded = (length: number): number => Math.ceil(length / 4) * 4
+/** A length with the padding to the next multiple of four. */
+export const padded = (length: number): number => Math.ceil(length / 4) * 4
 
 function hex(field: Buffer, what: string): number {
   // strtoul accepts a sign, a prefix and blanks. Readers differ there, and no writer needs them.
@@ -69,8 +72,6 @@ function hex(field: Buffer, what: string): number {
     ? parseInt(text, 16)
     : malformed(`${what} is ${quote(text)}, which is not a number of eight hexadecimal digits`)
 }
-
-const isZero = (bytes: Buffer): boolean => bytes.every(byte => byte === 0)
 
 interface Wanted {
   readonly bytes: number
@@ -83,8 +84,7 @@ interface Wanted {
  * entry.
  */
 export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): CpioReader {
-  let held: Buffer[] = []
-  let heldBytes = 0
+  const collector = createCollector()
   /** Bytes of the current file still to come, and of the padding behind them. */
   let body = 0
   let pad = 0
@@ -177,20 +177,6 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
   })
   let wanted: Wanted = magic
 
-  /** The next `wanted.bytes` bytes from `at`, once all of them are there. */
-  const collect = (chunk: Buffer, at: number): { readonly block?: Buffer; readonly next: number } => {
-    const piece = chunk.subarray(at, at + wanted.bytes - heldBytes)
-    const next = at + piece.length
-    if (heldBytes === 0 && piece.length === wanted.bytes) return { block: piece, next }
-    held.push(piece)
-    heldBytes += piece.length
-    if (heldBytes < wanted.bytes) return { next }
-    const block = Buffer.concat(held)
-    held = []
-    heldBytes = 0
-    return { block, next }
-  }
-
   /** Skips the body and the padding of the current file. @returns the offset behind them */
   const pass = (chunk: Buffer, from: number, parts: CpioPart[]): number => {
     const end = Math.min(chunk.length, from + body)
@@ -216,9 +202,9 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
           at = pass(chunk, at, parts)
           continue
         }
-        const { block, next } = collect(chunk, at)
+        const { whole, next } = collector.take(chunk, at, wanted.bytes)
         at = next
-        const entry = block === undefined ? undefined : wanted.done(block)
+        const entry = whole === undefined ? undefined : wanted.done(whole)
         if (entry !== undefined) parts.push(entry)
       }
       return parts
@@ -226,55 +212,5 @@ export function createCpioReader({ what, maxEntries, fileAt }: CpioOptions): Cpi
     end() {
       if (!ended) malformed(`${what} stops without its last entry, ${TRAILER}: it is cut off`)
     },
-  }
-}
-
-const MAX_NEWC = 0xffffffff
-
-function newcHeader(name: string, mode: number, size: number): Buffer {
-  const path = Buffer.from(`${name}\0`)
-  const fields = [0, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, path.length, 0]
-    .map(value => value.toString(16).padStart(8, '0'))
-    .join('')
-  const head = Buffer.concat([Buffer.from(`070701${fields}`), path])
-  return Buffer.concat([head, Buffer.alloc(padded(head.length) - head.length)])
-}
-
-/**
- * Writes parts as plain newc, which every reader knows, whatever form they were read from. A file too large for newc
- * goes on in entries of the same name with `.2`, `.3` behind it.
- */
-export function createCpioWriter(): { write(part: CpioPart): Buffer[]; end(): Buffer } {
-  let left = 0
-  let later = 0
-  let current: CpioFile = { name: '', mode: 0, size: 0 }
-  let piece = 1
-  let pad = 0
-
-  const open = (name: string, size: number): Buffer => {
-    left = Math.min(size, MAX_NEWC)
-    later = size - left
-    pad = padded(left) - left
-    return newcHeader(name, current.mode, left)
-  }
-  return {
-    write(part) {
-      if (!('bytes' in part)) {
-        current = part
-        piece = 1
-        return [open(part.name, part.size)]
-      }
-      const out: Buffer[] = []
-      for (let rest = part.bytes; rest.length > 0;) {
-        if (left === 0) out.push(open(`${current.name}.${++piece}`, later))
-        const taken = rest.subarray(0, left)
-        out.push(taken)
-        rest = rest.subarray(taken.length)
-        left -= taken.length
-        if (left === 0 && pad > 0) out.push(Buffer.alloc(pad))
-      }
-      return out
-    },
-    end: () => newcHeader(TRAILER, 0, 0),
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pax, tar } from '../../test/support/packages.ts'
-import type { TarEntry } from './tar.ts'
+import type { TarEntry } from './tar-header.ts'
 import { createTarReader } from './tar.ts'
 
 const LONG = `./${'folder/'.repeat(40)}file`

@@ -2,7 +2,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { tar } from '../../test/support/packages.ts'
 import { buildZip } from '../../test/support/zip.ts'
-import { createCpioWriter } from '../lib/cpio.ts'
+import { createCpioWriter } from '../lib/cpio-writer.ts'
 import { createUnopened } from './hidden-archives.ts'
 
 const MIB = 1024 * 1024

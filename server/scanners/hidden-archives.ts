@@ -1,5 +1,5 @@
 import { fromBufferPromise } from 'yauzl'
-import { createCpioWriter } from '../lib/cpio.ts'
+import { createCpioWriter } from '../lib/cpio-writer.ts'
 import { unpack, type Compression } from '../lib/decompress.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
 import { createFiles, HELD_BYTES, type File } from './archive-files.ts'

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { inflateRawSync, constants } from 'node:zlib'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { limited, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
-import { createTarReader, type TarEntry } from '../../lib/tar.ts'
+import { createTarReader } from '../../lib/tar.ts'
+import type { TarEntry } from '../../lib/tar-header.ts'
 import type { FileWindow } from '../../lib/file-window.ts'
 
 /** The budgets of `Format.inspect`. */

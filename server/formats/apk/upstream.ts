@@ -1,7 +1,8 @@
 import { relPath } from '../../core/identity.ts'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { Malformed, malformed, quote } from '../../lib/limited.ts'
-import { createTarReader, type TarEntry } from '../../lib/tar.ts'
+import { createTarReader } from '../../lib/tar.ts'
+import type { TarEntry } from '../../lib/tar-header.ts'
 import type { FileWindow } from '../../lib/file-window.ts'
 import type { RsaSigned } from '../../signing/signer.ts'
 import {

@@ -1,4 +1,4 @@
-import type { TarEntry } from '../../lib/tar.ts'
+import type { TarEntry } from '../../lib/tar-header.ts'
 import { createBarriers } from '../../lib/barriers.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 

@@ -1,5 +1,5 @@
 import type { SpooledFile } from '../../files/spool.ts'
-import { createCpioWriter } from '../../lib/cpio.ts'
+import { createCpioWriter } from '../../lib/cpio-writer.ts'
 import { unpack } from '../../lib/decompress.ts'
 import { limited } from '../../lib/limited.ts'
 import type { InnerStream } from '../format.ts'

@@ -37,9 +37,7 @@ async function readData(file: FileWindow, offset: number, deadline: Deadline): P
 /** The signature that clients check: the first of the newest kind. */
 function embedded({ signatures, control }: ApkMembers, path: string): EmbeddedSignature | undefined {
   const best = signatures.toSorted((a, b) => b.hash.length - a.hash.length || (a.hash < b.hash ? 1 : -1))[0]
-  if (best === undefined) return undefined
-  const { keyName, hash, bytes } = best
-  return { kind: 'rsa', keyName, hash, signature: bytes, signed: () => Readable.from(readStretch(path, control)) }
+  return best && { kind: 'rsa', ...best, signed: () => Readable.from(readStretch(path, control)) }
 }
 
 async function* readStretch(path: string, { offset, size }: ApkMembers['control']): AsyncGenerator<Buffer> {

@@ -5,6 +5,7 @@ import { limited, malformed, printBytes, quote, type Deadline } from '../../lib/
 import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
 import type { FileWindow } from '../../lib/file-window.ts'
+import type { RsaSigned } from '../../signing/signer.ts'
 
 /** The budgets of `Format.inspect`. */
 export const CONTROL_BYTES = 32 * 2 ** 20
@@ -20,17 +21,10 @@ export interface Stretch {
   readonly offset: number
   readonly size: number
 }
-/** A signature of the package: the file name of the key that a client needs, what was hashed, and the bytes. */
-export interface ApkSignature {
-  readonly keyName: string
-  readonly hash: 'sha1' | 'sha256' | 'sha512'
-  readonly bytes: Buffer
-}
-
 /** The members of an .apk. All but the last are unpacked to find where they end. */
 export interface ApkMembers {
   readonly signature: Stretch | undefined
-  readonly signatures: readonly ApkSignature[]
+  readonly signatures: readonly RsaSigned[]
   readonly control: Stretch
   readonly pkginfo: Buffer
   /** Where the data member begins; it must reach to the end of the file. */
@@ -38,7 +32,11 @@ export interface ApkMembers {
 }
 
 const ADB = Buffer.from('ADB')
-const HASHES: Readonly<Record<string, ApkSignature['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
+const HASHES: Readonly<Record<string, RsaSigned['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
+
+/** What the kind of a signature, `RSA256` of `.SIGN.RSA256.<key>`, is made over. Undefined for kinds that apk passes over. */
+export const hashOf = (kind: string): RsaSigned['hash'] | undefined =>
+  Object.hasOwn(HASHES, kind) ? HASHES[kind] : undefined
 
 /** True for a name that apk reserves: it begins with a dot and has no folder. */
 const isOwn = (name: string): boolean => /^\.[^/]+$/.test(name)
@@ -107,13 +105,12 @@ async function readCut(
   return { entries, end: member.end() }
 }
 
-function signatureOf({ name, body }: TarEntry): ApkSignature[] {
+function signatureOf({ name, body }: TarEntry): RsaSigned[] {
   const [, type = '', keyName = ''] =
     /^\.SIGN\.([A-Za-z0-9]+)\.(.+)$/.exec(name) ??
     malformed(`the signature member holds ${quote(name)}; its files are named .SIGN.RSA.<key>`)
-  const hash = Object.hasOwn(HASHES, type) ? HASHES[type] : undefined
-  // apk passes over the kinds it does not know
-  return hash === undefined || body === undefined ? [] : [{ keyName, hash, bytes: body }]
+  const hash = hashOf(type)
+  return hash === undefined || body === undefined ? [] : [{ keyName, hash, signature: body }]
 }
 
 function pkginfoOf(entries: readonly TarEntry[]): Buffer {

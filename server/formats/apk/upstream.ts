@@ -5,20 +5,16 @@ import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
 import type { FileWindow } from '../../lib/file-window.ts'
 import type { RsaSigned } from '../../signing/signer.ts'
-import {
-  atMost,
-  fetchWhole,
-  hexOf,
-  parsing,
-  refuseUpstream,
-  rethrow,
-  type Upstream,
-  type UpstreamEntry,
-  type UpstreamPackage,
-  type UpstreamPlace,
-  type UpstreamReader,
-  type UpstreamRoot,
+import type {
+  Upstream,
+  UpstreamEntry,
+  UpstreamPackage,
+  UpstreamPlace,
+  UpstreamReader,
+  UpstreamRoot,
 } from '../upstream.ts'
+import { atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
+import { hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { parseDepends, parseProvides } from './relation.ts'
 
@@ -26,7 +22,6 @@ import { parseDepends, parseProvides } from './relation.ts'
 const MAX_ARCHIVE = 64 * 2 ** 20
 const MAX_INDEX = 256 * 2 ** 20
 const MAX_SIGNATURES = 2 ** 20
-const HASHES: Readonly<Record<string, RsaSigned['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
 
 function windowOver(bytes: Buffer): FileWindow {
   const read = (offset: number, length: number): Promise<Buffer> =>
@@ -63,7 +58,7 @@ async function readMember(
 
 const signatureOf = ({ name, body }: TarEntry): RsaSigned[] => {
   const [, kind = '', keyName = ''] = /^\.SIGN\.([A-Z0-9]+)\.([^/]+)$/.exec(name) ?? []
-  const hash = HASHES[kind]
+  const hash = hashOf(kind)
   return hash === undefined || body === undefined ? [] : [{ keyName, hash, signature: body }]
 }
 

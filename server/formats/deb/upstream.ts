@@ -2,23 +2,27 @@ import { isRefusal } from '../../core/errors.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
 import { trimBlanks } from '../../lib/blanks.ts'
 import { malformed, quote } from '../../lib/limited.ts'
+import type {
+  Upstream,
+  UpstreamEntry,
+  UpstreamPackage,
+  UpstreamPlace,
+  UpstreamReader,
+  UpstreamRoot,
+} from '../upstream.ts'
 import {
   compressionOf,
   cutEntries,
   fetchWhole,
   hexOf,
+  isAlgorithm,
+  isDigest,
   parsing,
   readIndex,
   refuseUpstream,
   type IndexPromise,
   type Promised,
-  type Upstream,
-  type UpstreamEntry,
-  type UpstreamPackage,
-  type UpstreamPlace,
-  type UpstreamReader,
-  type UpstreamRoot,
-} from '../upstream.ts'
+} from '../upstream-files.ts'
 import { describe, identityOf } from './control.ts'
 import { parseParagraph, valueOf } from './paragraph.ts'
 
@@ -35,13 +39,9 @@ interface Release {
   readonly files: ReadonlyMap<string, Promised>
 }
 
-/** MD5 and SHA-1 prove nothing and are ignored. */
-const ALGORITHMS = { sha256: 'sha256', sha512: 'sha512' } as const
-const HEX_LENGTH = { sha256: 64, sha512: 128 } as const
-
 function parseFile(line: string, algorithm: Promised['algorithm']): readonly [path: string, file: Promised] {
   const [, digest = '', size = '', path = ''] = /^ *([0-9a-f]+) +(\d{1,15}) +(\S+)$/i.exec(line) ?? []
-  if (digest.length !== HEX_LENGTH[algorithm])
+  if (!isDigest(algorithm, digest))
     malformed(`${quote(line)} names no file: a ${algorithm.toUpperCase()}, a size and a path are needed`)
   return [path, { size: Number(size), algorithm, digest: digest.toLowerCase() }]
 }
@@ -54,9 +54,8 @@ function parseRelease(text: string): Release {
   for (const line of text.split('\n')) {
     if (trimBlanks(line) === '') continue
     if (/^[ \t]/.test(line)) {
-      const algorithm = ALGORITHMS[field as keyof typeof ALGORITHMS] as Promised['algorithm'] | undefined
-      if (algorithm === undefined) continue
-      const [path, file] = parseFile(line, algorithm)
+      if (!isAlgorithm(field)) continue
+      const [path, file] = parseFile(line, field)
       files.set(path.replace(/^(\.\/)+/, ''), file)
       continue
     }
@@ -178,7 +177,7 @@ function packageOf(bytes: Buffer): UpstreamPackage {
   const digests = Object.fromEntries(
     (['sha256', 'sha512'] as const)
       .map(name => [name, valueOf(paragraph, name).toLowerCase()] as const)
-      .filter(([name, digest]) => digest.length === HEX_LENGTH[name]),
+      .filter(([name, digest]) => isDigest(name, digest)),
   )
   if (Object.keys(digests).length === 0) malformed(`the entry of ${named} has neither SHA256 nor SHA512`)
   const { source, source_version, summary, section, depends, provides, conflicts } = about

@@ -1,23 +1,21 @@
 import { SaxesParser } from 'saxes'
 import { relPath } from '../../core/identity.ts'
 import { malformed, quote } from '../../lib/limited.ts'
+import type { Upstream, UpstreamEntry, UpstreamPackage, UpstreamPlace, UpstreamReader } from '../upstream.ts'
 import {
   compressionOf,
   cutEntries,
   fetchWhole,
   hexOf,
+  isAlgorithm,
+  isDigest,
   parsing,
   pathIn,
   readIndex,
   refuseUpstream,
   type IndexPromise,
   type Promised,
-  type Upstream,
-  type UpstreamEntry,
-  type UpstreamPackage,
-  type UpstreamPlace,
-  type UpstreamReader,
-} from '../upstream.ts'
+} from '../upstream-files.ts'
 import { complain, sourceOf } from './describe.ts'
 import { createPrimaryParser, type PrimaryPackage } from './primary.ts'
 import { conflictsOf, needsOf, providedOf } from './relation.ts'
@@ -66,15 +64,13 @@ function parseRepomd(text: string): Repomd {
   return { revision, data }
 }
 
-const HEX_LENGTH = { sha256: 64, sha512: 128 } as const
-
-/** A checksum and a size. SHA-1 proves nothing any more. @throws Malformed */
+/** A checksum and a size. @throws Malformed */
 function promiseOf(data: Data, of: readonly [checksum: string, size: string]): Promised {
   const [checksum, size] = of.map(name => data.get(name))
   const algorithm = checksum?.attributes.type ?? ''
-  if (algorithm !== 'sha256' && algorithm !== 'sha512')
+  if (!isAlgorithm(algorithm))
     return malformed(`it names primary by ${quote(algorithm)}; a SHA-256 or SHA-512 is needed`)
-  if (checksum?.text.length !== HEX_LENGTH[algorithm] || !/^\d{1,15}$/.test(size?.text ?? ''))
+  if (checksum === undefined || !isDigest(algorithm, checksum.text) || !/^\d{1,15}$/.test(size?.text ?? ''))
     return malformed('it names primary without a whole checksum and a size')
   return { algorithm, digest: checksum.text.toLowerCase(), size: Number(size?.text) }
 }
@@ -107,10 +103,10 @@ function packageOf({ texts, attributes, lists }: PrimaryPackage): UpstreamPackag
   const size = attributes.get('size')?.package
   const location = attributes.get('location') ?? {}
   const digest = (texts.get('checksum') ?? '').toLowerCase()
-  const algorithm = attributes.get('checksum')?.type
+  const algorithm = attributes.get('checksum')?.type ?? ''
   if (!digits(size)) malformed(`the entry of ${name} has no size`)
   if (location['xml:base'] !== undefined) malformed(`the entry of ${name} lies in another place (xml:base)`)
-  if ((algorithm !== 'sha256' && algorithm !== 'sha512') || digest.length !== HEX_LENGTH[algorithm])
+  if (!isAlgorithm(algorithm) || !isDigest(algorithm, digest))
     return malformed(`the entry of ${name} has neither a SHA-256 nor a SHA-512`)
   const section = texts.get('rpm:group') ?? ''
   return {

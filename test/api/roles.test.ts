@@ -75,6 +75,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /sbom/preview': ANY,
   'GET /sbom/{name}/{version}': ANY,
   // Distributions: the permission summary lets maintainers initialise
+  'GET /formats': ANY,
   'GET /distributions/': ANY,
   'GET /distributions/{codename}/definition': ANY,
   'POST /distributions/': ADMINS,

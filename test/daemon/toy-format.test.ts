@@ -54,6 +54,16 @@ describe('a format that is a folder and a line in the list', () => {
     })
     const init = await daemon.call('POST', '/distributions/init', { token, body: { codename: 'attic' } })
     expect(init.status, init.text).toBe(200)
+    const { body } = await daemon.call('GET', '/formats', { token })
+    expect((body.formats as { id: string }[]).find(({ id }) => id === 'toy')).toEqual({
+      id: 'toy',
+      label: 'toy package (.toy)',
+      word: 'toy',
+      endings: ['.toy'],
+      active: true,
+      release_words: false,
+      documents: false,
+    })
   })
 
   test('passes the gate and is in a signed tree that clients read', async () => {

@@ -10,6 +10,7 @@ import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
+import { formatCards } from './format-cards.ts'
 import { distributionHandlers, type DistributionRouteDeps } from './handlers.ts'
 import { createInit } from './init.ts'
 
@@ -60,6 +61,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
       keyring,
       repositories,
       formats,
+      formatCards: formatCards(list, activeFormats),
       isActive,
       isPublishable,
       init,

@@ -12,6 +12,7 @@ import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { ClientSetups } from './client-setups.ts'
 import type { Difference, Summary } from './compare.ts'
+import type { FormatCard } from './format-cards.ts'
 import type { GenerationList, RolledBack } from './generations.ts'
 import type { DistributionCard, Initialized } from './init.ts'
 import type { Migrated, Promoted } from './promote.ts'
@@ -85,6 +86,25 @@ const NumberOrNull = Type.Union([Type.Integer(), Type.Null()])
 
 /** Listing distributions and their contents, setting them up, and copying packages between them. */
 export const distributions = contract({
+  'GET /formats': {
+    summary: 'Every package format: its files, and what its trees can carry.',
+    access: 'any',
+    reply: Type.Object({
+      formats: Type.Unsafe<readonly FormatCard[]>(
+        Type.Array(
+          Type.Object({
+            id: Type.String(),
+            label: Type.String(),
+            word: Type.String(),
+            endings: Type.Array(Type.String()),
+            active: Type.Boolean(),
+            release_words: Type.Boolean(),
+            documents: Type.Boolean(),
+          }),
+        ),
+      ),
+    }),
+  },
   'GET /distributions/': {
     summary: 'Every distribution, with what it holds and the line a client needs.',
     access: 'any',

@@ -10,6 +10,7 @@ import type { Keyring } from '../../signing/signer.ts'
 import { setupsOf } from './client-setups.ts'
 import { compareDistributions, summarise } from './compare.ts'
 import type { distributions } from './contract.ts'
+import type { FormatCard } from './format-cards.ts'
 import { listGenerations, rollBack, type Generations } from './generations.ts'
 import { listDistributions, type createInit, type DistributionDeps } from './init.ts'
 import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
@@ -20,6 +21,7 @@ export interface DistributionRouteDeps
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
   readonly audit: Pick<Audit, 'owe'>
+  readonly formatCards: readonly FormatCard[]
   /** The facts that the set-up lines depend on, for this caller. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
@@ -66,6 +68,7 @@ function routeOf({
 }
 
 export const distributionHandlers: Handlers<typeof distributions, DistributionRouteDeps> = {
+  'GET /formats': ({ formatCards }) => ({ formats: formatCards }),
   'GET /distributions/': async (deps, { viewer, raw }) => ({
     distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),

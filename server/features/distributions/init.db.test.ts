@@ -55,6 +55,7 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   ...deps,
   keyring: { ...deps.keyring, publicKey: async () => Buffer.from('the key') },
   init,
+  formatCards: [],
   clientFacts: async () => ({ url: 'http://repo.example' }),
   publisher: {
     generations: async () => ({ generations: [], frozen: undefined }),

@@ -33,6 +33,7 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   isActive: () => true,
   isPublishable: () => true,
   init: unused,
+  formatCards: [],
   publisher: { generations: unused, rollback: unused },
   keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused },
   clientFacts: async () => ({ url: 'http://repo.example' }),

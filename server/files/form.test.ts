@@ -33,13 +33,19 @@ beforeAll(async () => {
       requestId: 'r',
       signal: new AbortController().signal,
     }
-    readBody(raw, { spool, limitBytes: LIMIT, filename: '/srv/data/all.zip' }).then(
+    readBody(raw, {
+      spool,
+      limitBytes: LIMIT,
+      setting: 'security.max_database_mb',
+      filename: '/srv/data/all.zip',
+    }).then(
       async ({ file, fields }) => {
         const bytes = await readFile(file.path)
         await file.discard()
         res.end(JSON.stringify([file.filename, bytes.length, Object.fromEntries(fields)]))
       },
-      (error: unknown) => res.end(isRefusal(error) ? error.code : String(error)),
+      (error: unknown) =>
+        res.end(isRefusal(error, 'upload_too_large') ? error.message : isRefusal(error) ? error.code : String(error)),
     )
   })
   server.listen(0, '127.0.0.1')
@@ -86,7 +92,11 @@ describe('a file arrives', () => {
 describe('a refusal leaves nothing behind', () => {
   test.each<readonly [string, FormData | Buffer, string]>([
     ['an empty body', Buffer.alloc(0), 'missing_field'],
-    ['a body over the limit', Buffer.alloc(LIMIT + 200_000), 'upload_too_large'],
+    [
+      'a body over the limit',
+      Buffer.alloc(LIMIT + 200_000),
+      'The file is larger than 1 MB. An admin can raise security.max_database_mb.',
+    ],
     ['a form without a file', formOf([], { force: 'true' }), 'missing_field'],
     [
       'a form with two files',
@@ -114,6 +124,6 @@ describe('a refusal leaves nothing behind', () => {
     socket.write('0\r\n\r\n')
     const [first] = (await once(socket, 'data')) as [Buffer]
     socket.destroy()
-    expect(first.toString()).toContain('upload_too_large')
+    expect(first.toString()).toContain('An admin can raise security.max_database_mb.')
   })
 })

@@ -2,7 +2,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { Readable } from 'node:stream'
 import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail } from '../core/errors.ts'
-import type { Spool, SpooledFile } from './spool.ts'
+import { tooLarge, type SizeLimit, type Spool, type SpooledFile } from './spool.ts'
 
 /** A form that has arrived whole: its one file on disk, its fields as text. The holder must discard the file. */
 export interface Form {
@@ -10,9 +10,8 @@ export interface Form {
   readonly fields: ReadonlyMap<string, string>
 }
 
-export interface FormOptions {
+export interface FormOptions extends SizeLimit {
   readonly spool: Pick<Spool, 'receive'>
-  readonly limitBytes: number
   /** Called with the first 512 bytes of the file and the fields before it. Throws to refuse the rest. */
   readonly check?: (start: {
     readonly head: Uint8Array
@@ -37,12 +36,10 @@ const LINGER_MS = 60_000
 const LINGER_BYTES = 64 * 1024 * 1024
 const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
-const tooLarge = (limitBytes: number): AppError =>
-  new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
 
 /** Refuses by the length that the client announces. @throws upload_too_large */
-function needRoom({ headers }: RawRequest, limitBytes: number): void {
-  if (Number(headers['content-length'] ?? 0) > limitBytes + AROUND_BYTES) throw tooLarge(limitBytes)
+function needRoom({ headers }: RawRequest, limit: SizeLimit): void {
+  if (Number(headers['content-length'] ?? 0) > limit.limitBytes + AROUND_BYTES) throw tooLarge(limit)
 }
 
 function makeParser({ headers }: RawRequest): BusboyInstance {
@@ -88,8 +85,7 @@ interface Listener {
   /** Receives the fields. */
   readonly fields: Map<string, string>
   readonly file: (body: Readable, filename: string) => Promise<unknown>
-  /** The most bytes the file may have. */
-  readonly most: number
+  readonly limit: SizeLimit
 }
 
 /** Turns all events of a form into one promise that settles once. */
@@ -117,7 +113,7 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     parser.on('error', error => reject(incomplete(error)))
     parser.on('finish', () => resolve())
     stream.on('data', (chunk: Buffer) => {
-      if ((size += chunk.length) > on.most + AROUND_BYTES) reject(tooLarge(on.most))
+      if ((size += chunk.length) > on.limit.limitBytes + AROUND_BYTES) reject(tooLarge(on.limit))
     })
     stream.on('error', error => reject(incomplete(error)))
     stream.on('close', () => {
@@ -132,23 +128,23 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
  * nothing is left on disk, and the request is drained so that the client can read the answer.
  * @throws bad_request, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
  */
-export async function readForm(raw: RawRequest, { spool, limitBytes, check }: FormOptions): Promise<Form> {
+export async function readForm(raw: RawRequest, { spool, check, ...limit }: FormOptions): Promise<Form> {
   const fields = new Map<string, string>()
   let receiving: Promise<SpooledFile> | undefined
   let body: Readable | undefined
   let parser: BusboyInstance | undefined
   try {
     raw.signal.throwIfAborted()
-    needRoom(raw, limitBytes)
+    needRoom(raw, limit)
     parser = makeParser(raw)
     const whole = follow(raw, parser, {
-      most: limitBytes,
+      limit,
       fields,
       file: (stream, filename) => {
         body = stream
         return (receiving = spool.receive(stream, {
+          ...limit,
           filename,
-          limitBytes,
           signal: raw.signal,
           ...(check === undefined ? {} : { check: head => check({ head, filename, fields }) }),
         }))
@@ -164,7 +160,7 @@ export async function readForm(raw: RawRequest, { spool, limitBytes, check }: Fo
       file => file.discard(),
       () => undefined,
     )
-    linger(raw.stream, limitBytes)
+    linger(raw.stream, limit.limitBytes)
     throw error
   }
 }
@@ -178,19 +174,19 @@ export async function readBody(
   options: FormOptions & { readonly filename: string | undefined },
 ): Promise<Form> {
   if (/^multipart\/form-data\b/i.test(raw.headers['content-type'] ?? '')) return readForm(raw, options)
-  const { spool, limitBytes, filename } = options
+  const { spool, filename, check: _, ...limit } = options
   try {
-    needRoom(raw, limitBytes)
+    needRoom(raw, limit)
     const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), {
+      ...limit,
       filename: plainName(filename),
-      limitBytes,
       signal: raw.signal,
     })
     if (file.blob.size > 0) return { file, fields: new Map() }
     await file.discard()
     return fail('missing_field', { field: 'file' })
   } catch (error) {
-    linger(raw.stream, limitBytes)
+    linger(raw.stream, limit.limitBytes)
     throw error
   }
 }

@@ -81,6 +81,20 @@ describe('a body that arrives whole', () => {
   })
 })
 
+describe('the refusal of a body over the limit says what raises the limit', () => {
+  test.each([
+    [undefined, 'The file is larger than 1 MB. An admin can raise validation.max_upload_size_mb.'],
+    ['security.max_database_mb', 'The file is larger than 1 MB. An admin can raise security.max_database_mb.'],
+    ['none', 'The file is larger than 1 MB. No setting raises this limit.'],
+  ])('%s', async (setting, message) => {
+    const { spool, options } = await makeSpool()
+    const limit = { limitBytes: 2 ** 20, setting }
+    await expect(spool.receive(chunked(randomBytes(2 ** 20 + 1), 50_000), { ...options, ...limit })).rejects.toThrow(
+      message,
+    )
+  })
+})
+
 describe('a body that is refused leaves nothing', () => {
   test.each([
     [1001, 1000],

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob } from '../core/identity.ts'
 import { sha256 } from '../core/identity.ts'
-import { fail } from '../core/errors.ts'
+import { AppError, fail } from '../core/errors.ts'
 import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Layout } from './layout.ts'
@@ -33,9 +33,21 @@ export function together(main: SpooledFile, beside: readonly SpooledFile[]): Spo
   }
 }
 
-export interface ReceiveOptions {
-  readonly filename: string
+/** The largest file that is taken. */
+export interface SizeLimit {
   readonly limitBytes: number
+  /** The setting that raises the limit; that of packages unless said, `none` where it is fixed. */
+  readonly setting?: string | undefined
+}
+
+/** The refusal of a file over the limit. */
+export function tooLarge({ limitBytes, setting = 'validation.max_upload_size_mb' }: SizeLimit): AppError {
+  const remedy = setting === 'none' ? 'No setting raises this limit.' : `An admin can raise ${setting}.`
+  return new AppError('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024), remedy })
+}
+
+export interface ReceiveOptions extends SizeLimit {
+  readonly filename: string
   /** Aborted when the sender goes away. */
   readonly signal: AbortSignal
   /** Looks at the first 512 bytes as soon as they are here. Throws to refuse the rest. */
@@ -100,7 +112,7 @@ interface Batch {
 /** Counts, cuts into batches, and calls `check` once. */
 async function* batches(
   stream: AsyncIterable<Buffer>,
-  { limitBytes, signal, check }: ReceiveOptions,
+  { limitBytes, setting, signal, check }: ReceiveOptions,
 ): AsyncGenerator<Batch> {
   let chunks: Buffer[] = []
   let size = 0
@@ -110,7 +122,7 @@ async function* batches(
     signal.throwIfAborted()
     size += chunk.length
     waiting += chunk.length
-    if (size > limitBytes) fail('upload_too_large', { limit_mb: Math.floor(limitBytes / 1024 / 1024) })
+    if (size > limitBytes) throw tooLarge({ limitBytes, setting })
     chunks.push(chunk)
     if (head === undefined && size >= HEAD) {
       head = headOf(chunks)

@@ -14,7 +14,12 @@ export const documentHandlers: Handlers<typeof documents, DocumentRouteDeps> = {
   'GET /distributions/{codename}/documents': (deps, { params, viewer }) => listDocuments(deps, viewer, params.codename),
   'PUT /distributions/{codename}/documents/{kind}': (deps, { params, query, who, raw }) =>
     putDocument(deps, { ...params, key: query, by: who.name, ip: raw.clientIp }, async () => {
-      const { file } = await readBody(raw, { spool: deps.spool, limitBytes: MAX_DOCUMENT, filename: params.kind })
+      const { file } = await readBody(raw, {
+        spool: deps.spool,
+        limitBytes: MAX_DOCUMENT,
+        setting: 'none',
+        filename: params.kind,
+      })
       return file
     }),
   'DELETE /distributions/{codename}/documents/{kind}': async (deps, { params, query, who, viewer, raw }) => {

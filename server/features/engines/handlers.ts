@@ -140,6 +140,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     const { file, fields } = await readBody(raw, {
       spool,
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
+      setting: 'security.max_database_mb',
       filename: query.filename,
     })
     try {

@@ -82,7 +82,7 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
     // a refusal can only be sent while the connection is kept
     const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), {
       filename,
-      limitBytes: isLast ? reader.limitBytes : mb * 1024 * 1024,
+      ...(isLast ? { limitBytes: reader.limitBytes, setting: 'none' } : { limitBytes: mb * 1024 * 1024 }),
       signal: raw.signal,
     })
     const box = `${who.kind} ${who.credential} ${codename}`

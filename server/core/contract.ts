@@ -16,7 +16,10 @@ export interface Limit {
  * and the grid tests. The key is `METHOD /path` with `{name}` parameters, relative to `/api/v1` unless `root` is set.
  */
 export interface Row {
+  /** One line: what the route does. */
   readonly summary: string
+  /** What more a caller has to know; shown below the summary in the OpenAPI document. */
+  readonly details?: string
   readonly access: Access
   readonly limit?: Limit
   /** Answered 402 in the community edition; the value names the feature. */

@@ -109,6 +109,21 @@ function failures(row: Row): Json {
   ])
 }
 
+/** Who may call a route, as a sentence. */
+const CALLERS: Record<Row['access'], string> = {
+  'public': 'For everybody, without a credential.',
+  'any': 'For every account and API token.',
+  'uploader+': 'For uploaders, maintainers and admins.',
+  'auditor+': 'For auditors, maintainers and admins.',
+  'maintainer+': 'For maintainers and admins.',
+  'admin': 'For admins.',
+}
+
+function describe(row: Row): string {
+  const limit = row.limit === undefined ? [] : [`At most ${row.limit.perMinute} a minute per client address.`]
+  return [...(row.details === undefined ? [] : [row.details]), CALLERS[row.access], ...limit].join(' ')
+}
+
 function operation(key: string, row: Row): Json {
   const [method = '', path = ''] = key.split(' ')
   const body =
@@ -121,7 +136,7 @@ function operation(key: string, row: Row): Json {
     summary: row.summary,
     operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, '_')}`,
     tags: [path.split('/')[1] ?? ''],
-    description: `Access: ${row.access}.${row.limit === undefined ? '' : ` At most ${row.limit.perMinute} a minute per client address.`}`,
+    description: describe(row),
     parameters: parameters(path, row),
     ...body,
     responses: Object.fromEntries([

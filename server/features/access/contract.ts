@@ -20,7 +20,7 @@ const GroupName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}$' })
 /** Who may see which distribution. What somebody may not see looks absent to them; admins see everything. */
 export const access = contract({
   'GET /access/distributions': {
-    summary: 'Who may see each distribution, and whose tree asks for a credential.',
+    summary: 'Lists the access rule of every distribution: who may see it, and whether its tree asks for a credential.',
     access: 'admin',
     reply: Type.Unsafe<{ readonly distributions: readonly Rule[] }>(
       Type.Object({ distributions: Type.Array(RuleReply) }),
@@ -28,7 +28,7 @@ export const access = contract({
   },
   'PUT /access/distributions/{codename}': {
     summary:
-      'Restricts a distribution to roles, users and groups; three empty lists open it. `private` has its tree ask for an API token.',
+      'Restricts a distribution to roles, users and groups; three empty lists open it. With `private` its tree asks for an API token.',
     access: 'admin',
     edition: 'scoped access',
     body: Type.Object({
@@ -41,12 +41,12 @@ export const access = contract({
     fails: ['distribution_not_found', 'group_not_found'],
   },
   'GET /access/groups': {
-    summary: 'Groups of users that rules name.',
+    summary: 'Lists the user groups that access rules can name.',
     access: 'admin',
     reply: Type.Unsafe<{ readonly groups: readonly Group[] }>(Type.Object({ groups: Type.Array(GroupReply) })),
   },
   'PUT /access/groups/{name}': {
-    summary: 'Makes a group, or replaces its members.',
+    summary: 'Creates a user group, or replaces its members.',
     access: 'admin',
     edition: 'scoped access',
     params: Type.Object({ name: GroupName }),
@@ -54,7 +54,7 @@ export const access = contract({
     reply: GroupReply,
   },
   'DELETE /access/groups/{name}': {
-    summary: 'Removes a group that no rule names.',
+    summary: 'Deletes a user group that no access rule names.',
     access: 'admin',
     edition: 'scoped access',
     params: Type.Object({ name: GroupName }),

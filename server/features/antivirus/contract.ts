@@ -9,7 +9,7 @@ const SignatureFiles = Type.Array(
 /** The engine that looks for malware, and its signatures. */
 export const antivirus = contract({
   'GET /security/clamav/status': {
-    summary: 'The antivirus engine and its signatures.',
+    summary: 'Shows whether the antivirus engine answers, and the age of its signatures.',
     access: 'any',
     reply: Type.Object({
       ok: Type.Boolean(),
@@ -24,8 +24,7 @@ export const antivirus = contract({
     }),
   },
   'POST /security/clamav/update': {
-    summary:
-      'Brings the antivirus signatures up to date with freshclam, and has the engine load them while it goes on scanning.',
+    summary: 'Updates the antivirus signatures with freshclam and loads them into the engine, which goes on scanning.',
     access: 'admin',
     fails: ['signatures_not_updated', 'engine_unavailable'],
     reply: Type.Object({

@@ -61,7 +61,7 @@ const Deleted = Type.Object({
 export const artifacts = contract({
   'GET /packages/': {
     summary:
-      'Packages from the pool, one item per version, architecture and distribution. Without `state`: published and waiting ones.',
+      'Lists the package files in the pool, one for each version, architecture and distribution. Without `state`: published and held ones.',
     access: 'any',
     query: Type.Object({
       q: Type.Optional(Term),
@@ -77,7 +77,7 @@ export const artifacts = contract({
     reply: pageSchema<PackageItem>(PackageItemSchema),
   },
   'GET /artifacts/': {
-    summary: 'Artifacts with their version history, newest first, and their security status.',
+    summary: 'Lists packages with their versions, newest first, and their security status.',
     access: 'any',
     query: Type.Object({
       search: Type.Optional(Term),
@@ -92,7 +92,7 @@ export const artifacts = contract({
     reply: pageSchema<ArtifactItem>(Type.Object({ ...VersionsReply, versions: Type.Array(PackageItemSchema) })),
   },
   'GET /artifacts/{name}': {
-    summary: 'One artifact with every version: what the gate said, its findings, the decision.',
+    summary: 'Shows one package with every version: reports of the gate, findings, decision.',
     access: 'any',
     params: Name,
     query: Which,
@@ -108,7 +108,8 @@ export const artifacts = contract({
     ),
   },
   'GET /artifacts/{name}/dependencies': {
-    summary: 'Which needs of the newest version (or `version`) its distribution satisfies here.',
+    summary:
+      'Shows which dependencies of a package its distribution satisfies: of the newest version, or of `version`.',
     access: 'any',
     params: Name,
     query: WhichVersion,
@@ -137,7 +138,7 @@ export const artifacts = contract({
   },
   'GET /artifacts/{name}/install': {
     summary:
-      'The commands that set up this repository on a client and install the package, or fetch it, where it is a source.',
+      'Shows the commands with which a client sets up this repository and installs the package, or fetches its source.',
     access: 'any',
     params: Name,
     query: WhichVersion,
@@ -158,7 +159,7 @@ export const artifacts = contract({
     ),
   },
   'GET /artifacts/{name}/{version}': {
-    summary: 'One version. Where it exists more than once, the published one, with the others under `variants`.',
+    summary: 'Shows one version. If it exists more than once: the published one, with the others under `variants`.',
     access: 'any',
     params: NameVersion,
     query: Which,
@@ -171,7 +172,7 @@ export const artifacts = contract({
     ]),
   },
   'DELETE /artifacts/{name}': {
-    summary: 'Deletes every version, or those that `distribution` and `arch` name.',
+    summary: 'Deletes all versions of a package, or those in `distribution` and `arch`.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: Name,
@@ -189,7 +190,7 @@ export const artifacts = contract({
     fails: ['package_not_found', 'version_not_found'],
   },
   'POST /artifacts/admin/sync-index': {
-    summary: 'Rebuilds the package index from the manifests on disk.',
+    summary: 'Rebuilds the packages in the database from the manifests on disk.',
     access: 'maintainer+',
     reply: Type.Object({
       status: Type.Literal('ok'),

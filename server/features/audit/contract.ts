@@ -33,7 +33,7 @@ const Entry = Type.Object({
 export const audit = contract({
   'GET /artifacts/audit/logs': {
     summary:
-      'Audit entries, newest first. `q` looks in package, user and detail; `from` and `to` are days or moments, both included.',
+      'Lists audit entries, newest first. `q` searches package, user and detail; `from` and `to` are days or times, both included.',
     access: 'auditor+',
     query: Type.Object({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
@@ -58,8 +58,7 @@ export const audit = contract({
     fails: ['bad_request'],
   },
   'GET /artifacts/audit/integrity': {
-    summary:
-      'Verifies that every line carries the hash of the line before it, and that the newest line is the one written last.',
+    summary: 'Verifies the hash chain of the audit log: no line was changed, inserted or removed.',
     access: 'auditor+',
     reply: Type.Unsafe<ChainReport>(
       Type.Object({

@@ -26,7 +26,7 @@ const Group = (name: string) =>
 /** The routes of the dashboard. Every role reads it, so it leaves out logins, accounts and addresses. */
 export const dashboard = contract({
   'GET /dashboard/summary': {
-    summary: 'Package count, pending reviews, findings by severity, recent activity.',
+    summary: 'Shows the number of packages, held packages, findings by severity and recent activity.',
     access: 'any',
     reply: Type.Unsafe<Summary>(
       Type.Object({
@@ -42,7 +42,7 @@ export const dashboard = contract({
     ),
   },
   'GET /dashboard/stats': {
-    summary: 'Packages and bytes by distribution, format and state; uploads per day for 30 days.',
+    summary: 'Counts packages and bytes by distribution, format and state, and uploads per day for 30 days.',
     access: 'any',
     reply: Type.Unsafe<Stats>(
       Type.Object({
@@ -57,14 +57,13 @@ export const dashboard = contract({
     ),
   },
   'GET /dashboard/history': {
-    summary: 'What happened to packages and distributions, newest first.',
+    summary: 'Lists events of packages and distributions, newest first.',
     access: 'any',
     query: Type.Object({ ...pagingQuery(200), package: Type.Optional(Type.String({ maxLength: 200 })) }),
     reply: pageSchema<HistoryItem>(Item),
   },
   'GET /dashboard/events': {
-    summary:
-      'Live events. The first is `hello`; send Last-Event-ID, or `last_event_id`, to go on where a stream ended.',
+    summary: 'Streams live events. The first is `hello`; Last-Event-ID, or `last_event_id`, resumes a stream.',
     access: 'any',
     query: Type.Object({ last_event_id: Type.Optional(Type.String({ maxLength: 60 })) }),
     reply: 'events',

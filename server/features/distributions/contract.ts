@@ -106,14 +106,14 @@ export const distributions = contract({
     }),
   },
   'GET /distributions/': {
-    summary: 'Every distribution, with what it holds and the line a client needs.',
+    summary: 'Lists every distribution with its packages counted and the line that a client needs.',
     access: 'any',
     reply: Type.Unsafe<{ readonly distributions: readonly DistributionCard[] }>(
       Type.Object({ distributions: Type.Array(Card) }),
     ),
   },
   'GET /distributions/{codename}/packages': {
-    summary: 'Packages of one distribution. Without `state`: what its index names.',
+    summary: 'Lists the packages of one distribution. Without `state`: those its index names.',
     access: 'any',
     params: Type.Object({ codename: Type.String({ maxLength: 80 }) }),
     query: Type.Object({
@@ -131,7 +131,7 @@ export const distributions = contract({
   // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
   'POST /distributions/init': {
     summary:
-      'Sets up one distribution, or all that are active, and publishes their trees; makes a signing key when there is none.',
+      'Sets up one distribution, or all active ones, and publishes their trees. Creates the signing key if there is none.',
     access: 'maintainer+',
     scoped: 'distribution',
     limit: { bucket: 'distributions', perMinute: 5 },
@@ -153,7 +153,7 @@ export const distributions = contract({
     fails: ['unknown_distribution', 'not_publishable', 'format_not_active'],
   },
   'GET /distributions/{codename}/setup': {
-    summary: 'What a client needs to install from this distribution: files, commands, the public key.',
+    summary: 'Shows how a client is set up for this distribution: files, commands, public key.',
     access: 'any',
     params: CodenamePath,
     fails: ['distribution_not_found'],
@@ -182,7 +182,7 @@ export const distributions = contract({
   },
   'POST /distributions/promote': {
     summary:
-      'Publishes one package of a distribution in another one, too: the same bytes and decision, no new scan. `dry_run` only compares.',
+      'Publishes one package in a second distribution: same bytes, same decision, no new scan. `dry_run` only compares.',
     access: 'maintainer+',
     scoped: 'distribution',
     edition: 'promote',
@@ -214,7 +214,7 @@ export const distributions = contract({
   },
   'POST /distributions/migrate': {
     summary:
-      'Publishes all (or the listed) packages of a distribution in another one, too; the source stays as it is. `dry_run` only compares.',
+      'Publishes all or the listed packages of a distribution in a second one; the source is unchanged. `dry_run` only compares.',
     access: 'maintainer+',
     scoped: 'distribution',
     edition: 'migrate',
@@ -246,7 +246,7 @@ export const distributions = contract({
     ],
   },
   'GET /distributions/{codename}/compare': {
-    summary: 'What this distribution serves beside another one: new, newer, same, older, in conflict.',
+    summary: 'Compares what two distributions serve: new, newer, same, older, in conflict.',
     access: 'any',
     params: CodenamePath,
     query: Type.Object({ with: Type.String({ maxLength: 80 }) }),
@@ -259,8 +259,7 @@ export const distributions = contract({
     fails: ['unknown_distribution', 'same_distribution', 'other_format'],
   },
   'GET /distributions/{codename}/generations': {
-    summary:
-      'The publications that are kept, newest first, each with the address under which it can be read as it was.',
+    summary: 'Lists the generations that are kept, newest first, each with the address where it can still be read.',
     access: 'any',
     params: CodenamePath,
     fails: ['distribution_not_found'],
@@ -276,7 +275,7 @@ export const distributions = contract({
   },
   'POST /distributions/{codename}/rollback': {
     summary:
-      'Publishes an earlier generation again; without `generation` the one before, or forward again when rolled back.',
+      'Publishes an earlier generation again. Without `generation`: the one before, or the newest if already rolled back.',
     access: 'maintainer+',
     limit,
     params: CodenamePath,

@@ -35,15 +35,16 @@ const limit = { bucket: 'documents', perMinute: 60 }
 /** The documents of a distribution: metadata that come with a set of packages. */
 export const documents = contract({
   'GET /distributions/{codename}/documents': {
-    summary: 'The documents that are served with the tree, which kinds there may be, and what is amiss.',
+    summary: 'Lists the documents served with the tree, the kinds it can have, and problems with them.',
     access: 'any',
     params: Codename,
     reply: List,
     fails: ['distribution_not_found'],
   },
   'PUT /distributions/{codename}/documents/{kind}': {
-    summary:
-      'Takes a document, unpacked, in place of the one before: for .deb `translation` (component, name: the language), `appstream` (component, arch), `icons` (component, name: the size; a .tar.gz); for .rpm `modules`, `group`, `updateinfo` (arch). At most 64 MB, as the body itself or as `file` of multipart/form-data.',
+    summary: 'Adds a document to the tree, or replaces the one with the same key.',
+    details:
+      'Kinds for .deb: `translation` (component, name: the language), `appstream` (component, arch), `icons` (component, name: the size; a .tar.gz). For .rpm: `modules`, `group`, `updateinfo` (arch). Send it uncompressed, at most 64 MB, as the body itself or as `file` of multipart/form-data.',
     access: 'maintainer+',
     limit,
     params: Params,
@@ -53,7 +54,7 @@ export const documents = contract({
     fails: ['distribution_not_found', 'unknown_document', 'bad_document', 'upload_too_large', 'upload_incomplete'],
   },
   'DELETE /distributions/{codename}/documents/{kind}': {
-    summary: 'Takes a document out of the tree.',
+    summary: 'Removes a document from the tree.',
     access: 'maintainer+',
     limit,
     params: Params,
@@ -63,7 +64,7 @@ export const documents = contract({
   },
   'POST /distributions/{codename}/documents/copy': {
     summary:
-      'Takes over the documents of another distribution of the same format, in place of those of the same key: promotion copies packages alone.',
+      'Copies the documents of another distribution of the same format, replacing those with the same key. Promotion copies packages only.',
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     params: Codename,

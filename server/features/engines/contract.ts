@@ -50,8 +50,7 @@ const FAILS = [
 /** The engines that look for vulnerabilities and malware, and their data. */
 export const engines = contract({
   'GET /security/engines': {
-    summary:
-      'Every engine: whether it works, of when its data are, and how far it covers each distribution. For the embedded one also what is loaded.',
+    summary: 'Lists the engines: whether each answers, the date of its data, and its coverage of each distribution.',
     access: 'any',
     reply: Type.Object({
       engines: Type.Array(Engine),
@@ -80,9 +79,9 @@ export const engines = contract({
     }),
   },
   'POST /security/database': {
-    summary:
-      'Takes vulnerability data: a bundle (npm run vulndb -- make) or one file of an upstream, known by its content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, ' +
-      'updateinfo.xml, KEV JSON, EPSS CSV. As the body itself, or as `file` of multipart/form-data with `force` and `distribution` beside it.',
+    summary: 'Imports vulnerability data: a bundle, or one file of a feed.',
+    details:
+      'A bundle is made with `npm run vulndb -- make`. Files of feeds are recognised by their content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, updateinfo.xml, KEV JSON, EPSS CSV. Send it as the body itself, or as `file` of multipart/form-data with the fields `force` and `distribution`.',
     access: 'admin',
     upload: 'data',
     limit: { bucket: 'database', perMinute: 30 },
@@ -109,7 +108,7 @@ export const engines = contract({
     fails: FAILS,
   },
   'POST /security/database/fetch': {
-    summary: 'Asks the feeds of security.feeds now, as the daily job does.',
+    summary: 'Fetches the vulnerability data of security.feeds now, as the daily job does.',
     access: 'admin',
     limit: { bucket: 'database', perMinute: 30 },
     reply: Type.Object({

@@ -9,7 +9,7 @@ const Critical = Type.Object({ manifests: Probe, pool: Probe, auth_db: Probe, ma
 /** Whether the service is well, for load balancers and people, and its metrics. Public, at the root. */
 export const health = contract({
   'GET /health': {
-    summary: 'The whole health report. 503 when something critical fails.',
+    summary: 'Shows the health report. 503 if a critical check fails.',
     access: 'public',
     root: true,
     otherwise: [503],
@@ -28,13 +28,13 @@ export const health = contract({
     ),
   },
   'GET /health/live': {
-    summary: 'The process runs. Asks nothing and nobody.',
+    summary: 'Answers while the process runs. Checks nothing else.',
     access: 'public',
     root: true,
     reply: Type.Object({ alive: Type.Literal(true), status: Type.Literal('ok'), timestamp: Time }),
   },
   'GET /health/ready': {
-    summary: 'Requests can be served: folders and database answer. 503 when not.',
+    summary: 'Answers whether requests can be served: folders and database answer. 503 if not.',
     access: 'public',
     root: true,
     otherwise: [503],
@@ -50,7 +50,7 @@ export const health = contract({
   },
   'GET /metrics': {
     summary:
-      'Metrics in the Prometheus text format 0.0.4. Where METRICS_TOKEN is set, it must be sent as bearer token.',
+      'Answers metrics in the Prometheus text format 0.0.4. If METRICS_TOKEN is set, send it as the bearer token.',
     access: 'public',
     root: true,
     // not 'text': the format's version is part of its content type

@@ -17,9 +17,13 @@ const Card = Type.Unsafe<LicenseCard>(
 
 /** The edition, and the licence that stands behind it. */
 export const license = contract({
-  'GET /license': { summary: 'The edition, to whom it is licensed and until when.', access: 'any', reply: Card },
+  'GET /license': {
+    summary: 'Shows the edition, the licensee and the end of the licence.',
+    access: 'any',
+    reply: Card,
+  },
   'PUT /license': {
-    summary: 'Sets the licence key; an empty one takes it away.',
+    summary: 'Sets the licence key; an empty one removes it.',
     access: 'admin',
     body: Type.Object({ key: Type.String({ maxLength: 4_000 }) }),
     reply: Card,

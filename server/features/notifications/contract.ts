@@ -4,7 +4,7 @@ import { contract } from '../../core/contract.ts'
 /** Tests of the channels in the settings. */
 export const notifications = contract({
   'POST /settings/test-webhook': {
-    summary: 'Sends a test message to notifications.webhook_url and says what the receiver answered.',
+    summary: 'Sends a test message to notifications.webhook_url and answers how the receiver replied.',
     access: 'admin',
     limit: { bucket: 'settings-test', perMinute: 30 },
     reply: Type.Object({
@@ -18,7 +18,7 @@ export const notifications = contract({
   },
   'POST /settings/test-email': {
     summary:
-      'Sends a test mail to email.to_addresses, or to the address given, and says what the mail server answered.',
+      'Sends a test mail to email.to_addresses, or to the address given, and answers how the mail server replied.',
     access: 'admin',
     edition: 'Mail',
     limit: { bucket: 'settings-test', perMinute: 30 },

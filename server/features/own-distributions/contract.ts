@@ -64,14 +64,16 @@ const limit = { bucket: 'distributions', perMinute: 5 }
 /** Own distributions of an admin, and changes to the default set. */
 export const ownDistributions = contract({
   'GET /distributions/{codename}/definition': {
-    summary: 'How a distribution is defined: architectures, components, words of its index, scanner, end of life.',
+    summary:
+      'Shows the definition of a distribution: architectures, components, fields of its index, scanner, end of life.',
     access: 'any',
     params: Codename,
     reply: View,
     fails: ['distribution_not_found'],
   },
   'POST /distributions/': {
-    summary: 'Adds a distribution. What is not said follows `based_on`, or the format. `scanner` null: not scanned.',
+    summary:
+      'Adds a distribution. Missing fields follow `based_on`, or the format. With `scanner` null its packages are not scanned.',
     access: 'admin',
     limit,
     body: Type.Object({
@@ -85,7 +87,7 @@ export const ownDistributions = contract({
     fails: ['bad_distribution', 'distribution_exists'],
   },
   'PATCH /distributions/{codename}': {
-    summary: 'Changes a distribution. An architecture or component goes only when it has no packages.',
+    summary: 'Changes a distribution. An architecture or component can be removed only when it has no packages.',
     access: 'admin',
     params: Codename,
     body: Type.Object(FIELDS),
@@ -101,7 +103,7 @@ export const ownDistributions = contract({
     fails: ['distribution_not_found', 'distribution_builtin', 'distribution_in_use'],
   },
   'POST /distributions/{codename}/retire': {
-    summary: 'Retires a distribution: it takes no packages any more and is served as it is.',
+    summary: 'Retires a distribution: it takes no more packages and stays served as it is.',
     access: 'admin',
     limit,
     params: Codename,
@@ -109,7 +111,7 @@ export const ownDistributions = contract({
     fails: ['distribution_not_found'],
   },
   'POST /distributions/{codename}/reactivate': {
-    summary: 'Has a retired distribution take packages again.',
+    summary: 'Lets a retired distribution take packages again.',
     access: 'admin',
     limit,
     params: Codename,

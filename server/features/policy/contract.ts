@@ -30,16 +30,20 @@ const PolicyPatch = Type.Partial(Type.Object(POLICY, { additionalProperties: fal
 
 /** What becomes of a package with findings. */
 export const policy = contract({
-  'GET /security/policy': { summary: 'The action for each severity.', access: 'admin', reply: Policy },
+  'GET /security/policy': {
+    summary: 'Shows the action of the policy for each severity.',
+    access: 'admin',
+    reply: Policy,
+  },
   'PATCH /security/policy': {
-    summary: 'Changes the action for the severities that are given.',
+    summary: 'Changes the action for the given severities.',
     access: 'admin',
     body: PolicyPatch,
     reply: Policy,
   },
   'POST /security/policy/preview': {
     summary:
-      'Which packages a rescan would move under a policy that is not saved. Changes nothing; nor does saving, which decides what comes in from then on.',
+      'Shows which packages a rescan would move under a policy that is not saved. Changes nothing; a saved policy applies to later uploads.',
     access: 'admin',
     query: Type.Object(pagingQuery(200)),
     body: PolicyPatch,

@@ -17,7 +17,7 @@ const Reply = Type.Unsafe<ReleaseCard>(
 /** The Release words of a distribution: reading and changing them. */
 export const release = contract({
   'GET /distributions/{codename}/release': {
-    summary: 'What the Release file of the distribution tells its clients, and until when they take the one published.',
+    summary: 'Shows the NotAutomatic, ButAutomaticUpgrades and Valid-Until fields of the Release file.',
     access: 'any',
     params: CodenamePath,
     reply: Reply,
@@ -25,7 +25,7 @@ export const release = contract({
   },
   'PATCH /distributions/{codename}/release': {
     summary:
-      'Sets words of the Release file: NotAutomatic, ButAutomaticUpgrades, and Valid-Until in days (0: none), which is renewed at half of its time. The tree is signed again at once.',
+      'Sets NotAutomatic, ButAutomaticUpgrades and Valid-Until (in days; 0: none) of the Release file, and signs the tree again at once.',
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     params: CodenamePath,

@@ -5,7 +5,7 @@ import { listed } from '../../core/schemas.ts'
 /** The security report. */
 export const report = contract({
   'GET /security/report': {
-    summary: 'The security report as JSON, or with `format=html` as a page for printing.',
+    summary: 'Answers the security report as JSON, or with `format=html` as a printable page.',
     access: 'any',
     query: Type.Object({
       format: Type.Optional(listed(['json', 'html'])),

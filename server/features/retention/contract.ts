@@ -38,7 +38,7 @@ const limit = { bucket: 'distributions', perMinute: 5 }
 /** How many versions a distribution keeps. */
 export const retention = contract({
   'GET /distributions/{codename}/retention': {
-    summary: 'How many versions of each name the distribution keeps, and which are pinned.',
+    summary: 'Shows how many versions of each package the distribution keeps, and which are pinned.',
     access: 'any',
     params: CodenamePath,
     reply: RuleReply,
@@ -46,7 +46,7 @@ export const retention = contract({
   },
   'PATCH /distributions/{codename}/retention': {
     summary:
-      'Sets how many versions of each name are kept; null keeps all. Nothing goes before the nightly run or POST …/run.',
+      'Sets how many versions of each package are kept; null keeps all. Removal happens in the nightly run or with POST …/run.',
     access: 'maintainer+',
     params: CodenamePath,
     body: Type.Object({ keep: Type.Union([Keep, Type.Null()]) }),
@@ -54,7 +54,7 @@ export const retention = contract({
     fails: ['distribution_not_found'],
   },
   'POST /distributions/{codename}/retention/preview': {
-    summary: 'What a run would remove, by the saved rule or by `keep`. Changes nothing.',
+    summary: 'Lists what a retention run would remove, by the saved rule or by `keep`. Changes nothing.',
     access: 'maintainer+',
     limit,
     params: CodenamePath,
@@ -63,7 +63,7 @@ export const retention = contract({
     fails: ['distribution_not_found', 'no_retention_rule'],
   },
   'POST /distributions/{codename}/retention/run': {
-    summary: 'Removes what the saved rule leaves behind.',
+    summary: 'Removes the versions that the saved retention rule does not keep.',
     access: 'maintainer+',
     limit,
     params: CodenamePath,
@@ -71,7 +71,7 @@ export const retention = contract({
     fails: ['distribution_not_found', 'no_retention_rule'],
   },
   'POST /distributions/{codename}/pins': {
-    summary: 'Keeps one version whatever the rule says.',
+    summary: 'Pins a version: retention keeps it whatever the rule.',
     access: 'maintainer+',
     limit,
     params: CodenamePath,
@@ -84,7 +84,7 @@ export const retention = contract({
     fails: ['distribution_not_found', 'version_not_found'],
   },
   'DELETE /distributions/{codename}/pins/{name}/{version}': {
-    summary: 'Takes a pin away.',
+    summary: 'Removes a pin.',
     access: 'maintainer+',
     params: Type.Object({
       codename: Type.String({ maxLength: 80 }),

@@ -60,14 +60,14 @@ const MOVED = {
 /** The review: what waits, and what people do with it. */
 export const review = contract({
   'GET /security/review-queue': {
-    summary: 'Packages that wait for a decision, the most urgent deadline first.',
+    summary: 'Lists the packages held for review, the most urgent deadline first.',
     access: 'any', // the endpoint table's reading; some forms say auditor+
     query: Type.Object({ ...REVIEW_QUERY, assigned_to: Word, overdue: Flag }),
     fails: ['unknown_distribution', 'no_such_format'],
     reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
   },
   'GET /security/packages/{name}/{version}/decision': {
-    summary: 'The decision on a version, its deadline, its exceptions and everything decided before.',
+    summary: 'Shows the decision on a version, its deadline, its acceptances and all earlier decisions.',
     access: 'any',
     params: NameVersion,
     query: WhereQuery,
@@ -89,8 +89,8 @@ export const review = contract({
     ),
   },
   'POST /security/packages/{name}/{version}/decide': {
-    summary:
-      'Decides on one version in one distribution, or with `cve` on vulnerabilities of it. `approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
+    summary: 'Decides on one version in one distribution, or with `cve` on vulnerabilities of it.',
+    details: '`approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
@@ -131,7 +131,7 @@ export const review = contract({
     ),
   },
   'POST /security/packages/{name}/{version}/assign': {
-    summary: 'Gives a waiting version to a maintainer or admin; without a name to nobody.',
+    summary: 'Assigns a held version to a maintainer or admin; without a name to nobody.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
@@ -145,7 +145,7 @@ export const review = contract({
     reply: Type.Object({ ...NAMED, status: StateName, cve_status: Text, assigned_to: OrNull(Text), updated_at: Time }),
   },
   'POST /security/packages/{name}/{version}/quarantine': {
-    summary: 'Takes one version out of one distribution at once.',
+    summary: 'Quarantines one version in one distribution at once.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
@@ -160,7 +160,7 @@ export const review = contract({
     reply: Type.Object(MOVED),
   },
   'POST /security/packages/{name}/{version}/rescan': {
-    summary: 'Looks one version up again with the vulnerability data of now, and lets the policy decide anew.',
+    summary: 'Rescans one version with the current vulnerability data and applies the policy again.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
@@ -178,7 +178,7 @@ export const review = contract({
     }),
   },
   'POST /security/check-sla': {
-    summary: 'Tells of every deadline that was missed and not told of yet.',
+    summary: 'Notifies about every missed deadline that was not notified before.',
     access: 'admin',
     reply: Type.Unsafe<SlaCheck & { readonly status: 'ok' }>(
       Type.Object({
@@ -202,7 +202,7 @@ export const review = contract({
     ),
   },
   'GET /security/decisions': {
-    summary: 'Everything that was ever decided, newest first, also about packages that are gone.',
+    summary: 'Lists all decisions, newest first, also on packages that were deleted since.',
     access: 'any',
     query: Type.Object({
       q: Type.Optional(Term),

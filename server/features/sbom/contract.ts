@@ -8,7 +8,7 @@ const Written = Type.Optional(
   Type.Unsafe<PrintName>(
     Type.Union(
       NAMES.map(name => Type.Literal(name)),
-      { enum: [...NAMES], description: 'cyclonedx (1.5) unless said' },
+      { enum: [...NAMES], description: 'cyclonedx (1.5) by default' },
     ),
   ),
 )
@@ -22,7 +22,7 @@ const Arch = Type.Optional(Type.String({ maxLength: 80 }))
 export const sbom = contract({
   'GET /sbom/export': {
     summary:
-      'Everything that is published, or one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX. Streamed.',
+      'Streams the bill of materials of everything published, or of one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX.',
     access: 'any',
     edition: 'sbom',
     query: Type.Object({ format: Written, distribution: Codename }),
@@ -31,7 +31,7 @@ export const sbom = contract({
     fails: ['unknown_distribution'],
   },
   'GET /sbom/preview': {
-    summary: 'The same, of the first `limit` packages.',
+    summary: 'Answers the same bill of materials for the first `limit` packages only.',
     access: 'any',
     edition: 'sbom',
     reply: 'file',
@@ -45,7 +45,7 @@ export const sbom = contract({
   },
   'GET /sbom/{name}/{version}': {
     summary:
-      'One package and what it carries. Where the version exists more than once: the published one, unless `distribution` and `arch` name another.',
+      'Answers the bill of materials of one version. If it exists more than once: of the published one, unless `distribution` and `arch` name another.',
     access: 'any',
     edition: 'sbom',
     params: NameVersion,

@@ -32,9 +32,9 @@ const Whole = Type.Unsafe<SettingsValue>(SETTINGS)
 
 /** The runtime configuration and the signing keys. */
 export const settings = contract({
-  'GET /settings/': { summary: 'All settings; secrets as ***.', access: 'admin', reply: Whole },
+  'GET /settings/': { summary: 'Shows all settings; secrets as ***.', access: 'admin', reply: Whole },
   'PATCH /settings/': {
-    summary: 'Changes what is given and leaves the rest. *** for a secret means unchanged.',
+    summary: 'Changes the given settings and leaves the rest. *** leaves a secret unchanged.',
     access: 'admin',
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
     body: Type.Record(Type.String(), Type.Unknown()),
@@ -42,12 +42,12 @@ export const settings = contract({
     fails: ['unknown_setting', 'bad_setting', 'bad_license', 'enterprise_only'],
   },
   'GET /settings/schema': {
-    summary: 'JSON Schema of the settings: defaults, bounds, units and meaning.',
+    summary: 'Answers the JSON Schema of the settings: defaults, bounds, units and meaning.',
     access: 'admin',
     reply: Type.Object({}, { additionalProperties: true }),
   },
   'GET /settings/gpg': {
-    summary: 'The signing keys that are in use.',
+    summary: 'Lists the signing keys in use.',
     access: 'admin',
     reply: Type.Object({
       configured: Type.Boolean(),
@@ -58,7 +58,7 @@ export const settings = contract({
     }),
   },
   'POST /settings/gpg/generate': {
-    summary: 'Makes a signing key. The one before goes on signing beside it for the overlap.',
+    summary: 'Generates a signing key. The key before signs beside it for the overlap.',
     access: 'admin',
     status: 201,
     limit: { bucket: 'gpg', perMinute: 5 },
@@ -71,7 +71,7 @@ export const settings = contract({
     reply: Card,
   },
   'GET /settings/gpg/export': {
-    summary: 'The public keys, for clients.',
+    summary: 'Answers the public signing keys, for clients.',
     access: 'admin',
     query: Type.Object({ form: Type.Optional(Form) }),
     reply: 'file',

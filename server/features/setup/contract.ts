@@ -4,7 +4,7 @@ import { contract } from '../../core/contract.ts'
 /** The first admin. Closed for ever once there is one. */
 export const setup = contract({
   'GET /setup/status': {
-    summary: 'Whether the first admin is still to be made, and whether that needs the setup token.',
+    summary: 'Shows whether the first admin is still to be created, and whether that needs the setup token.',
     access: 'public',
     reply: Type.Object({
       admin_exists: Type.Boolean(),
@@ -14,7 +14,7 @@ export const setup = contract({
     }),
   },
   'POST /setup/': {
-    summary: 'Makes the first admin. Needs the header X-Setup-Token where the deployment sets one.',
+    summary: 'Creates the first admin. Needs the header X-Setup-Token if the deployment sets one.',
     access: 'public',
     status: 201,
     limit: { bucket: 'setup', perMinute: 60 },

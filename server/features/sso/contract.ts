@@ -7,7 +7,7 @@ const Person = Type.Object({
   full_name: Type.String(),
   email: Type.String(),
   groups: Type.Array(Type.String()),
-  role: Type.String({ description: 'What they would be here.' }),
+  role: Type.String({ description: 'The role they would get.' }),
 })
 const Short = Type.Optional(Type.String({ maxLength: 4_000 }))
 const SSO = { edition: 'Single sign-on', access: 'public', limit: { bucket: 'sso', perMinute: 30 } } as const
@@ -16,7 +16,7 @@ const SSO = { edition: 'Single sign-on', access: 'public', limit: { bucket: 'sso
 export const sso = contract({
   'POST /settings/test-ldap': {
     summary:
-      'Connects and binds to the directory with the saved settings, or with those of the body laid over them, and saves nothing.',
+      'Tests the LDAP directory: connects and binds with the saved settings, overridden by those of the body. Saves nothing.',
     access: 'admin',
     edition: 'The directory login',
     limit: { bucket: 'settings-test', perMinute: 30 },
@@ -35,7 +35,7 @@ export const sso = contract({
   },
   'POST /settings/test-oidc': {
     summary:
-      'Asks the provider about itself, with the saved settings or with those of the body laid over them, and saves nothing.',
+      'Tests the OpenID provider: fetches its metadata with the saved settings, overridden by those of the body. Saves nothing.',
     access: 'admin',
     edition: 'Single sign-on',
     limit: { bucket: 'settings-test', perMinute: 30 },
@@ -53,23 +53,23 @@ export const sso = contract({
     fails: ['oidc_failed', 'unknown_setting', 'bad_setting'],
   },
   'GET /auth/oidc': {
-    summary: 'Whether the login page offers single sign-on, and what its button says.',
+    summary: 'Shows whether the login page offers single sign-on, and the label of its button.',
     access: 'public',
     reply: Type.Object({ enabled: Type.Boolean(), label: Type.String(), login_url: Type.String() }),
   },
   'GET /auth/oidc/login': {
     ...SSO,
-    summary: 'Sends the browser to the provider.',
+    summary: 'Starts single sign-on: redirects the browser to the provider.',
     reply: 'redirect',
     fails: ['sso_off'],
     query: Type.Object({
-      again: Type.Optional(Type.Boolean({ description: 'The browser was sent here under the name of app_url.' })),
+      again: Type.Optional(Type.Boolean({ description: 'The request came to the host of app_url.' })),
     }),
   },
   'GET /auth/oidc/callback': {
     ...SSO,
     summary:
-      'Where the provider sends the browser back to; it goes on to the console with a code that is good once, or with sso_error.',
+      'Receives the browser back from the provider and redirects it to the console with a one-time code, or with sso_error.',
     reply: 'redirect',
     fails: ['sso_off'],
     query: Type.Object({
@@ -83,7 +83,7 @@ export const sso = contract({
   },
   'POST /auth/oidc/exchange': {
     ...SSO,
-    summary: "Exchanges the console's code for what a password would have given.",
+    summary: 'Finishes single sign-on: exchanges the one-time code for what POST /auth/token answers.',
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
     reply: Type.Union([
       Type.Object({ access_token: Type.String(), token_type: Type.Literal('bearer'), expires_in: Type.Integer() }),

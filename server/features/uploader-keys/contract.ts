@@ -20,12 +20,13 @@ const Key = Type.Unsafe<UploaderKey>(
 /** The keys whose signature an upload of a developer needs. */
 export const uploaderKeys = contract({
   'GET /uploader-keys': {
-    summary: 'The public keys by whose signature a .changes is taken, with their expiry and where they may upload to.',
+    summary:
+      'Lists the public keys of developers whose signed .changes are accepted, with their expiry and distributions.',
     access: 'auditor+',
     reply: Type.Unsafe<{ readonly keys: readonly UploaderKey[] }>(Type.Object({ keys: Type.Array(Key) })),
   },
   'POST /uploader-keys': {
-    summary: 'Adds the public key of a developer; `distributions` limits where it may upload to.',
+    summary: 'Adds the public key of a developer; `distributions` limits where it may upload.',
     access: 'admin',
     body: Type.Object({
       name: Name,
@@ -43,7 +44,7 @@ export const uploaderKeys = contract({
     fails: ['bad_uploader_key', 'uploader_key_exists', 'unknown_distribution'],
   },
   'DELETE /uploader-keys/{name}': {
-    summary: 'Removes a key. What it uploaded stays.',
+    summary: 'Removes a developer key. Packages it uploaded stay.',
     access: 'admin',
     params: Type.Object({ name: Name }),
     reply: 'none',

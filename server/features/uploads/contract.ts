@@ -22,12 +22,13 @@ const FAILS = [
 ] as const
 
 const FORM =
-  'multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256)'
+  'Send multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256).'
 
 /** Uploads over HTTP. Both routes run the same gate; one answers at the end, the other streams each step. */
 export const uploads = contract({
   'POST /upload/': {
-    summary: `Takes a package (${FORM}), runs the gate and answers once the index has it: 201 published or held, 200 quarantined, rejected or known already.`,
+    summary: 'Uploads a package, runs the gate and answers once the index has it.',
+    details: `${FORM} Answers 201 for published or held, 200 for quarantined, rejected or already known.`,
     access: 'uploader+',
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20 },
@@ -38,7 +39,8 @@ export const uploads = contract({
     fails: FAILS,
   },
   'POST /upload/stream': {
-    summary: `The same form (${FORM}); tells each step as it runs. The last event holds the result.`,
+    summary: 'Uploads a package and streams an event for each step of the gate. The last event holds the result.',
+    details: FORM,
     access: 'uploader+',
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20 },

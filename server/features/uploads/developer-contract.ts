@@ -46,7 +46,8 @@ const Outcome = Type.Object({
 export const developerUploads = contract({
   'PUT /incoming/{codename}/{filename}': {
     summary:
-      'Takes one file of a developer’s upload, as dput sends them: each waits for the signed .changes that names it, and that one takes all of them through the gate. HTTP Basic, with an API token as the password.',
+      'Takes one file of a dput upload. The signed .changes comes last and takes all files it names through the gate.',
+    details: 'Authenticate with HTTP Basic, with an API token as the password.',
     access: 'uploader+',
     scoped: 'upload',
     also: 'basic',

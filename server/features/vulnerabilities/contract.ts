@@ -26,7 +26,7 @@ import type { VulnerabilityDetail, VulnerabilityPage } from '../../review/vulner
 /** Known vulnerabilities: by vulnerability, by package, and in total. */
 export const vulnerabilities = contract({
   'GET /security/vulnerabilities': {
-    summary: 'Vulnerabilities over all packages, each once with the packages that have it.',
+    summary: 'Lists the vulnerabilities over all packages, each once with the packages that have it.',
     access: 'any',
     query: Type.Object({
       q: Type.Optional(Term),
@@ -48,7 +48,7 @@ export const vulnerabilities = contract({
     ),
   },
   'GET /security/vulnerabilities/{cve}': {
-    summary: 'One vulnerability with a page of the packages that have it.',
+    summary: 'Shows one vulnerability and, by page, the packages that have it.',
     access: 'any',
     params: Type.Object({ cve: Type.String({ minLength: 1, maxLength: 100 }) }),
     query: Type.Object(pagingQuery(200)),
@@ -56,12 +56,12 @@ export const vulnerabilities = contract({
     reply: Type.Unsafe<VulnerabilityDetail>(Type.Object({ ...VULNERABILITY, ...PAGE })),
   },
   'GET /security/packages-posture': {
-    summary: 'Where the repository stands: packages by state and worst finding, deadlines, exceptions, distributions.',
+    summary: 'Counts packages by state, worst finding and distribution, with deadlines and acceptances.',
     access: 'any',
     reply: Type.Unsafe<Posture>(PostureSchema),
   },
   'GET /security/packages': {
-    summary: 'Packages with findings, the worst first.',
+    summary: 'Lists the packages that have findings, the worst first.',
     access: 'maintainer+',
     query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
     fails: ['unknown_distribution', 'no_such_format'],
@@ -69,7 +69,7 @@ export const vulnerabilities = contract({
   },
   'GET /security/packages/{name}/{version}/cve': {
     summary:
-      'Vulnerabilities of one version. Where it lies in more than one place, those of the published one, with the others under `variants`.',
+      'Lists the vulnerabilities of one version. If it exists more than once: of the published one, with the others under `variants`.',
     access: 'any',
     params: NameVersion,
     query: WhereQuery,

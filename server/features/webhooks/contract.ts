@@ -24,10 +24,11 @@ export const webhooks = contract({
   'POST /webhooks/github': {
     ...common,
     summary:
-      'A webhook of GitHub: after a push or release the configured feeds of vulnerability data are fetched again.',
+      'Takes a signed GitHub webhook: after a push or release the configured vulnerability feeds are fetched again.',
   },
   'POST /webhooks/kev': {
     ...common,
-    summary: 'Says that the catalogue of known exploited vulnerabilities is new: it is fetched again.',
+    summary:
+      'Takes a signed message that the catalogue of known exploited vulnerabilities changed, and fetches it again.',
   },
 })

@@ -60,7 +60,7 @@ export const accounts = contract({
     fails: ['wrong_current_password', 'weak_password', 'no_password', 'no_local_password'],
   },
   'POST /auth/forgot-password': {
-    summary: 'Mails a link for a new password to whom it concerns; the answer is the same for everybody.',
+    summary: 'Mails a link for setting a new password. The answer is the same whether or not the account exists.',
     access: 'public',
     limit: { bucket: 'forgot-password', perMinute: 5 },
     body: Type.Object({
@@ -71,7 +71,7 @@ export const accounts = contract({
     fails: ['missing_field'],
   },
   'POST /auth/reset-password': {
-    summary: 'Sets a new password with the token of a mailed link, and ends every session.',
+    summary: 'Sets a new password with the token of a mailed link, and ends every session of the account.',
     access: 'public',
     limit: { bucket: 'reset-password', perMinute: 10 },
     body: Type.Object({ token: Secret, new_password: NewPassword }),
@@ -79,7 +79,7 @@ export const accounts = contract({
     fails: ['bad_reset_token', 'weak_password'],
   },
   'GET /auth/roles': {
-    summary: 'The five roles and what they are for.',
+    summary: 'Lists the five roles and what each is for.',
     access: 'public',
     reply: Type.Object({
       roles: Type.Record(
@@ -88,7 +88,7 @@ export const accounts = contract({
       ),
     }),
   },
-  'GET /auth/users': { summary: 'All users.', access: 'admin', reply: Type.Object({ users: Type.Array(User) }) },
+  'GET /auth/users': { summary: 'Lists all users.', access: 'admin', reply: Type.Object({ users: Type.Array(User) }) },
   'POST /auth/users': {
     summary: 'Creates a user.',
     access: 'admin',
@@ -105,7 +105,7 @@ export const accounts = contract({
     fails: ['user_exists', 'weak_password', 'missing_role', 'two_answers'],
   },
   'PATCH /auth/users/{username}': {
-    summary: 'Changes a user. Switching one off ends its sessions.',
+    summary: 'Changes a user. Deactivating one ends its sessions.',
     access: 'admin',
     body: Type.Object({
       role: Type.Optional(RoleName),
@@ -124,7 +124,7 @@ export const accounts = contract({
     fails: ['user_not_found', 'own_account', 'last_admin'],
   },
   'POST /auth/users/{username}/reset-password': {
-    summary: "Sets another user's password and ends its sessions.",
+    summary: "Sets another user's password and ends that user's sessions.",
     access: 'admin',
     body: Type.Object({ new_password: NewPassword }),
     reply: Done,

@@ -28,7 +28,7 @@ export const AccessReply = Type.Object({
 export const login = contract({
   'POST /auth/token': {
     summary:
-      'Exchanges user name and password for an access token, for the question after a second factor, or for the demand to set one up.',
+      'Logs in with user name and password: answers an access token, or asks for the second factor or its setup.',
     access: 'public',
     limit: { bucket: 'login', perMinute: 10 },
     body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 200 }), password: Secret }),
@@ -36,14 +36,14 @@ export const login = contract({
       AccessReply,
       Type.Object(
         { mfa_required: Type.Literal(true), mfa_token: Type.String(), expires_in: Type.Integer() },
-        { description: 'Goes to POST /auth/mfa/authenticate with a code.' },
+        { description: 'Send it to POST /auth/mfa/authenticate with a code.' },
       ),
       Type.Object(
         { mfa_setup_required: Type.Literal(true), mfa_setup_token: Type.String(), expires_in: Type.Integer() },
-        { description: 'Opens POST /auth/mfa/setup and /auth/mfa/confirm, nothing else.' },
+        { description: 'Valid for POST /auth/mfa/setup and /auth/mfa/confirm only.' },
       ),
     ]),
     fails: ['bad_password', 'account_inactive', 'directory_unavailable'],
   },
-  'GET /auth/me': { summary: "The caller's own profile.", access: 'any', scoped: 'upload', reply: Me },
+  'GET /auth/me': { summary: "Shows the caller's own account.", access: 'any', scoped: 'upload', reply: Me },
 })

@@ -5,12 +5,12 @@ import { AccessReply } from '../login/contract.ts'
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits from the app; each works once.' })
 const Password = Type.Object({
-  password: Type.String({ minLength: 1, maxLength: 1_000, description: "The caller's own." }),
+  password: Type.String({ minLength: 1, maxLength: 1_000, description: "The caller's own role." }),
 })
 const Codes = Type.Array(Type.String(), {
   minItems: 8,
   maxItems: 8,
-  description: 'Each works once. They are shown this once.',
+  description: 'Each works once. Only this answer shows them.',
 })
 // a code is guessed at, so all of these count together
 const limit = { bucket: 'mfa', perMinute: 10 } as const
@@ -18,7 +18,7 @@ const limit = { bucket: 'mfa', perMinute: 10 } as const
 /** The second factor: set up, asked for at logins, renewed, switched off. */
 export const mfa = contract({
   'POST /auth/mfa/setup': {
-    summary: 'A new secret for an authenticator app. It counts for nothing until its first code is confirmed.',
+    summary: 'Creates a secret for an authenticator app. It has no effect until its first code is confirmed.',
     access: 'any',
     also: 'mfa_setup_token',
     limit: { bucket: 'mfa-setup', perMinute: 10 },
@@ -30,7 +30,7 @@ export const mfa = contract({
     fails: ['no_account', 'mfa_active'],
   },
   'POST /auth/mfa/confirm': {
-    summary: 'Switches the second factor on with a code of the new secret. With a setup token this is also the login.',
+    summary: 'Switches the second factor on with a code of the new secret. With a setup token this also logs in.',
     access: 'any',
     also: 'mfa_setup_token',
     limit: { bucket: 'mfa-setup', perMinute: 10 },
@@ -39,7 +39,7 @@ export const mfa = contract({
     fails: ['no_account', 'mfa_active', 'mfa_not_pending', 'wrong_code'],
   },
   'POST /auth/mfa/authenticate': {
-    summary: 'The second step of a login: the challenge token with a code or a recovery code.',
+    summary: 'Finishes a login: takes the challenge token with a code or a recovery code.',
     access: 'public',
     limit,
     body: Type.Object({
@@ -51,7 +51,7 @@ export const mfa = contract({
     fails: ['missing_code', 'bad_challenge', 'bad_code'],
   },
   'POST /auth/mfa/disable': {
-    summary: 'Switches the second factor off.',
+    summary: "Switches the caller's second factor off.",
     access: 'any',
     limit,
     body: Password,
@@ -59,7 +59,7 @@ export const mfa = contract({
     fails: ['no_account', 'mfa_not_active', 'wrong_password'],
   },
   'POST /auth/mfa/recovery-codes': {
-    summary: 'A new set of recovery codes; every older one stops working.',
+    summary: 'Creates new recovery codes; all earlier ones stop working.',
     access: 'any',
     limit,
     body: Password,
@@ -67,22 +67,22 @@ export const mfa = contract({
     fails: ['no_account', 'mfa_not_active', 'wrong_password'],
   },
   'GET /auth/mfa/recovery-codes/count': {
-    summary: 'How many recovery codes are left.',
+    summary: "Counts the caller's unused recovery codes.",
     access: 'any',
     reply: Type.Object({ remaining: Type.Integer() }),
   },
   'GET /auth/mfa/status': {
-    summary: "The caller's second factor and what the policy asks.",
+    summary: "Shows whether the caller's second factor is on, and whether the policy requires it.",
     access: 'any',
     reply: Type.Object({
       enabled: Type.Boolean(),
-      pending: Type.Boolean({ description: 'A secret waits for its first code.' }),
+      pending: Type.Boolean({ description: 'Setup has begun: the first code is still to be confirmed.' }),
       recovery_codes_remaining: Type.Integer(),
-      required: Type.Boolean({ description: 'The policy asks it of this account.' }),
+      required: Type.Boolean({ description: 'The policy requires it for this account.' }),
     }),
   },
   'DELETE /auth/users/{username}/mfa': {
-    summary: "Removes another user's second factor, for somebody who lost it.",
+    summary: "Removes another user's second factor, for a user who lost it.",
     access: 'admin',
     reply: Done,
     fails: ['user_not_found', 'own_mfa', 'mfa_not_active'],

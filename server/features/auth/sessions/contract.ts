@@ -8,30 +8,30 @@ const Session = Type.Object({
   opened_at: Type.String(),
   last_seen_at: Type.String({ description: 'To the minute.' }),
   expires_at: Type.String(),
-  how: Type.String({ description: 'What was shown to get in, in words.' }),
+  how: Type.String({ description: 'How the session logged in: password, code, single sign-on.' }),
   ip: Type.String(),
   user_agent: Type.String(),
-  current: Type.Boolean({ description: 'The one that asks.' }),
+  current: Type.Boolean({ description: 'The session of this request.' }),
 })
 
 /** One's own logins. */
 export const sessions = contract({
-  'POST /auth/logout': { summary: 'Ends the session that asks.', access: 'any', reply: Done, fails: ['no_account'] },
+  'POST /auth/logout': { summary: "Ends the caller's session.", access: 'any', reply: Done, fails: ['no_account'] },
   'POST /auth/refresh': {
     summary:
-      'A new access token for the same session, until 12 hours after the login at most. The older one stays good until it expires.',
+      'Issues a new access token for the same session, up to 12 hours after the login. The earlier token stays valid until it expires.',
     access: 'any',
     limit: { bucket: 'refresh', perMinute: 30 },
     reply: AccessReply,
     fails: ['no_account'],
   },
   'GET /auth/sessions': {
-    summary: "The caller's own sessions, the newest first.",
+    summary: "Lists the caller's own sessions, newest first.",
     access: 'any',
     reply: Type.Object({ sessions: Type.Array(Session) }),
   },
   'DELETE /auth/sessions': {
-    summary: "Ends all of the caller's sessions but the one that asks.",
+    summary: "Ends all of the caller's other sessions.",
     access: 'any',
     reply: Type.Object({ message: Type.String(), ended: Type.Integer() }),
     fails: ['no_account'],

@@ -20,19 +20,19 @@ const Token = Type.Object({
   expires_at: OrNull(Time),
   last_used_at: OrNull(Time),
   expired: Type.Boolean(),
-  expires_soon: Type.Boolean({ description: 'Within 14 days.' }),
+  expires_soon: Type.Boolean({ description: 'The licence ends within 14 days.' }),
   scopes: Scopes,
 })
 
 /** API tokens: credentials of machines. */
 export const apiTokens = contract({
   'GET /auth/api-tokens': {
-    summary: 'All API tokens, without the tokens themselves.',
+    summary: 'Lists all API tokens, without their secrets.',
     access: 'admin',
     reply: Type.Object({ tokens: Type.Array(Token) }),
   },
   'POST /auth/api-tokens': {
-    summary: 'Creates an API token. It is shown this once.',
+    summary: 'Creates an API token. Only this answer shows its secret.',
     access: 'admin',
     status: 201,
     body: Type.Object({

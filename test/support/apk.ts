@@ -166,21 +166,32 @@ export function checkPackage(bytes: Buffer, entry: IndexEntry): string[] {
   return problems
 }
 
-/** Everything a client would fetch of a distribution, checked. Needs the service at `url`. */
-export async function readServedApks(url: string, codename: string, arch = 'x86_64'): Promise<ApkIndex> {
+export interface Served {
+  readonly arch?: string
+  readonly component?: string
+  /** Sent with every request, for trees that are private. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Everything a client would fetch of one index of a distribution, checked. Needs the service at `url`. */
+export async function readServedApks(
+  url: string,
+  codename: string,
+  { arch = 'x86_64', component = 'main', headers = {} }: Served = {},
+): Promise<ApkIndex> {
   const get = async (path: string): Promise<Buffer> => {
-    const answer = await fetch(`${url}/apk/${path}`)
+    const answer = await fetch(`${url}/apk/${path}`, { headers })
     if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())
   }
-  const index = await readApkIndex(await get(`${codename}/main/${arch}/APKINDEX.tar.gz`), async name =>
+  const index = await readApkIndex(await get(`${codename}/${component}/${arch}/APKINDEX.tar.gz`), async name =>
     (await get(name)).toString(),
   )
   const problems = [...index.problems]
   for (const entry of index.packages) {
     if (entry['A'] !== arch) problems.push(`${entry['P']} is for ${entry['A']}`)
     const file = `${entry['P']}-${entry['V']}.apk`
-    const wrong = await get(`${codename}/main/${arch}/${file}`).then(
+    const wrong = await get(`${codename}/${component}/${arch}/${file}`).then(
       bytes => checkPackage(bytes, entry),
       (error: unknown) => [String(error)],
     )
@@ -192,7 +203,7 @@ export async function readServedApks(url: string, codename: string, arch = 'x86_
 /** The client itself, where there is one. */
 export const apkProgram = findProgram('apk') ?? findProgram('apk.static')
 
-/** A root for apk that holds only the trusted keys and one repository. */
+/** A root for apk that holds only the trusted keys and some repositories. */
 export interface ApkRoot {
   readonly folder: string
   apk(...args: readonly string[]): Promise<Ran>
@@ -203,16 +214,19 @@ export interface ApkRoot {
 export async function createApkRoot({
   repository,
   keys,
+  arch = 'x86_64',
 }: {
+  /** One a line. */
   readonly repository: string
   readonly keys: Readonly<Record<string, string>>
+  readonly arch?: string
 }): Promise<ApkRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apk-'))
   await mkdir(join(folder, 'etc/apk/keys'), { recursive: true })
   for (const [name, pem] of Object.entries(keys)) await writeFile(join(folder, 'etc/apk/keys', name), pem)
   await writeFile(join(folder, 'etc/apk/repositories'), `${repository}\n`)
   const apk = (...args: readonly string[]): Promise<Ran> =>
-    run(apkProgram ?? 'apk', ['--root', folder, '--arch', 'x86_64', '--no-cache', ...args])
+    run(apkProgram ?? 'apk', ['--root', folder, '--arch', arch, '--no-cache', ...args])
   const made = await apk('--initdb', '--no-network', 'add')
   if (made.code !== 0) throw new Error(`apk could not make a root: ${made.err}${made.out}`)
   return { folder, apk, close: () => rm(folder, { recursive: true, force: true }) }

@@ -4,55 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { createDnfRoot, type RpmClient } from '../support/dnf.ts'
+import { createDnfRoot } from '../support/dnf.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
 import { buildDeb } from '../support/packages.ts'
+import { COMPS, modulesYaml, UPDATEINFO } from '../support/rpm-documents.ts'
 import { lacking, mustRun, run } from '../support/tools.ts'
 
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
-
-const MODULES = `---
-document: modulemd
-version: 2
-data:
-  name: greeter
-  stream: "1"
-  version: 20261122
-  context: abcd1234
-  arch: x86_64
-  summary: Says hello
-  description: >-
-    Says hello in many ways.
-  license:
-    module: [MIT]
-  profiles:
-    common:
-      rpms: [hello]
-  artifacts:
-    rpms: ["hello-0:1.0-1.x86_64"]
-...
----
-document: modulemd-defaults
-version: 1
-data:
-  module: greeter
-  stream: "1"
-  profiles:
-    "1": [common]
-...
-`
-const COMPS = `<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE comps PUBLIC "-//Red Hat, Inc.//DTD Comps info//EN" "comps.dtd">
-<comps><group><id>greetings</id><name>Greetings</name><description>Says hello</description><default>false</default>
-<uservisible>true</uservisible><packagelist><packagereq type="mandatory">hello</packagereq></packagelist></group></comps>
-`
-const UPDATEINFO = `<?xml version="1.0" encoding="UTF-8"?>
-<updates><update from="vendor@example.test" status="final" type="security" version="1"><id>EX-2026:0001</id>
-<title>hello is mended</title><issued date="2026-11-01 00:00:00"/><updated date="2026-11-01 00:00:00"/>
-<severity>Important</severity><description>mended</description><references/><pkglist><collection short="ex"><name>ex</name>
-<package name="world" version="2.0" release="1" epoch="0" arch="noarch"><filename>world-2.0-1.noarch.rpm</filename></package>
-</collection></pkglist></update></updates>
-`
 
 const noClients = lacking('apt', 'gpgv', 'gnupg', 'dnf', 'rpm').length > 0
 
@@ -178,36 +136,21 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
       })
     }
     for (const [kind, content, entries] of [
-      ['modules', MODULES, 1],
+      ['modules', modulesYaml('x86_64'), 1],
       ['group', COMPS, 1],
       ['updateinfo', UPDATEINFO, 1],
     ] as const)
       expect(await put(`almalinux9/documents/${kind}?arch=x86_64`, content)).toMatchObject({ status: 200, entries })
     await inTree('almalinux9/x86_64/repodata/repomd.xml', 'type="updateinfo"')
     await inTree('almalinux9/x86_64/repodata/repomd.xml', 'type="group_gz"')
-    const client: RpmClient = await createDnfRoot({
+    const client = await createDnfRoot({
       baseurl: `${daemon.url}/repos/almalinux9/x86_64/`,
       key: await key(),
       signedPackages: false,
     })
     roots.push(client)
     expect(await client.refresh()).toMatchObject({ code: 0 })
-    const dnf = async (...args: readonly string[]): Promise<string> =>
-      (
-        await run(
-          'dnf',
-          [
-            '-c',
-            join(client.folder, 'dnf.conf'),
-            `--installroot=${join(client.folder, 'root')}`,
-            '--releasever=9',
-            '--forcearch=x86_64',
-            '-y',
-            ...args,
-          ],
-          { env: { HOME: join(client.folder, 'home') } },
-        )
-      ).out
+    const dnf = async (...args: readonly string[]): Promise<string> => (await client.dnf(...args)).out
     expect(await dnf('module', 'list')).toMatch(/greeter\s+1 \[d\]\s+common \[d\]/)
     expect(await dnf('group', 'list')).toContain('Greetings')
     // it lists what mends something that is installed

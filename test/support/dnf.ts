@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mustRun, run, type Ran } from './tools.ts'
@@ -12,6 +12,8 @@ export interface RpmClientOptions {
   readonly signedPackages: boolean
   /** A whole .repo file in place of one made from the above. */
   readonly repo?: string
+  /** The machine's architecture, x86_64 unless said. What is for another one is installed unrun. */
+  readonly arch?: string
 }
 
 /** A machine of its own as far as dnf or zypper and rpm know: its own cache, configuration, keys and root. */
@@ -50,6 +52,13 @@ export async function rpmRoot(prefix: string): Promise<string> {
   return folder
 }
 
+export interface DnfOptions extends RpmClientOptions {
+  /** What `$releasever` stands for, 9 unless said. */
+  readonly releasever?: string
+  /** A folder with dnf's plugins; without it there are none. */
+  readonly plugins?: string
+}
+
 /** A machine with dnf, and whatever else dnf can be asked. */
 export interface DnfRoot extends RpmClient {
   dnf(...args: readonly string[]): Promise<Ran>
@@ -59,7 +68,15 @@ export interface DnfRoot extends RpmClient {
  * dnf with one repository whose index, and packages where asked, must be signed by one key. Source of the options:
  * dnf.conf(5).
  */
-export async function createDnfRoot({ baseurl, key, signedPackages, repo }: RpmClientOptions): Promise<DnfRoot> {
+export async function createDnfRoot({
+  baseurl,
+  key,
+  signedPackages,
+  repo,
+  arch = 'x86_64',
+  releasever = '9',
+  plugins,
+}: DnfOptions): Promise<DnfRoot> {
   const folder = await rpmRoot('gh-dnf-')
   for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
   const keyFile = join(folder, 'key.asc')
@@ -73,7 +90,7 @@ varsdir=${at('vars')}
 cachedir=${at('cache')}
 persistdir=${at('persist')}
 logdir=${at('log')}
-plugins=0
+${plugins === undefined ? 'plugins=0' : `plugins=1\npluginpath=${join(plugins, 'dnf-plugins')}`}
 install_weak_deps=0
 best=1
 retries=1
@@ -92,11 +109,19 @@ gpgkey=file://${keyFile}
 metadata_expire=0
 `,
   )
-  const env = { HOME: at('home') }
+  const env = { HOME: at('home'), ...(plugins === undefined ? {} : { PYTHONPATH: plugins }) }
   const dnf = (...args: readonly string[]): Promise<Ran> =>
     run(
       'dnf',
-      ['-c', at('dnf.conf'), `--installroot=${at('root')}`, '--releasever=9', '--forcearch=x86_64', '-y', ...args],
+      [
+        '-c',
+        at('dnf.conf'),
+        `--installroot=${at('root')}`,
+        `--releasever=${releasever}`,
+        `--forcearch=${arch}`,
+        '-y',
+        ...args,
+      ],
       { env, cwd: folder },
     )
   return {
@@ -132,4 +157,16 @@ metadata_expire=0
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * dnf's own plugins, for `dnf download`: unpacked aside, because Debian's dnf-plugins-core cannot be installed beside
+ * zypper. @returns the folder of `createDnfRoot`'s `plugins`; undefined where Debian's archive is out of reach
+ */
+export async function fetchDnfPlugins(folder: string): Promise<string | undefined> {
+  const { code } = await run('apt-get', ['download', 'dnf-plugins-core'], { cwd: folder })
+  const file = (await readdir(folder)).find(name => name.startsWith('dnf-plugins-core_'))
+  if (code !== 0 || file === undefined) return undefined
+  await mustRun('dpkg-deb', ['-x', file, 'plugins'], { cwd: folder })
+  return join(folder, 'plugins/usr/lib/python3/dist-packages')
 }

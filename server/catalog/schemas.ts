@@ -27,6 +27,16 @@ export function pagingQuery(most: number) {
   }
 }
 
+/** What lists of packages can be narrowed to; spread into a query. */
+export const PACKAGE_QUERY = {
+  q: Type.Optional(Term),
+  search: Type.Optional(Term),
+  state: Type.Optional(StateQuery),
+  status: Type.Optional(StateQuery),
+  kind: Type.Optional(KindQuery),
+  ...pagingQuery(200),
+}
+
 /** The schema of a page, typed by what its items are. */
 export function pageSchema<T>(item: TSchema): TUnsafe<Page<T>> {
   return Type.Unsafe<Page<T>>(
@@ -40,6 +50,9 @@ export function pageSchema<T>(item: TSchema): TUnsafe<Page<T>> {
   )
 }
 
+/** A package as answers name it. */
+export const NAMED = { name: Text, version: Text, arch: Text, distribution: Text, format: Text }
+
 /** A finding as answers show it. */
 export const FindingSchema = Type.Object({
   id: Text,
@@ -49,31 +62,28 @@ export const FindingSchema = Type.Object({
   fixed_version: OrNull(Text),
 })
 
+/** One step of the gate. */
+export const StepSchema = Type.Object({
+  name: Type.String({ enum: [...STEP_NAMES] }),
+  passed: Type.Boolean(),
+  verdict: Text,
+  message: Text,
+  detail: Text,
+  warning: Type.Boolean(),
+})
+
 /** The reports of the gate, step by step. */
 export const ValidationSchema = Type.Object({
   passed: Type.Boolean(),
   cve_status: CveStatus,
   deps_missing: Names,
-  steps: Type.Array(
-    Type.Object({
-      name: Type.String({ enum: [...STEP_NAMES] }),
-      passed: Type.Boolean(),
-      verdict: Text,
-      message: Text,
-      detail: Text,
-      warning: Type.Boolean(),
-    }),
-  ),
+  steps: Type.Array(StepSchema),
 })
 
 /** One row of a package list. */
 export const PackageItemSchema = Type.Unsafe<PackageItem>(
   Type.Object({
-    name: Text,
-    version: Text,
-    arch: Text,
-    distribution: Text,
-    format: Text,
+    ...NAMED,
     kind: KindQuery,
     status: Type.String({ enum: [...STATES] }),
     cve_status: CveStatus,
@@ -94,11 +104,7 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(
 /** Everything about one package. */
 export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
   Type.Object({
-    name: Text,
-    version: Text,
-    arch: Text,
-    distribution: Text,
-    format: Text,
+    ...NAMED,
     kind: KindQuery,
     status: Type.String({ enum: [...STATES] }),
     manifest_status: Text,

@@ -1,3 +1,4 @@
+import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import type { Manifest, PackageKind, State } from '../core/manifest.ts'
 import type { Report, StepName } from '../core/report.ts'
@@ -28,16 +29,20 @@ export function cveStatus(state: State): 'approved' | 'pending_review' | 'blocke
   return CVE_STATUS[state]
 }
 
-/** One row of a list. Never a path on disk. */
-export function packageItem(row: PackageRow): {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-  readonly kind: PackageKind
+/** A version with its state, as answers name it. */
+export interface NamedVersion extends Named {
   readonly status: State
   readonly cve_status: string
+}
+export const namedVersion = ({ ref, state }: Pick<Manifest, 'ref' | 'state'>): NamedVersion => ({
+  ...named(ref),
+  status: state,
+  cve_status: CVE_STATUS[state],
+})
+
+/** One row of a list. Never a path on disk. */
+export interface PackageItem extends NamedVersion {
+  readonly kind: PackageKind
   readonly severity: Severity | null
   readonly findings: number
   readonly warned: boolean
@@ -49,13 +54,10 @@ export function packageItem(row: PackageRow): {
   readonly source: string
   readonly created_at: string
   readonly updated_at: string
-} {
+}
+export function packageItem(row: PackageRow): PackageItem {
   return {
-    name: row.name,
-    version: row.version,
-    arch: row.arch,
-    distribution: row.codename,
-    format: row.format,
+    ...named(row),
     kind: row.kind,
     status: row.state,
     cve_status: CVE_STATUS[row.state],
@@ -72,7 +74,6 @@ export function packageItem(row: PackageRow): {
     updated_at: row.changed_at.toISOString(),
   }
 }
-export type PackageItem = ReturnType<typeof packageItem>
 
 /** One step of the gate as answers show it. An engine that could not answer has not passed. */
 export interface StepView {
@@ -133,12 +134,8 @@ function pipeline(reports: readonly Report[]): PipelineView {
 export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' | 'changed' | 'deleted') {
   const { ref, files } = manifest
   return {
-    name: ref.name,
+    ...named(ref),
     package: ref.name,
-    version: ref.version,
-    arch: ref.arch,
-    distribution: ref.codename,
-    format: ref.format,
     status: outcome === 'already' ? ('already_imported' as const) : manifest.state,
     state: manifest.state,
     pipeline: pipeline(manifest.reports),
@@ -158,18 +155,12 @@ export function findingView(finding: Finding) {
 
 /** Everything known about one package, without file list and index facts. Never a path on disk. */
 export function packageDetail(manifest: IndexedManifest) {
-  const { ref, about, files } = manifest
+  const { about, files } = manifest
   const [{ path, blob, signed }] = files
   return {
-    name: ref.name,
-    version: ref.version,
-    arch: ref.arch,
-    distribution: ref.codename,
-    format: ref.format,
+    ...namedVersion(manifest),
     kind: manifest.kind ?? 'binary',
-    status: manifest.state,
     manifest_status: MANIFEST_STATUS[manifest.state],
-    cve_status: CVE_STATUS[manifest.state],
     severity: manifest.worst ?? null,
     filename: path,
     size: blob.size,

@@ -25,6 +25,18 @@ export interface PackageRef extends PackageIdentity {
   readonly codename: Codename
 }
 
+/** A package as answers name it: its codename is called `distribution`. */
+export interface Named {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly format: string
+}
+export function named({ name, version, arch, codename, format }: Readonly<Record<keyof PackageRef, string>>): Named {
+  return { name, version, arch, distribution: codename, format }
+}
+
 /** A package with all its versions in one repository. */
 export type PackageName = Pick<PackageRef, 'format' | 'codename' | 'name'>
 

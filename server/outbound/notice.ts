@@ -1,11 +1,8 @@
 import type { Severity } from '../core/findings.ts'
+import type { Named } from '../core/identity.ts'
 
 /** What people are told about one package. */
-export interface NoticePackage {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
+export interface NoticePackage extends Omit<Named, 'format'> {
   readonly worst: Severity | null
   /** Findings that nobody has accepted: worst first, at most 50. */
   readonly cves: readonly string[]

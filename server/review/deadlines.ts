@@ -1,5 +1,4 @@
-import { countWaiting, listBreaches, noteTold, type BreachRow } from '../catalog/queries/deadlines.ts'
-import type { Severity } from '../core/findings.ts'
+import { countWaiting, listBreaches, noteTold, type Breach } from '../catalog/queries/deadlines.ts'
 import { slaDays } from '../core/review.ts'
 import { ALL_SEEING, seesAll, type Viewer } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
@@ -7,18 +6,6 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Settings } from '../settings/store.ts'
-
-/** A waiting package whose deadline has passed. */
-export interface Breach {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly severity: Severity
-  readonly held_at: string
-  readonly due_at: string
-  readonly assigned_to: string | null
-}
 
 export interface SlaCheck {
   /** Packages that wait for a decision. */
@@ -48,27 +35,21 @@ export interface SlaDeps {
 // one message names this many packages at most; the rest follow in the next one
 const A_MESSAGE = 100
 
-const breachOf = ({ id: _, ...row }: BreachRow): Breach => ({
-  ...row,
-  held_at: row.held_at.toISOString(),
-  due_at: row.due_at.toISOString(),
-})
-
 /** Finds packages past their deadline and reports each once. */
 export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps): SlaWatch {
   /** @returns the ids of those that nobody had been told of */
-  async function tellOf(rows: readonly BreachRow[], now: Date): Promise<ReadonlySet<number>> {
+  async function tellOf(rows: readonly (Breach & { readonly id: number })[], now: Date): Promise<ReadonlySet<number>> {
     return db.tx(async tx => {
       const told = await noteTold(tx, ALL_SEEING, { rows, now })
       const packages = rows
         .filter(({ id }) => told.has(id))
-        .map(({ name, version, arch, distribution, severity, due_at }) => ({
+        .map(({ name, version, arch, distribution, severity: worst, due_at }) => ({
           name,
           version,
           arch,
           distribution,
-          worst: severity,
-          due_at: due_at.toISOString(),
+          worst,
+          due_at,
         }))
       if (packages.length > 0) await notices.owe(tx, { event: 'sla.breached', packages })
       return told
@@ -89,7 +70,7 @@ export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps
         checked: await countWaiting(db, viewer),
         breached: rows.length,
         told: rows.filter(({ id }) => told.has(id)).length,
-        breaches: rows.map(breachOf),
+        breaches: rows.map(({ id: _, ...breach }) => breach),
       }
     },
   }

@@ -1,5 +1,6 @@
 import { listDecided, type DecisionFilter } from '../catalog/queries/decisions.ts'
 import { pageOf, type Page, type Paging } from '../catalog/page.ts'
+import type { Named } from '../core/identity.ts'
 import type { Decision, Manifest } from '../core/manifest.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
@@ -48,13 +49,7 @@ export function historyOf(
 }
 
 /** A decision and its package, which may be gone since. */
-export interface DecisionRow extends DecisionView {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-}
+export type DecisionRow = DecisionView & Named
 
 /** A page of all decisions ever made, newest first. */
 export async function listDecisions(

@@ -1,8 +1,7 @@
 import { pageOf } from '../catalog/page.ts'
 import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from '../catalog/queries/reviews.ts'
-import { cveStatus, findingView } from '../catalog/view.ts'
+import { findingView, namedVersion, type NamedVersion } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
-import type { State } from '../core/manifest.ts'
 import { acceptanceOf, heldSince } from '../core/review.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
@@ -27,15 +26,8 @@ export function slaView(dueAt: Date | string | null | undefined, now: Date): Sla
 }
 
 /** One package as the review lists show it. */
-export interface ReviewItem {
-  readonly name: string
+export interface ReviewItem extends NamedVersion {
   readonly package: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-  readonly status: State
-  readonly cve_status: string
   /** The worst finding that counts: accepted ones do not. */
   readonly severity: Severity | null
   readonly findings: number
@@ -77,14 +69,8 @@ function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
       outcome === 'failed' || outcome === 'unavailable' || (step === 'vulnerabilities' && (found ?? []).length > 0),
   )
   return {
-    name: ref.name,
+    ...namedVersion(manifest),
     package: ref.name,
-    version: ref.version,
-    arch: ref.arch,
-    distribution: ref.codename,
-    format: ref.format,
-    status: manifest.state,
-    cve_status: cveStatus(manifest.state),
     severity: SEVERITIES_BY_RANK.find(severity => open.some(one => one.severity === severity)) ?? null,
     findings: findings.length,
     open_findings: open.length,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
-import { FindingSchema, pagingQuery, Term } from '../catalog/schemas.ts'
+import { FindingSchema, NAMED, pagingQuery, Term } from '../catalog/schemas.ts'
 import { counts, listed, OrNull, Text, Time } from '../core/schemas.ts'
 import { REVIEW_ORDERS } from '../catalog/queries/reviews.ts'
 
@@ -11,9 +11,6 @@ export const SeverityName = Type.String({ enum: [...SEVERITIES] })
 export const StateName = Type.String({ enum: [...STATES] })
 /** `page`, `per_page`, `pages`, `total`: beside the list, under the name that the contract gives it. */
 export const PAGE = { total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer() }
-
-/** A package as every answer of this topic names it. */
-export const NAMED = { name: Text, version: Text, arch: Text, distribution: Text, format: Text }
 
 export const Sla = Type.Object({
   due_at: OrNull(Time),
@@ -122,6 +119,9 @@ export const PostureSchema = Type.Object({
   sla_days: Type.Record(Text, Type.Integer()),
   last_scanned_at: OrNull(Time),
 })
+
+/** The same version elsewhere. */
+export const VARIANTS = Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName }))
 
 /** A yes or no in a query. */
 export const Flag = Type.Optional(Type.Boolean())

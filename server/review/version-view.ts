@@ -1,7 +1,7 @@
 import type { Manifest, State } from '../core/manifest.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
 import { acceptanceOf, dueAt, type SlaDays } from '../core/review.ts'
-import { cveStatus, findingView, stepView, type StepView } from '../catalog/view.ts'
+import { findingView, namedVersion, stepView, type NamedVersion, type StepView } from '../catalog/view.ts'
 import { decisionView, historyOf, type DecisionView } from './history.ts'
 import { slaView, type Sla } from './queue.ts'
 import type { Found } from './find-version.ts'
@@ -15,29 +15,8 @@ export interface Variant {
 const variantsOf = (others: readonly Found[]): Variant[] =>
   others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state }))
 
-interface Named {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-  readonly status: State
-  readonly cve_status: string
-}
-export function named({ ref, state }: Pick<Manifest, 'ref' | 'state'>): Named {
-  return {
-    name: ref.name,
-    version: ref.version,
-    arch: ref.arch,
-    distribution: ref.codename,
-    format: ref.format,
-    status: state,
-    cve_status: cveStatus(state),
-  }
-}
-
 /** What is wrong with one version, as far as known. */
-export interface VersionCves extends Named {
+export interface VersionCves extends NamedVersion {
   readonly severity: Severity | null
   readonly total: number
   readonly counts: Readonly<Record<Severity, number>>
@@ -53,7 +32,7 @@ export interface VersionCves extends Named {
 export function versionCves(manifest: Manifest, others: readonly Found[], now: string): VersionCves {
   const scan = manifest.reports.find(({ step }) => step === 'vulnerabilities')
   return {
-    ...named(manifest),
+    ...namedVersion(manifest),
     severity: manifest.worst ?? null,
     total: manifest.findings.length,
     counts: Object.fromEntries(
@@ -73,7 +52,7 @@ export function versionCves(manifest: Manifest, others: readonly Found[], now: s
 }
 
 /** The decisions about one version, and its deadline. */
-export interface VersionDecision extends Named {
+export interface VersionDecision extends NamedVersion {
   readonly decision: DecisionView | null
   readonly sla: Sla
   readonly held_at: string | null
@@ -94,7 +73,7 @@ export function versionDecision(
   const history = historyOf(manifest, at)
   const { review, decision } = manifest
   return {
-    ...named(manifest),
+    ...namedVersion(manifest),
     decision: decision === undefined ? null : decisionView(decision, at),
     sla: slaView(dueAt(manifest, days, at), now),
     held_at: manifest.state === 'pending_review' ? (review?.held_at ?? manifest.changed_at) : null,

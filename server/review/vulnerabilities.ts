@@ -5,34 +5,17 @@ import {
   listAffected,
   listFirstAffected,
   listFound,
-  type AffectedRow,
+  type Affected,
+  type FirstAffected,
   type VulnerabilityCounts,
   type VulnerabilityFilter,
   type VulnerabilityRow,
 } from '../catalog/queries/vulnerabilities.ts'
 import { fail } from '../core/errors.ts'
 import type { Severity } from '../core/findings.ts'
-import type { State } from '../core/manifest.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 import { severityOfRank } from '../core/findings.ts'
-
-/** A package that has a vulnerability. */
-export interface Affected {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-  readonly status: State
-  /** The library inside the package that has it, where it is not the package itself. */
-  readonly component: string
-  readonly severity: Severity
-  readonly fixed_version: string | null
-  readonly accepted: boolean
-  readonly accepted_until: string | null
-  readonly first_seen: string
-}
 
 /** One vulnerability with the packages that have it. */
 export interface Vulnerability {
@@ -55,16 +38,11 @@ export interface Vulnerability {
   readonly packages: readonly Affected[]
 }
 
-function affectedView({ cve: _, found: __, ...row }: AffectedRow): Affected {
-  return { ...row, accepted_until: row.accepted_until?.toISOString() ?? null, first_seen: row.first_seen.toISOString() }
-}
-
 function viewOf(
   row: VulnerabilityRow,
   count: VulnerabilityCounts | undefined,
-  affected: readonly AffectedRow[],
+  { found, packages }: FirstAffected = { found: undefined, packages: [] },
 ): Vulnerability {
-  const found = affected[0]?.found
   return {
     id: row.cve,
     cve_id: row.cve,
@@ -75,12 +53,12 @@ function viewOf(
     summary: found?.summary ?? null,
     aliases: found?.aliases ?? [],
     detected_by: found?.detected_by ?? [],
-    fixed_versions: [...new Set(affected.flatMap(({ fixed_version }) => fixed_version ?? []))],
+    fixed_versions: [...new Set(packages.flatMap(({ fixed_version }) => fixed_version ?? []))],
     package_count: count?.package_count ?? 0,
     published_count: count?.published_count ?? 0,
     open_count: count?.open_count ?? 0,
     first_seen: row.first_seen.toISOString(),
-    packages: affected.map(affectedView),
+    packages,
   }
 }
 
@@ -105,7 +83,7 @@ export async function listVulnerabilities(
     listFirstAffected(db, viewer, { cves, filter }),
   ])
   const { items: _, ...numbers } = pageOf([], total, paging)
-  return { vulnerabilities: rows.map(row => viewOf(row, counts.get(row.cve), affected.get(row.cve) ?? [])), ...numbers }
+  return { vulnerabilities: rows.map(row => viewOf(row, counts.get(row.cve), affected.get(row.cve))), ...numbers }
 }
 
 export interface VulnerabilityDetail extends Vulnerability {
@@ -128,6 +106,6 @@ export async function getVulnerability(
     listFirstAffected(db, viewer, { cves: [cve] }),
     listAffected(db, viewer, { cve, paging }),
   ])
-  const { items, ...numbers } = pageOf(rows.map(affectedView), total, paging)
-  return { ...viewOf(row, counts.get(cve), first.get(cve) ?? []), packages: items, ...numbers }
+  const { items, ...numbers } = pageOf(rows, total, paging)
+  return { ...viewOf(row, counts.get(cve), first.get(cve)), packages: items, ...numbers }
 }

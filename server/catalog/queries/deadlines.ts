@@ -1,38 +1,40 @@
 import type { Severity } from '../../core/findings.ts'
+import type { Iso, Named } from '../../core/identity.ts'
 import type { SlaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { conditions, dueSql, params, seenBy } from './sql.ts'
 
 /** A waiting package whose deadline has passed. */
-export interface BreachRow {
-  readonly id: number
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
+export interface Breach extends Omit<Named, 'format'> {
   readonly severity: Severity
+  readonly held_at: Iso
+  readonly due_at: Iso
+  readonly assigned_to: string | null
+}
+type BreachRow = Omit<Breach, 'held_at' | 'due_at'> & {
+  readonly id: number
   readonly held_at: Date
   readonly due_at: Date
-  readonly assigned_to: string | null
 }
 
 /** Every waiting package whose deadline has passed, the oldest deadline first. */
-export function listBreaches(
+export async function listBreaches(
   db: Queryable,
   viewer: Viewer,
   { days, now }: { readonly days: SlaDays; readonly now: Date },
-): Promise<BreachRow[]> {
+): Promise<readonly (Breach & { readonly id: number })[]> {
   const is = conditions(`p.state = 'pending_review'`)
   const due = dueSql(days, is.add)
   is.seenBy(viewer, 'p.codename')
   is.when(now, at => `${due} <= ${at}`)
-  return db.query<BreachRow>(
+  const rows = await db.query<BreachRow>(
     `
     select p.id, p.name, p.version, p.arch, p.codename as distribution, p.open_worst as severity, p.held_at, ${due} as due_at, p.assignee as assigned_to
     from package p ${is.where()} order by due_at, p.id`,
     is.values,
   )
+  return rows.map(row => ({ ...row, held_at: row.held_at.toISOString(), due_at: row.due_at.toISOString() }))
 }
 
 /** How many packages wait for a decision. */
@@ -52,7 +54,10 @@ export async function countWaiting(db: Queryable, viewer: Viewer): Promise<numbe
 export async function noteTold(
   tx: Tx,
   viewer: Viewer,
-  { rows, now }: { readonly rows: readonly BreachRow[]; readonly now: Date },
+  {
+    rows,
+    now,
+  }: { readonly rows: readonly (Pick<Breach, 'held_at' | 'due_at'> & { readonly id: number })[]; readonly now: Date },
 ): Promise<ReadonlySet<number>> {
   const { values, add } = params(
     rows.map(({ id }) => id),

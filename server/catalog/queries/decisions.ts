@@ -1,3 +1,4 @@
+import type { Named } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Paging } from '../page.ts'
@@ -15,12 +16,7 @@ export interface DecisionFilter {
 }
 
 /** One recorded decision and its subject. */
-export interface DecidedRow {
-  readonly format: string
-  readonly distribution: string
-  readonly name: string
-  readonly version: string
-  readonly arch: string
+export interface DecidedRow extends Named {
   readonly cve: string
   readonly decision: string
   readonly action: 'approve' | 'reject'

@@ -1,3 +1,4 @@
+import type { Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Report } from '../../core/report.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -5,13 +6,8 @@ import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package with what a policy reads of its findings. */
-export interface Profiled {
+export interface Profiled extends Named {
   readonly id: number
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
   readonly state: State
   /** The different findings that count, as numbers that `readProfile` reads. */
   readonly profiles: readonly number[] | null

@@ -1,4 +1,5 @@
 import type { Finding, Severity } from '../../core/findings.ts'
+import type { Iso, Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -74,23 +75,32 @@ export interface VulnerabilityCounts {
   readonly published_count: number
   readonly open_count: number
 }
-/** A package with a vulnerability; `found` is the finding itself, in the first package of each. */
-export interface AffectedRow {
-  readonly cve: string
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
+/** A package that has a vulnerability. */
+export interface Affected extends Named {
   readonly status: State
+  /** The library inside the package that has it, where it is not the package itself. */
   readonly component: string
   readonly severity: Severity
   readonly fixed_version: string | null
   readonly accepted: boolean
+  readonly accepted_until: Iso | null
+  readonly first_seen: Iso
+}
+/** The first packages that have a vulnerability, and the finding itself. */
+export interface FirstAffected {
+  readonly found: Finding | undefined
+  readonly packages: readonly Affected[]
+}
+type AffectedRow = Omit<Affected, 'accepted_until' | 'first_seen'> & {
+  readonly cve: string
   readonly accepted_until: Date | null
   readonly first_seen: Date
-  readonly found?: Finding | null
 }
+const affectedOf = ({ cve: _, ...row }: AffectedRow): Affected => ({
+  ...row,
+  accepted_until: row.accepted_until?.toISOString() ?? null,
+  first_seen: row.first_seen.toISOString(),
+})
 
 function narrow(is: Conditions, viewer: Viewer, filter: VulnerabilityFilter): void {
   is.seenBy(viewer, 'p.codename')
@@ -114,16 +124,16 @@ const AFFECTED = `f.cve, p.name, p.version, p.arch, p.codename as distribution, 
 // served packages first: somebody may install them
 const SERVED_FIRST = `(p.state = 'published') desc, (p.state = 'pending_review') desc, p.name, p.sort_key desc, p.codename, p.arch, f.component`
 
-/** The first packages of each of these vulnerabilities; the finding itself comes with the first one. */
+/** The first packages of each of these vulnerabilities. */
 export async function listFirstAffected(
   db: Queryable,
   viewer: Viewer,
   { cves, filter = {} }: { readonly cves: readonly string[]; readonly filter?: VulnerabilityFilter },
-): Promise<ReadonlyMap<string, readonly AffectedRow[]>> {
+): Promise<ReadonlyMap<string, FirstAffected>> {
   const is = conditions('f.cve = wanted.cve')
   const wanted = is.add(cves)
   narrow(is, viewer, filter)
-  const rows = await db.query<AffectedRow>(
+  const rows = await db.query<AffectedRow & { readonly found: Finding | null; readonly n: number }>(
     `
     select one.* from unnest(${wanted}::text[]) as wanted (cve)
     cross join lateral (
@@ -134,9 +144,16 @@ export async function listFirstAffected(
     ) as one order by one.cve, one.n`,
     is.values,
   )
-  const found = new Map<string, AffectedRow[]>()
-  for (const row of rows) found.set(row.cve, [...(found.get(row.cve) ?? []), row])
-  return found
+  const first = new Map<string, FirstAffected>()
+  for (const { found, n: _, ...row } of rows) {
+    const known = first.get(row.cve)
+    // the finding comes with the first package
+    first.set(row.cve, {
+      found: known === undefined ? (found ?? undefined) : known.found,
+      packages: [...(known?.packages ?? []), affectedOf(row)],
+    })
+  }
+  return first
 }
 
 // what vulnerabilities are sorted by; packages are counted only for those on the page. The column has single precision:
@@ -209,7 +226,7 @@ export async function listAffected(
   db: Queryable,
   viewer: Viewer,
   { cve, paging }: { readonly cve: string; readonly paging: Paging },
-): Promise<{ readonly rows: readonly AffectedRow[]; readonly total: number }> {
+): Promise<{ readonly rows: readonly Affected[]; readonly total: number }> {
   const { values, add } = params(cve)
   const where = `where f.cve = $1 and ${seenBy(viewer, add, 'p.codename')}`
   const counted = db.first<{ total: number }>(`select count(*) as total from ${findings(viewer, {})} ${where}`, [
@@ -221,5 +238,5 @@ export async function listAffected(
     values,
   )
   const [total, rows] = await Promise.all([counted, asked])
-  return { rows, total: total?.total ?? 0 }
+  return { rows: rows.map(affectedOf), total: total?.total ?? 0 }
 }

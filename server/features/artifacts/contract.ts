@@ -1,13 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import {
-  KindQuery,
+  NAMED,
   OrderQuery,
+  PACKAGE_QUERY,
   PackageDetailSchema,
   PackageItemSchema,
   pageSchema,
-  pagingQuery,
-  StateQuery,
-  Term,
 } from '../../catalog/schemas.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
@@ -18,12 +16,15 @@ import { NameVersion } from '../../core/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
+const PLACE = { distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })) }
 const Which = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
-const WhichVersion = Type.Object({
-  distribution: Codename,
-  arch: Type.Optional(Type.String({ maxLength: 80 })),
-  version: Type.Optional(Type.String({ maxLength: 300 })),
-})
+/** Routes about the newest version, or the one that `version` names. */
+const OF_VERSION = {
+  access: 'any',
+  params: Name,
+  query: Type.Object({ ...Which.properties, version: Type.Optional(Type.String({ maxLength: 300 })) }),
+  fails: ['package_not_found', 'version_not_found'],
+} as const
 
 const VersionsReply = {
   name: Type.String(),
@@ -41,15 +42,7 @@ const VersionsReply = {
 
 const Deleted = Type.Object({
   status: Type.Literal('deleted'),
-  deleted: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      version: Type.String(),
-      arch: Type.String(),
-      distribution: Type.String(),
-      format: Type.String(),
-    }),
-  ),
+  deleted: Type.Array(Type.Object(NAMED)),
   /** False when the trees did not follow within 30 seconds; they will. */
   published: Type.Boolean(),
 })
@@ -64,31 +57,16 @@ export const artifacts = contract({
       'Lists the package files in the pool, one for each version, architecture and distribution. Without `state`: published and held ones.',
     access: 'any',
     query: Type.Object({
-      q: Type.Optional(Term),
-      search: Type.Optional(Term),
-      distribution: Codename,
-      format: Type.Optional(Type.String({ maxLength: 20 })),
-      state: Type.Optional(StateQuery),
-      status: Type.Optional(StateQuery),
-      kind: Type.Optional(KindQuery),
+      ...PACKAGE_QUERY,
+      ...PLACE,
       sort: Type.Optional(OrderQuery),
-      ...pagingQuery(200),
     }),
     reply: pageSchema<PackageItem>(PackageItemSchema),
   },
   'GET /artifacts/': {
     summary: 'Lists packages with their versions, newest first, and their security status.',
     access: 'any',
-    query: Type.Object({
-      search: Type.Optional(Term),
-      q: Type.Optional(Term),
-      distribution: Codename,
-      format: Type.Optional(Type.String({ maxLength: 20 })),
-      state: Type.Optional(StateQuery),
-      status: Type.Optional(StateQuery),
-      kind: Type.Optional(KindQuery),
-      ...pagingQuery(200),
-    }),
+    query: Type.Object({ ...PACKAGE_QUERY, ...PLACE }),
     reply: pageSchema<ArtifactItem>(Type.Object({ ...VersionsReply, versions: Type.Array(PackageItemSchema) })),
   },
   'GET /artifacts/{name}': {
@@ -110,10 +88,7 @@ export const artifacts = contract({
   'GET /artifacts/{name}/dependencies': {
     summary:
       'Shows which dependencies of a package its distribution satisfies: of the newest version, or of `version`.',
-    access: 'any',
-    params: Name,
-    query: WhichVersion,
-    fails: ['package_not_found', 'version_not_found'],
+    ...OF_VERSION,
     reply: Type.Unsafe<Dependencies>(
       Type.Object({
         name: Type.String(),
@@ -139,17 +114,10 @@ export const artifacts = contract({
   'GET /artifacts/{name}/install': {
     summary:
       'Shows the commands with which a client sets up this repository and installs the package, or fetches its source.',
-    access: 'any',
-    params: Name,
-    query: WhichVersion,
-    fails: ['package_not_found', 'version_not_found'],
+    ...OF_VERSION,
     reply: Type.Unsafe<Install>(
       Type.Object({
-        name: Type.String(),
-        version: Type.String(),
-        arch: Type.String(),
-        distribution: Type.String(),
-        format: Type.String(),
+        ...NAMED,
         installable: Type.Boolean(),
         command: Type.String(),
         setup: Type.Array(Type.String()),

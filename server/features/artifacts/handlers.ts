@@ -6,6 +6,7 @@ import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/quer
 import { packageDetail, packageItem } from '../../catalog/view.ts'
 import { needDistributions, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
+import { named, type Named } from '../../core/identity.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -47,7 +48,7 @@ async function deleteAll(
   const refs = await listNamed(db, viewer, filter)
   if (refs.length === 0) await refuseMissing(db, viewer, filter)
   needDistributions({ who, viewer }, [...new Set(refs.map(ref => ref.codename))])
-  const deleted: { name: string; version: string; arch: string; distribution: string; format: string }[] = []
+  const deleted: Named[] = []
   const following: Promise<boolean>[] = []
   const waiting = [...refs]
   const worker = async (): Promise<void> => {
@@ -56,13 +57,7 @@ async function deleteAll(
         const changed = await catalog.change({ kind: 'delete', ref, why: '' }, { name: who.name, ip: raw.clientIp })
         // it is deleted; the tree follows when the database answers again
         following.push(changed.settled(FOLLOW_MS).catch(() => false))
-        deleted.push({
-          name: ref.name,
-          version: ref.version,
-          arch: ref.arch,
-          distribution: ref.codename,
-          format: ref.format,
-        })
+        deleted.push(named(ref))
       } catch (error) {
         if (!isRefusal(error, 'version_not_found')) throw error
       }

@@ -1,19 +1,14 @@
 import { manifestsOf, type NameFilter } from '../../catalog/queries/search.ts'
 import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import type { Repositories } from '../../core/repository.ts'
-import type { FormatId } from '../../core/identity.ts'
+import { named, type FormatId, type Named } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import { refuseMissing } from './artifacts.ts'
 
-export interface Install {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
+export interface Install extends Named {
   /** False while the package is held, quarantined or rejected: the commands would not find it. */
   readonly installable: boolean
   readonly command: string
@@ -50,11 +45,7 @@ export async function installCommands(
     ...optional.filter(one => one.kind === kind).flatMap(one => one.setup),
   ]
   return {
-    name: ref.name,
-    version: ref.version,
-    arch: ref.arch,
-    distribution: ref.codename,
-    format: ref.format,
+    ...named(ref),
     installable: isServed(state),
     command: ask(setups[0].manager),
     setup: prepare(setups[0]),

@@ -1,13 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import {
-  KindQuery,
-  OrderQuery,
-  PackageItemSchema,
-  pageSchema,
-  pagingQuery,
-  StateQuery,
-  Term,
-} from '../../catalog/schemas.ts'
+import { KindQuery, OrderQuery, PACKAGE_QUERY, PackageItemSchema, pageSchema } from '../../catalog/schemas.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { ClientSetups } from './client-setups.ts'
@@ -116,15 +108,7 @@ export const distributions = contract({
     summary: 'Lists the packages of one distribution. Without `state`: those its index names.',
     access: 'any',
     params: Type.Object({ codename: Type.String({ maxLength: 80 }) }),
-    query: Type.Object({
-      q: Type.Optional(Term),
-      search: Type.Optional(Term),
-      state: Type.Optional(StateQuery),
-      status: Type.Optional(StateQuery),
-      kind: Type.Optional(KindQuery),
-      sort: Type.Optional(OrderQuery),
-      ...pagingQuery(200),
-    }),
+    query: Type.Object({ ...PACKAGE_QUERY, sort: Type.Optional(OrderQuery) }),
     reply: pageSchema<PackageItem>(PackageItemSchema),
     fails: ['distribution_not_found'],
   },

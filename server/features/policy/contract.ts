@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { pagingQuery } from '../../catalog/schemas.ts'
+import { NAMED, pagingQuery } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import type { Action } from '../../core/policy.ts'
 import { listed, OrNull, Text } from '../../core/schemas.ts'
-import { NAMED, PAGE, SeverityName, StateName } from '../../review/schemas.ts'
+import { PAGE, SeverityName, StateName } from '../../review/schemas.ts'
 import type { Preview } from './preview.ts'
 
 const ActionName = listed<Action>(['block', 'review', 'warn', 'allow'])

@@ -2,6 +2,7 @@ import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import { listProfiles, readOpenCves, readProfile, readWaiting, type Waiting } from '../../catalog/queries/profiles.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
 import { severityOfRank, worst } from '../../core/findings.ts'
+import type { Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import { decide, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
 import type { Report } from '../../core/report.ts'
@@ -9,12 +10,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 
 /** A package that the other policy would move. */
-export interface Move {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
+export interface Move extends Named {
   readonly from: State
   readonly to: State
   /** The worst of its findings that count, and the action for all of them. */

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
+import { NAMED, pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
+import type { NamedVersion } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import { listed, NameVersion, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
@@ -10,12 +11,12 @@ import {
   DecisionRowSchema,
   DecisionSchema,
   Flag,
-  NAMED,
   REVIEW_QUERY,
   ReviewPageSchema,
   SeverityName,
   Sla,
   StateName,
+  VARIANTS,
   Where,
   WhereQuery,
 } from '../../review/schemas.ts'
@@ -31,18 +32,10 @@ const WRITE_FAILS = [
   'not_possible',
   'outside_distribution',
 ] as const
-const VARIANTS = Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName }))
 
 /** A decision with what became of the package. */
-export interface DecideReply extends DecisionView {
-  readonly name: string
+export interface DecideReply extends DecisionView, NamedVersion {
   readonly package: string
-  readonly version: string
-  readonly arch: string
-  readonly distribution: string
-  readonly format: string
-  readonly status: string
-  readonly cve_status: string
   readonly published: boolean
   readonly cves: readonly string[]
   readonly updated_at: string

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changed } from '../../catalog/change.ts'
 import { pagingOf } from '../../catalog/page.ts'
+import { namedVersion } from '../../catalog/view.ts'
 import { needDistribution, type Caller, type Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -14,7 +15,7 @@ import { checkFilter, findOne, readVersion, whichOf, type Found, type Which } fr
 import { decisionView, listDecisions } from '../../review/history.ts'
 import { listReviews } from '../../review/queue.ts'
 import type { Rescans } from '../../review/rescan.ts'
-import { named, versionDecision } from '../../review/version-view.ts'
+import { versionDecision } from '../../review/version-view.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { review } from './contract.ts'
 
@@ -45,7 +46,7 @@ async function target({ db, repositories }: ReviewHandlerDeps, which: Which, cal
 async function movedView(changed: Changed, before: string) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
   return {
-    ...named(changed.manifest),
+    ...namedVersion(changed.manifest),
     previous_status: before,
     published: published && changed.manifest.state === 'published',
     updated_at: changed.manifest.changed_at,
@@ -86,7 +87,11 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     const found = await target(deps, whichOf(params, query, body), { who, viewer })
     const username = (body.assignee ?? body.assigned_to ?? '') as string
     const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
-    return { ...named(manifest), assigned_to: manifest.review?.assigned_to ?? null, updated_at: manifest.changed_at }
+    return {
+      ...namedVersion(manifest),
+      assigned_to: manifest.review?.assigned_to ?? null,
+      updated_at: manifest.changed_at,
+    }
   },
   'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, viewer, raw }) => {
     const found = await target(deps, whichOf(params, query, body), { who, viewer })

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Changed } from '../../catalog/change.ts'
-import { FindingSchema, ValidationSchema } from '../../catalog/schemas.ts'
+import { FindingSchema, NAMED, ValidationSchema } from '../../catalog/schemas.ts'
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import { STATES } from '../../core/manifest.ts'
@@ -14,12 +14,8 @@ const Text = Type.String()
 /** The schema of `UploadReply`. */
 export const UploadResultSchema = Type.Unsafe<UploadReply>(
   Type.Object({
-    name: Text,
+    ...NAMED,
     package: Text,
-    version: Text,
-    arch: Text,
-    distribution: Text,
-    format: Text,
     status: Type.String({ enum: [...STATES, 'already_imported'] }),
     state: Type.String({ enum: [...STATES] }),
     pipeline: Type.Object({ antivirus: Text, cve_scan: Text, gpg: Text, dependencies: Text }),

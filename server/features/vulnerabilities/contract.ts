@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { pagingQuery, StateQuery, Term } from '../../catalog/schemas.ts'
+import { NAMED, pagingQuery, StateQuery, StepSchema, Term } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { counts, listed, NameVersion, OrNull, Text } from '../../core/schemas.ts'
@@ -9,13 +9,13 @@ import {
   AcceptedFindingSchema,
   DecisionSchema,
   Flag,
-  NAMED,
   PAGE,
   PostureSchema,
   REVIEW_QUERY,
   ReviewPageSchema,
   SeverityName,
   StateName,
+  VARIANTS,
   VULNERABILITY,
   WhereQuery,
 } from '../../review/schemas.ts'
@@ -83,17 +83,8 @@ export const vulnerabilities = contract({
         total: Type.Integer(),
         counts: counts(SEVERITIES),
         cves: Type.Array(Type.Composite([AcceptedFindingSchema, Type.Object({ acceptance: OrNull(DecisionSchema) })])),
-        scan: OrNull(
-          Type.Object({
-            name: Text,
-            passed: Type.Boolean(),
-            verdict: Text,
-            message: Text,
-            detail: Text,
-            warning: Type.Boolean(),
-          }),
-        ),
-        variants: Type.Array(Type.Object({ distribution: Text, arch: Text, status: StateName })),
+        scan: OrNull(StepSchema),
+        variants: VARIANTS,
       }),
     ),
   },

@@ -11,11 +11,15 @@ export interface Shard {
   readonly digest: string
   readonly size: number
   readonly entries: number
+  /** How many of them are in the index of every architecture; absent in pieces that release 0.1 recorded. */
+  readonly neutral?: number
 }
 
 export interface Rendered {
   readonly name: string
   readonly text: string
+  /** True for an entry that is in the index of every architecture. */
+  readonly isNeutral?: boolean
 }
 /** A piece with its text. `lengths` are the bytes of each entry in it. */
 export interface Cut {
@@ -39,7 +43,7 @@ export function isBoundary(name: string): boolean {
 /** Cuts entries, given in the order of their names, into pieces. Versions of one name stay together. */
 export function cut(entries: Iterable<Rendered>): Cut[] {
   const cuts: Cut[] = []
-  let names: { from: string; last: string; all: string[]; texts: string[] } | undefined
+  let names: { from: string; last: string; all: string[]; texts: string[]; neutral: number } | undefined
   const close = (): void => {
     if (names === undefined) return
     const text = names.texts.join('')
@@ -52,17 +56,19 @@ export function cut(entries: Iterable<Rendered>): Cut[] {
         digest: createHash('sha256').update(text).digest('hex'),
         size: Buffer.byteLength(text),
         entries: names.texts.length,
+        neutral: names.neutral,
       },
     })
   }
-  for (const { name, text } of entries) {
+  for (const { name, text, isNeutral } of entries) {
     if (names === undefined || (name !== names.last && isBoundary(name))) {
       close()
-      names = { from: name, last: '', all: [], texts: [] }
+      names = { from: name, last: '', all: [], texts: [], neutral: 0 }
     }
     if (name !== names.last) names.all.push(name)
     names.last = name
     names.texts.push(text)
+    if (isNeutral === true) names.neutral++
   }
   close()
   return cuts

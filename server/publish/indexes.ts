@@ -145,7 +145,8 @@ async function rewrite(
         : { others: others.map(other => ({ path: other.path, sha256: other.blob.sha256 })) }),
     })
     const file = deps.writer.fileName(distribution, arch, path)
-    for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file) })
+    const isNeutral = neutral.includes(entry.arch)
+    for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file), isNeutral })
   }
   for await (const entry of readEntries(deps.db, ALL_SEEING, {
     codename,

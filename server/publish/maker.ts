@@ -10,6 +10,7 @@ import type { IndexPlan, ListedFile, TreeWriter } from '../formats/tree.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
+import { countPackages, withNeutral } from './count.ts'
 import { age, buildGeneration, goLive } from './generation.ts'
 import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
@@ -180,15 +181,6 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return everyFile(cards.flatMap(card => card?.files ?? []))
   }
 
-  /** A neutral package is in the index of each architecture, and is one package. */
-  async function countPackages(distribution: Distribution, pieces: Pieces): Promise<number> {
-    const parts = carriers(distribution, pieces).map(shards => shards ?? [])
-    const shards = parts.flat()
-    if (parts.filter(one => one.length > 0).length < 2) return shards.reduce((sum, shard) => sum + shard.entries, 0)
-    const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
-    return new Set(cards.flatMap(card => card?.files.map(file => file.path) ?? [])).size
-  }
-
   async function current(codename: Codename): Promise<GenerationState | undefined> {
     const n = await liveGeneration(layout, codename)
     if (n === undefined) return undefined
@@ -208,9 +200,11 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   async function make({ distribution, live, rootOnly, ...order }: Order): Promise<Made> {
-    const { pieces, contents, gone, came, from, record } = order
+    const { contents, gone, came, from, record } = order
     const started = performance.now()
-    const { codename } = distribution
+    const { codename, neutral } = distribution
+    const parts = partsOf(distribution)
+    const pieces = await withNeutral(cache, { parts, neutral }, order.pieces)
     const signer = await keyring.signer()
     const at = dateAfter(live, clock.now())
     const n =
@@ -228,7 +222,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       { distribution, n, at, pieces, contents, signer, signedBy, live, words, carried },
     )
     const named = new Set(gone.map(file => file.path))
-    const entries = await countPackages(distribution, pieces)
+    const entries = countPackages(parts, pieces)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
     // graves of packages that came back are no graves
     const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))

@@ -94,7 +94,12 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
   ): Promise<Made> {
     const pieces: Record<string, Pieces[string]> = {}
     for (const { plans } of maker.partsOf(distribution))
-      Object.assign(pieces, await withdraw(maker.cache, { plans, pieces: base.pieces }, file => out.has(file.path)))
+      Object.assign(
+        pieces,
+        await withdraw(maker.cache, { plans, pieces: base.pieces, neutral: distribution.neutral }, file =>
+          out.has(file.path),
+        ),
+      )
     const gone = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(file => out.has(file.path))
     return maker.make({
       distribution,

@@ -1,3 +1,4 @@
+import type { Distribution } from '../core/repository.ts'
 import type { IndexPlan } from '../formats/tree.ts'
 import { cut, type Rendered, type Shard } from '../formats/shards.ts'
 import { readFile } from 'node:fs/promises'
@@ -6,12 +7,16 @@ import type { ShardCache } from './shard-cache.ts'
 import type { PoolFile } from './store.ts'
 
 /** The rendered entries of one piece. */
-async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly PoolFile[]): Promise<Rendered[]> {
+async function readPiece(
+  cache: ShardCache,
+  { digest }: Shard,
+  { files, neutral }: Pick<Distribution, 'neutral'> & { readonly files: readonly PoolFile[] },
+): Promise<Rendered[]> {
   const [{ lengths }, bytes] = await Promise.all([cache.get(digest), readFile(cache.path(digest, ''))])
   let at = 0
   return lengths.map((length, n) => {
     const text = bytes.subarray(at, (at += length)).toString('utf8')
-    return { name: files[n]?.name ?? '', text }
+    return { name: files[n]?.name ?? '', text, isNeutral: neutral.includes(files[n]?.arch ?? '') }
   })
 }
 
@@ -22,7 +27,11 @@ async function readPiece(cache: ShardCache, { digest }: Shard, files: readonly P
  */
 export async function withdraw(
   cache: ShardCache,
-  { plans, pieces }: { readonly plans: readonly IndexPlan[]; readonly pieces: Pieces },
+  {
+    plans,
+    pieces,
+    neutral,
+  }: Pick<Distribution, 'neutral'> & { readonly plans: readonly IndexPlan[]; readonly pieces: Pieces },
   isOut: (file: PoolFile) => boolean,
 ): Promise<Pieces> {
   const result: Record<string, Shard[]> = Object.fromEntries(plans.map(one => [one.id, []]))
@@ -37,7 +46,7 @@ export async function withdraw(
         result[one.id]?.push(shard)
         continue
       }
-      const entries = (await readPiece(cache, shard, files)).filter((_, at) => stays[at])
+      const entries = (await readPiece(cache, shard, { files, neutral })).filter((_, at) => stays[at])
       const kept = files.filter((_, at) => stays[at])
       for (const cut_ of cut(entries)) {
         await cache.keep(cut_, {

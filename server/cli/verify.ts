@@ -71,7 +71,7 @@ try {
     for (const { what, where, why } of notes) process.stdout.write(`note: ${what}: ${where}: ${why}\n`)
     for (const { what, where, why } of differences) process.stdout.write(`${what}: ${where}: ${why}\n`)
     process.stdout.write(
-      `verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`,
+      `verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.documents} documents, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`,
     )
   }
   process.exitCode = differences.length === 0 ? 0 : 1

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import { writeAtomic } from '../lib/atomic.ts'
@@ -19,6 +19,11 @@ export interface StoredDocument {
   readonly at: string
 }
 
+/** What lies in `documents/`: a document, the bytes of one, or what cannot be read, never skipped silently. */
+export type FoundDocument = { readonly codename: Codename; readonly path: string } & (
+  { readonly document: StoredDocument } | { readonly sha256: string } | { readonly broken: string }
+)
+
 /**
  * Documents on disk, `documents/<codename>/`: the bytes by their SHA-256, and for each document one
  * `<kind>,<component>,<arch>,<name>.json`. The database is made from them where it has none.
@@ -27,10 +32,12 @@ export interface DocumentFiles {
   /** The bytes; written before the database names them. */
   keep(codename: Codename, sha256: string, bytes: Buffer): Promise<void>
   read(document: Pick<StoredDocument, 'codename' | 'sha256'>): Promise<Buffer>
+  /** Removes bytes that no document has. */
+  discard(codename: Codename, sha256: string): Promise<void>
   /** Makes the folder say what `all` says, and removes the rest. */
   settle(codename: Codename, all: readonly StoredDocument[]): Promise<void>
-  /** Everything that lies there with its bytes. */
-  walk(): Promise<readonly StoredDocument[]>
+  /** Everything that lies there, of one distribution or of all, in no order. */
+  walk(only?: Codename): AsyncIterable<FoundDocument>
 }
 
 const list = (folder: string): Promise<string[]> =>
@@ -42,6 +49,23 @@ const list = (folder: string): Promise<string[]> =>
 const cardName = ({ kind, component, arch, name }: StoredDocument): string =>
   `${kind},${component},${arch},${name}.json`
 
+/** @throws Error with the reason when it is no document of this schema, or lies where another one belongs */
+function readCard(text: string, at: { readonly codename: string; readonly file: string }): StoredDocument {
+  const { schema, ...document } = JSON.parse(text) as StoredDocument & { readonly schema: unknown }
+  const texts = [document.kind, document.component, document.arch, document.name, document.by, document.at]
+  if (
+    schema !== 1 ||
+    !texts.every(value => typeof value === 'string') ||
+    !/^[0-9a-f]{64}$/.test(document.sha256) ||
+    ![document.size, document.entries].every(Number.isInteger) ||
+    Number.isNaN(Date.parse(document.at))
+  )
+    throw new Error('it is not a document of schema 1')
+  if (document.codename !== at.codename || cardName(document) !== at.file)
+    throw new Error(`it says that it is ${document.codename}/${cardName(document)}`)
+  return document
+}
+
 /** The documents below one root. */
 export function createDocumentFiles({ documents }: Pick<Layout, 'documents'>): DocumentFiles {
   const folder = (codename: Codename): string => join(documents, codename)
@@ -51,24 +75,32 @@ export function createDocumentFiles({ documents }: Pick<Layout, 'documents'>): D
       await writeAtomic(join(folder(codename), sha256), bytes)
     },
     read: ({ codename, sha256 }) => readFile(join(folder(codename), sha256)),
+    discard: (codename, sha256) => rm(join(folder(codename), sha256), { force: true }),
     async settle(codename, all) {
       const wanted = new Set(all.flatMap(one => [one.sha256, cardName(one)]))
       for (const one of all)
         await writeAtomic(join(folder(codename), cardName(one)), `${JSON.stringify({ schema: 1, ...one })}\n`)
       for (const name of await list(folder(codename)))
         if (!wanted.has(name)) await rm(join(folder(codename), name), { force: true })
+      if (all.length === 0) await rmdir(folder(codename)).catch(() => undefined) // not there, or not ours
     },
-    async walk() {
-      const found: StoredDocument[] = []
-      for (const codename of await list(documents)) {
-        const names = await list(join(documents, codename))
-        for (const name of names.filter(one => one.endsWith('.json'))) {
-          const text = await readFile(join(documents, codename, name), 'utf8')
-          const { schema, ...document } = JSON.parse(text) as StoredDocument & { readonly schema: number }
-          if (schema === 1 && names.includes(document.sha256)) found.push(document)
+    async *walk(only) {
+      for (const name of only === undefined ? await list(documents) : [only]) {
+        const codename = name as Codename
+        for (const file of await list(folder(codename))) {
+          const found = { codename, path: `${codename}/${file}` }
+          if (/^[0-9a-f]{64}$/.test(file)) yield { ...found, sha256: file }
+          else
+            try {
+              yield {
+                ...found,
+                document: readCard(await readFile(join(documents, found.path), 'utf8'), { codename, file }),
+              }
+            } catch (error) {
+              yield { ...found, broken: error instanceof Error ? error.message : String(error) }
+            }
         }
       }
-      return found
     },
   }
 }

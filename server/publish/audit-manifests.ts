@@ -20,7 +20,14 @@ export interface Difference {
 
 /** A proof while it is made. */
 export interface Verifying {
-  readonly checked: { packages: number; blobs: number; manifests: number; trees: number; files: number }
+  readonly checked: {
+    packages: number
+    blobs: number
+    manifests: number
+    documents: number
+    trees: number
+    files: number
+  }
   readonly differences: Difference[]
   readonly notes: Difference[]
 }

@@ -9,6 +9,7 @@ import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
+import { checkDocumentFiles, checkServedDocuments } from './audit-documents.ts'
 import { checkBlobs, checkManifests, type Difference, type Verifying } from './audit-manifests.ts'
 import { digestOf } from './live-tree.ts'
 import { treeParts } from './maker.ts'
@@ -154,7 +155,7 @@ async function checkEntries(
 export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
   return async () => {
     const verified = {
-      checked: { packages: 0, blobs: 0, manifests: 0, trees: 0, files: 0 },
+      checked: { packages: 0, blobs: 0, manifests: 0, documents: 0, trees: 0, files: 0 },
       differences: [] as Difference[],
       notes: [] as Difference[],
     }
@@ -163,6 +164,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)
     await checkManifests(run, rows)
+    const documents = await checkDocumentFiles(run)
     const publishable = deps.repositories.all().filter(distribution => {
       try {
         return deps.formats(distribution.format).tree !== undefined
@@ -170,7 +172,10 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
         return false // this build does not have the format
       }
     })
-    for (const distribution of publishable) await checkTree(run, distribution, rows)
+    for (const distribution of publishable) {
+      await checkTree(run, distribution, rows)
+      await checkServedDocuments(run, distribution, documents)
+    }
     return verified
   }
 }

@@ -29,12 +29,12 @@ async function compress(bytes: Buffer, kind: Kind): Promise<Buffer> {
   return Buffer.concat([xzHeader(XZ_FLAGS), ...blocks.map(block => block.data), xzTail(XZ_FLAGS, blocks)])
 }
 
-/** The documents of a distribution, in the order of their keys. */
-export async function readDocuments(db: Queryable, codename: Codename): Promise<StoredDocument[]> {
+/** The documents of a distribution, or of all, in the order of their keys. */
+export async function readDocuments(db: Queryable, codename?: Codename): Promise<StoredDocument[]> {
   const rows = await db.query<Omit<StoredDocument, 'at'> & { readonly at: Date }>(
-    `select codename, kind, component, arch, name, sha256, size, entries, by, at from document where codename = $1
-    order by kind, component, arch, name`,
-    [codename],
+    `select codename, kind, component, arch, name, sha256, size, entries, by, at from document where $1::text is null or codename = $1
+    order by codename, kind, component, arch, name`,
+    [codename ?? null],
   )
   return rows.map(row => ({ ...row, size: Number(row.size), at: row.at.toISOString() }))
 }
@@ -42,6 +42,12 @@ export async function readDocuments(db: Queryable, codename: Codename): Promise<
 /** True where the distribution still has the component and the architecture that the document is for. */
 export function belongs({ archs, components }: Distribution, { component, arch }: StoredDocument): boolean {
   return (component === '' || components.includes(component)) && (arch === '' || archs.includes(arch))
+}
+
+/** True where the file is this form of a document, of whatever content; `path` is that of the plain form. */
+export function isFormOf(file: ListedFile, path: string, kind: Kind): boolean {
+  const name = `${basename(path)}${kind}`
+  return dirname(file.path) === dirname(path) && [name, `${file.sha256}-${name}`].includes(basename(file.path))
 }
 
 export interface DocumentDeps {
@@ -86,8 +92,7 @@ export async function buildDocuments(
     for (const kind of of.kinds) {
       const known = before.find(
         file =>
-          dirname(file.path) === dirname(path) &&
-          [`${basename(path)}${kind}`, `${file.sha256}-${basename(path)}${kind}`].includes(basename(file.path)) &&
+          isFormOf(file, path, kind) &&
           (file.plain?.sha256 ?? file.sha256) === document.sha256 &&
           existsSync(contentsFile(deps.layout, distribution.codename, file.sha256)),
       )

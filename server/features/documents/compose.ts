@@ -1,4 +1,5 @@
 import { bind } from '../../core/contract.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Codename } from '../../core/identity.ts'
 import { FILES_LONGEST_MS } from '../../db/outbox.ts'
@@ -10,10 +11,11 @@ import type { Log } from '../../lib/log.ts'
 import { readDocuments } from '../../publish/documents.ts'
 import { documents } from './contract.ts'
 import { documentHandlers, type DocumentRouteDeps } from './handlers.ts'
-import { isUnfilled, saveDocument } from './store.ts'
+import { restoreDocuments } from './restore.ts'
 
-type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock'> & {
+type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'repositories'> & {
   readonly layout: Pick<Layout, 'documents'>
+  readonly repositories: Pick<Repositories, 'need' | 'find'>
   readonly log: Log
 }
 
@@ -21,23 +23,7 @@ type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock'> & {
 export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feature {
   const files = createDocumentFiles(layout)
   const lock = createKeyedLock()
-  const { db, outbox } = needs
-
-  /** Reads the documents from the disk when the database has none, as after it was lost. */
-  async function restore(): Promise<void> {
-    if (!(await isUnfilled(db))) return
-    const found = await files.walk()
-    if (found.length === 0) return
-    await db.tx(async tx => {
-      for (const one of found) {
-        await saveDocument(tx, one)
-        await outbox.owe(tx, `contents:${one.codename}`)
-      }
-    })
-    outbox.nudge()
-    log.info({ documents: found.length }, 'documents were read from the disk')
-  }
-
+  const { db } = needs
   return {
     routes: bind(documents, documentHandlers, { ...needs, files, lock, formats: getFormat }),
     debts: {
@@ -50,6 +36,8 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
       },
     },
     start: () =>
-      void restore().catch((error: unknown) => log.error({ err: error }, 'documents on disk could not be read')),
+      void restoreDocuments({ ...needs, files, lock, log }).catch((error: unknown) =>
+        log.error({ err: error }, 'documents on disk could not be read'),
+      ),
   }
 }

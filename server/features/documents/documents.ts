@@ -181,7 +181,11 @@ export async function copyDocuments(
   if (to.codename === from.codename) fail('same_distribution', { codename: to.codename })
   if (to.format !== from.format)
     fail('other_format', { to: to.codename, takes: to.format, from: from.codename, has: from.format })
-  await deps.lock.run(to.codename, async () => {
+  // both, in the order of names: what is copied must not lose its bytes meanwhile
+  const [first = to, second = to] = [to, from].toSorted((a, b) => (a.codename < b.codename ? -1 : 1))
+  const alone = (work: () => Promise<void>): Promise<void> =>
+    deps.lock.run(first.codename, () => deps.lock.run(second.codename, work))
+  await alone(async () => {
     const there = await readDocuments(deps.db, from.codename)
     const at = deps.clock.now().toISOString()
     const rows = there.filter(one => belongs(to, one)).map(one => ({ ...one, codename: to.codename, by, at }))

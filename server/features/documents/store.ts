@@ -35,10 +35,8 @@ export async function deleteDocument(
   return rows.length > 0
 }
 
-/** True when the database has no document and owes none to the disk: the files on disk are then the truth. */
-export async function isUnfilled(db: Queryable): Promise<boolean> {
-  const found = await db.first(
-    `select 1 as one from document union all select 1 from outbox where key like 'document:%' limit 1`,
-  )
-  return found === undefined
+/** The codenames whose files on disk do not follow their rows yet. */
+export async function listOwed(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ key: string }>(`select distinct key from outbox where key like 'document:%'`)
+  return rows.map(({ key }) => key.slice('document:'.length))
 }

@@ -1,7 +1,7 @@
 import type { Distribution } from '../core/repository.ts'
 import type { Shard } from '../formats/shards.ts'
 import type { Pieces } from './indexes.ts'
-import type { TreePart } from './maker.ts'
+import type { TreePart } from './tree-parts.ts'
 import type { ShardCache } from './shard-cache.ts'
 
 type Parts = readonly Pick<TreePart, 'component' | 'kind' | 'plans'>[]

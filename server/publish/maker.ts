@@ -2,11 +2,10 @@ import { rm } from 'node:fs/promises'
 import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import { validUntil } from '../core/root-words.ts'
-import type { PackageKind } from '../core/manifest.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
-import type { IndexPlan, ListedFile, TreeWriter } from '../formats/tree.ts'
+import type { ListedFile, TreeWriter } from '../formats/tree.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
@@ -17,6 +16,7 @@ import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
 import { bury, KEEP, liveGeneration, prune, readStates, type Keep } from './prune.ts'
 import type { ForeignIndexes } from './reprepro.ts'
+import { treeParts, type TreePart } from './tree-parts.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
 import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
 import {
@@ -40,37 +40,6 @@ export interface MakerDeps {
   readonly keep?: () => Keep
   /** The foreign writer of a distribution's indexes, if any. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
-}
-
-/** The packages of one kind for one architecture in one component, with their indexes. */
-export interface TreePart {
-  readonly component: string
-  readonly arch: string
-  readonly kind: PackageKind
-  readonly plans: readonly IndexPlan[]
-}
-
-/** The indexes of a tree by component, architecture and kind. */
-export function treeParts(writer: Pick<TreeWriter, 'indexes'>, distribution: Distribution): readonly TreePart[] {
-  const groups = Map.groupBy(writer.indexes(distribution), ({ component, arch, kind = 'binary' }) =>
-    [component, arch, kind].join('/'),
-  )
-  return [...groups.values()].flatMap(plans => {
-    const [first] = plans
-    if (first === undefined) return []
-    const { component, arch, kind = 'binary' } = first
-    return [{ component, arch, kind, plans }]
-  })
-}
-
-/** True when the state has the pieces of exactly the indexes that the tree has now. */
-export function hasEveryIndex(
-  writer: Pick<TreeWriter, 'indexes'>,
-  distribution: Distribution,
-  pieces: Pieces,
-): boolean {
-  const ids = writer.indexes(distribution).map(({ id }) => id)
-  return ids.length === Object.keys(pieces).length && ids.every(id => pieces[id] !== undefined)
 }
 
 /** The input of a new generation. */

@@ -1,5 +1,5 @@
 import { composeCatalog } from './catalog/compose.ts'
-import { countSigned } from './catalog/queries/keys.ts'
+import { countSigned } from './catalog/queries/signed-by.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'

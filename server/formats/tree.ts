@@ -1,7 +1,7 @@
 import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
-import type { RootWords } from '../core/root-words.ts'
+import type { RootWords } from '../core/release-fields.ts'
 import type { PackageFile, PackageKind } from '../core/manifest.ts'
 import type { DocumentKind } from './documents.ts'
 import type { Signer } from '../signing/signer.ts'

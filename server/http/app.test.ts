@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Role } from '../core/access.ts'
 import { fail } from '../core/errors.ts'
-import { DatabaseGone } from '../db/database-gone.ts'
+import { DatabaseGone } from '../db/database-unavailable.ts'
 import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
 

@@ -1,6 +1,6 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
-import { DatabaseGone } from '../db/database-gone.ts'
+import { DatabaseGone } from '../db/database-unavailable.ts'
 import { BASIC_CHALLENGE } from './basic.ts'
 import { readAway } from './body.ts'
 import { lackOf } from '../lib/machine-faults.ts'

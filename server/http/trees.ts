@@ -6,7 +6,7 @@ import type { FormatId } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { NamedTree, Place, Site } from '../formats/site.ts'
 import { BASIC_CHALLENGE } from './basic.ts'
-import { createPairs } from './pairs.ts'
+import { createPairs } from './signed-pairs.ts'
 import { sendFile } from './send-file.ts'
 import { createTreeGuard, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 

@@ -1,4 +1,4 @@
-import { listFileOffers, listServedOffers } from '../catalog/queries/offers.ts'
+import { listFileOffers, listServedOffers } from '../catalog/queries/provides.ts'
 import { nativeOf, type Distribution } from '../core/repository.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'

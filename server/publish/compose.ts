@@ -6,7 +6,7 @@ import { createDocumentFiles } from '../files/documents.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Events } from '../record/events.ts'
-import { chooseForeign } from './foreign.ts'
+import { chooseForeign } from './external-writer.ts'
 import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
 
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {

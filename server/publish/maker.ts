@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
-import { validUntil } from '../core/root-words.ts'
+import { validUntil } from '../core/release-fields.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'

@@ -1,7 +1,7 @@
 import type { Debts, Part } from '../core/feature.ts'
 import type { Codename } from '../core/identity.ts'
 import { maySee, type Viewer } from '../core/viewer.ts'
-import { isNearEnd, renewAt } from '../core/root-words.ts'
+import { isNearEnd, renewAt } from '../core/release-fields.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'

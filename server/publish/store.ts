@@ -1,6 +1,6 @@
 import { listPublishedFiles, listWithheld } from '../catalog/queries/entries.ts'
 import type { Codename } from '../core/identity.ts'
-import { NO_WORDS, type RootWords } from '../core/root-words.ts'
+import { NO_WORDS, type RootWords } from '../core/release-fields.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 

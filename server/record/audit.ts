@@ -10,7 +10,7 @@ import { walkChain, type ChainReport } from './audit-chain.ts'
 import { appendLines, auditFiles, lineHash, lineKey, loadTail, NO_LINE, type Tail } from './audit-file.ts'
 import type { AuditAction, AuditEntry, AuditFact, AuditQuery } from './audit-entry.ts'
 import { createAuditSearch } from './audit-search.ts'
-import { printFacts } from './audit-words.ts'
+import { printFacts } from './audit-sentences.ts'
 
 export { AUDIT_ACTIONS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'

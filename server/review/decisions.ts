@@ -8,7 +8,7 @@ import type { Queryable } from '../db/db.ts'
 import { policyOf } from '../pipeline/subject.ts'
 import type { AuditFacts, DecidedFact } from '../record/audit-facts.ts'
 import type { Settings } from '../settings/store.ts'
-import { DECISIONS, type Said } from './decision-words.ts'
+import { DECISIONS, type Said } from './requested-decision.ts'
 import type { Found } from './find-version.ts'
 
 export interface Decided {

@@ -1,4 +1,4 @@
-import { listNew } from '../catalog/queries/looks.ts'
+import { listNew } from '../catalog/queries/rescans.ts'
 import type { IndexedManifest } from '../catalog/queries/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import { ALL_SEEING } from '../core/viewer.ts'

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Judgement } from '../catalog/change.ts'
-import { listWithFindings } from '../catalog/queries/looks.ts'
+import { listWithFindings } from '../catalog/queries/rescans.ts'
 import type { IndexedManifest } from '../catalog/queries/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Finding } from '../core/findings.ts'

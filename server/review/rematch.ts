@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { listStale, markLooked, type Looked } from '../catalog/queries/looks.ts'
+import { listStale, markLooked, type Looked } from '../catalog/queries/rescans.ts'
 import { isRefusal } from '../core/errors.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'

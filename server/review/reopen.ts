@@ -1,4 +1,4 @@
-import { listReopening } from '../catalog/queries/looks.ts'
+import { listReopening } from '../catalog/queries/rescans.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Judgement } from '../catalog/change.ts'
 import type { Iso } from '../core/identity.ts'

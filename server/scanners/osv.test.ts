@@ -10,7 +10,7 @@ import { EngineUnavailable, type ScanSubject } from './scanner.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
-import { createPlace } from '../vulndb/store/place.ts'
+import { createPlace } from '../vulndb/store/layout.ts'
 import { createOsvScanner, type OsvScanner } from './osv.ts'
 import { ecosystemsOf } from '../vulndb/match/ecosystems.ts'
 

@@ -8,7 +8,7 @@ import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
 import { readFeedStates } from '../vulndb/feeds/feed-state.ts'
 import { matchPackage, sourceOf } from '../vulndb/match/match.ts'
-import type { Matched, PackageQuery } from '../vulndb/match/kind.ts'
+import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
 import { bestScore, ratingOf } from '../vulndb/match/severity.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countSigned } from '../catalog/queries/keys.ts'
+import { countSigned } from '../catalog/queries/signed-by.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { KeyCard } from './signer.ts'

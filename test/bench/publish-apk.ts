@@ -1,6 +1,6 @@
 import { getDistribution } from '../support/repositories.ts'
 import { buildApk } from '../support/packages-apk.ts'
-import { nameOf, oneMore } from './one-more.ts'
+import { nameOf, oneMore } from './add-one.ts'
 import { isInstalled } from './tools.ts'
 
 /** A package whose index entry is as long as a usual one. */

@@ -14,7 +14,7 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { buildDeb, controlText, type DebSpec } from '../support/packages.ts'
-import { ADDED, nameOf } from './one-more.ts'
+import { ADDED, nameOf } from './add-one.ts'
 import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
 import { layoutOf, repositories } from '../support/repositories.ts'
 

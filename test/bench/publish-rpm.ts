@@ -1,6 +1,6 @@
 import { getDistribution } from '../support/repositories.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
-import { nameOf, oneMore } from './one-more.ts'
+import { nameOf, oneMore } from './add-one.ts'
 import { isInstalled } from './tools.ts'
 
 /** A package with as many needs, files and changes as a usual one has. */

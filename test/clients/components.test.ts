@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { startMirror, type Mirror } from '../support/mirror.ts'
+import { startMirror, type Mirror } from '../support/altering-proxy.ts'
 import { buildDeb } from '../support/packages.ts'
 import { lacking, mustRun } from '../support/tools.ts'
 

@@ -6,7 +6,7 @@ import type { Entry, Skipped } from '../../server/vulndb/advisory.ts'
 import { spellName } from '../../server/vulndb/match/ecosystems.ts'
 import { readOsvRecord } from '../../server/vulndb/read/osv.ts'
 import { matchPackage, sourceOf } from '../../server/vulndb/match/match.ts'
-import type { Matched, PackageQuery } from '../../server/vulndb/match/kind.ts'
+import type { Matched, PackageQuery } from '../../server/vulndb/match/matching-rules.ts'
 import { createOrders } from '../../server/vulndb/versions/orders.ts'
 
 const compare = { deb, rpm, apk }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getDistribution } from './repositories.ts'
 import { startDaemon, type Answer, type Daemon, type Uploaded } from './daemon.ts'
 import type { RpmClient, RpmClientOptions } from './dnf.ts'
-import { startMirror, type Mirror } from './mirror.ts'
+import { startMirror, type Mirror } from './altering-proxy.ts'
 import { buildRpm, type RpmSpec } from './packages-rpm.ts'
 import { mustRun, run } from './tools.ts'
 

@@ -1,4 +1,4 @@
-import { listFileOffers, listOffers, type Offer } from '../../catalog/queries/offers.ts'
+import { listFileOffers, listOffers, type Offer } from '../../catalog/queries/provides.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/queries/search.ts'
 import { nativeOf, type Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'

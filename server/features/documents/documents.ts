@@ -1,4 +1,4 @@
-import { countModular } from '../../catalog/queries/modular.ts'
+import { countModular } from '../../catalog/queries/modules.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename, FormatId } from '../../core/identity.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'

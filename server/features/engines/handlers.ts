@@ -10,7 +10,7 @@ import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
 import type { Feeds } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
 import type { Importer } from '../../vulndb/store/importer.ts'
-import type { SourceFacts } from '../../vulndb/store/meta.ts'
+import type { SourceFacts } from '../../vulndb/store/generation-meta.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { engines } from './contract.ts'
 

@@ -1,5 +1,11 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
-import { listProfiles, readOpenCves, readProfile, readWaiting, type Waiting } from '../../catalog/queries/profiles.ts'
+import {
+  listProfiles,
+  readOpenCves,
+  readProfile,
+  readWaiting,
+  type Waiting,
+} from '../../catalog/queries/policy-preview.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
 import { severityOfRank, worst } from '../../core/findings.ts'
 import type { Named } from '../../core/identity.ts'

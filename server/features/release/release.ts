@@ -1,6 +1,6 @@
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import { fail } from '../../core/errors.ts'
-import { renewAt, type RootWords } from '../../core/root-words.ts'
+import { renewAt, type RootWords } from '../../core/release-fields.ts'
 import type { Db, Queryable } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { readWords } from '../../publish/store.ts'

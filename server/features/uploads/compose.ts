@@ -1,4 +1,4 @@
-import { findPart } from '../../catalog/queries/parts.ts'
+import { findPart } from '../../catalog/queries/earlier-files.ts'
 import { bind } from '../../core/contract.ts'
 import type { Feature, Job } from '../../core/feature.ts'
 import type { Repositories } from '../../core/repository.ts'

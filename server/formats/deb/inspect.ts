@@ -14,7 +14,7 @@ import type { DebFacts } from './facts.ts'
 import { CONTROL_BYTES, DATA_BYTES } from './limits.ts'
 import type { DebMembers } from './members.ts'
 import { openDeb } from './members.ts'
-import { MAX_LIST, checkTriggers, parseConffiles, type Conffile } from './lists.ts'
+import { MAX_LIST, checkTriggers, parseConffiles, type Conffile } from './conffiles.ts'
 import { cleanName, createPayload } from './payload.ts'
 
 const CONTROL_ENTRIES = 1000

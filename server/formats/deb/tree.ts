@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
-import { validUntil, type RootWords } from '../../core/root-words.ts'
+import { validUntil, type RootWords } from '../../core/release-fields.ts'
 import type { PublishedEntry } from '../tree.ts'
 import { indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { debDocuments } from './documents.ts'

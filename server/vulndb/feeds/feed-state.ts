@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { writeAtomic } from '../../lib/atomic.ts'
-import { createPlace } from '../store/place.ts'
+import { createPlace } from '../store/layout.ts'
 
 /**
  * The last answer of a feed's address: its validators for the next request, and when it last confirmed what is current.

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { gzipSync } from 'node:zlib'
 import { malformed } from '../../lib/limited.ts'
-import { digitsFor } from '../store/place.ts'
+import { digitsFor } from '../store/layout.ts'
 import { writeByHash } from '../store/tables.ts'
 import type { EpssLine, KevLine, ThreatIntelStatus } from './threat-intel.ts'
 

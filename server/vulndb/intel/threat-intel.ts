@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Layout } from '../../files/layout.ts'
-import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from '../store/place.ts'
+import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from '../store/layout.ts'
 
 /** Exploit probability of one CVE. Both are 0 to 1; `date` is the day of the scores. Source: FIRST EPSS. */
 export interface Epss {

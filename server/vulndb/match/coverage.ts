@@ -1,7 +1,7 @@
 import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage } from '../../scanners/scanner.ts'
 import { ecosystemOf } from './ecosystems.ts'
-import type { Meta } from '../store/meta.ts'
+import type { Meta } from '../store/generation-meta.ts'
 
 const DAY_MS = 86_400_000
 /** A distribution has thousands; this few are somebody's sample. */

@@ -1,5 +1,5 @@
 import { distribution } from './distribution.ts'
-import type { Kind } from './kind.ts'
+import type { Kind } from './matching-rules.ts'
 
 /** `+b1` behind a version marks a rebuild of the same source. Source: Debian Developer's Reference, 5.10.2.1 */
 const REBUILD = /\+b\d+$/

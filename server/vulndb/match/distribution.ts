@@ -1,5 +1,5 @@
 import type { StoredRow } from '../store/shards.ts'
-import type { Judged, Kind } from './kind.ts'
+import type { Judged, Kind } from './matching-rules.ts'
 
 /*
  * What all distributions have in common: their advisories list CVEs, name sources, and the distribution's own table

@@ -2,7 +2,7 @@ import { worse, type Finding, type Severity } from '../../core/findings.ts'
 import { cveOf } from '../advisory.ts'
 import type { StoredRow } from '../store/shards.ts'
 import type { Orders, VersionOrder } from '../versions/orders.ts'
-import type { ClassOf, Reading } from './kind.ts'
+import type { ClassOf, Reading } from './matching-rules.ts'
 import { isWithin } from './ranges.ts'
 import { bestScore, ratingOf } from './severity.ts'
 

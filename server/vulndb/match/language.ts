@@ -1,6 +1,6 @@
 import type { Advisory } from '../advisory.ts'
 import { distribution } from './distribution.ts'
-import type { ClassOf, Kind } from './kind.ts'
+import type { ClassOf, Kind } from './matching-rules.ts'
 
 /**
  * The public part of `2.0.0+cu118`: Python versions match by it unless the row itself names a local part. Source: PEP

@@ -1,6 +1,6 @@
 import type { StoredRow } from '../store/shards.ts'
 import { decidingBy, distribution } from './distribution.ts'
-import type { Judged, Kind } from './kind.ts'
+import type { Judged, Kind } from './matching-rules.ts'
 import { isSameStream } from './modules.ts'
 import { withoutEpoch } from '../versions/epoch.ts'
 

@@ -4,8 +4,8 @@ import { gunzip } from 'node:zlib'
 import { promisify } from 'node:util'
 import { malformed } from '../../lib/limited.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
-import { readMeta, type Meta } from './meta.ts'
-import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Place } from './place.ts'
+import { readMeta, type Meta } from './generation-meta.ts'
+import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Place } from './layout.ts'
 import { openShard, type Shard, type StoredRow } from './shards.ts'
 
 /** One generation, as it was when it was opened. */

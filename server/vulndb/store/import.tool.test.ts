@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { orders } from '../../../test/support/advisory-set.ts'
 import { osvRecord, osvZip } from '../../../test/support/zip.ts'
 import { importData, type ImportResult } from './import.ts'
-import { createPlace } from './place.ts'
+import { createPlace } from './layout.ts'
 import { ecosystemsOf } from '../match/ecosystems.ts'
 import { repositories } from '../../../test/support/repositories.ts'
 

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Entry, Sink, SkipCounts, Skipped } from '../advisory.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
-import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './place.ts'
+import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './layout.ts'
 import { openShard, packShard, type StoredRow } from './shards.ts'
 
 /**

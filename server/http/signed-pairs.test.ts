@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Codename } from '../core/identity.ts'
-import { createPairs, type Half, type Pairs } from './pairs.ts'
+import { createPairs, type Half, type Pairs } from './signed-pairs.ts'
 
 let folder: string
 let now: number

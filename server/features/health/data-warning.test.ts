@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EngineStatus } from '../../scanners/scanner.ts'
-import { dataTrouble } from './data-trouble.ts'
+import { dataTrouble } from './data-warning.ts'
 
 const now = new Date('2026-03-31T10:00:00Z')
 const engine = (id: string, ok: boolean, data_at?: string): EngineStatus => ({

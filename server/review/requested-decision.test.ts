@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
-import { readSaid, type SentDecision } from './decision-words.ts'
+import { readSaid, type SentDecision } from './requested-decision.ts'
 
 const NOW = new Date('2026-05-01T10:00:00.000Z')
 function refusal(body: SentDecision): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuditFacts, FactKind } from './audit-facts.ts'
-import { printFacts } from './audit-words.ts'
+import { printFacts } from './audit-sentences.ts'
 
 const SHA = '4a'.repeat(32)
 /** One example of every kind, and of every way its sentence goes; the compiler asks for a new kind. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SkipCounts } from '../advisory.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
-import type { Digits } from './place.ts'
+import type { Digits } from './layout.ts'
 import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
 import { createDb, type Db } from './db.ts'
-import { DatabaseGone } from './database-gone.ts'
+import { DatabaseGone } from './database-unavailable.ts'
 
 let db: Db
 let close: () => Promise<void>

@@ -3,7 +3,8 @@ import { createEventReader } from './sse.ts'
 
 /** Where a file goes, and how. */
 export interface Way {
-  readonly key: 'POST /upload/stream' | 'POST /security/database'
+  readonly key: 'POST /upload/stream' | 'POST /security/database' | 'PUT /distributions/{codename}/documents/{kind}'
+  readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   /** Sends a form with these fields before the file, so that a wrong one is refused at once; else the bare bytes. */
   readonly form?: Readonly<Record<string, string>>
@@ -91,7 +92,7 @@ export function sendFile(file: File, way: Way, { progress, signal }: Watch): Pro
       reject(new ApiProblem({ status: 0, code: 'cut_off', message: way.cutOff(reached) }))
     }
 
-    request.open('POST', addressOf(way.key, {}, way.query))
+    request.open(way.key.slice(0, way.key.indexOf(' ')), addressOf(way.key, way.params, way.query))
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.onprogress = event => progress(event.lengthComputable ? Math.min(file.size, event.loaded) : 0)
     request.upload.onload = () => {

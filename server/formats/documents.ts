@@ -18,8 +18,10 @@ export interface DocumentKind {
   readonly label: string
   /** The parts of the key that documents of this kind have; the others are empty. */
   readonly keys: readonly (keyof DocumentKey)[]
-  /** The names allowed, and a description of them for messages. */
-  readonly names?: { readonly pattern: RegExp; readonly hint: string }
+  /** What a name stands for, the names allowed, and a description of them for messages. */
+  readonly names?: { readonly label: string; readonly pattern: RegExp; readonly hint: string }
+  /** A sentence: what clients see in a tree without it. */
+  readonly without: string
   /** @returns how many entries it holds. @throws Malformed when clients would fail on it */
   check(bytes: Buffer, key: DocumentKey): Promise<number>
   /** The plain form; the others stand beside it with their ending. */

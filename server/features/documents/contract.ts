@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { OrNull } from '../../core/schemas.ts'
 import type { DocumentCard, DocumentList } from './documents.ts'
 
 const Codename = Type.Object({ codename: Type.String({ maxLength: 80 }) })
@@ -26,7 +27,15 @@ const List = Type.Unsafe<DocumentList>(
   Type.Object({
     codename: Type.String(),
     documents: Type.Array(Card),
-    kinds: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), keys: Type.Array(Type.String()) })),
+    kinds: Type.Array(
+      Type.Object({
+        kind: Type.String(),
+        label: Type.String(),
+        keys: Type.Array(Type.String()),
+        name: OrNull(Type.Object({ label: Type.String(), hint: Type.String() })),
+        without: Type.String(),
+      }),
+    ),
     notes: Type.Array(Type.String()),
   }),
 )

@@ -29,13 +29,26 @@ export interface DocumentDeps {
   readonly lock: KeyedLock
 }
 
+const PARTS = ['component', 'arch', 'name'] as const
+
 export type DocumentCard = Omit<StoredDocument, 'codename'>
+
+/** A kind of document that a distribution takes. */
+export interface KindCard {
+  readonly kind: string
+  readonly label: string
+  readonly keys: readonly (typeof PARTS)[number][]
+  /** What the key `name` stands for, where the kind has it. */
+  readonly name: { readonly label: string; readonly hint: string } | null
+  /** A sentence: what clients see without a document of this kind. */
+  readonly without: string
+}
 
 /** The documents of a tree. `notes` are whole sentences about problems. */
 export interface DocumentList {
   readonly codename: string
   readonly documents: readonly DocumentCard[]
-  readonly kinds: readonly { readonly kind: string; readonly label: string; readonly keys: readonly string[] }[]
+  readonly kinds: readonly KindCard[]
   readonly notes: readonly string[]
 }
 
@@ -47,8 +60,6 @@ export interface Wish {
   readonly by: string
   readonly ip: string
 }
-
-const PARTS = ['component', 'arch', 'name'] as const
 
 const kindsOf = ({ formats }: Pick<DocumentDeps, 'formats'>, { format }: Distribution): readonly DocumentKind[] =>
   formats(format).tree?.documents ?? []
@@ -205,7 +216,13 @@ export async function listDocuments(deps: DocumentDeps, viewer: Viewer, name: st
   return {
     codename,
     documents: stored.map(({ codename: _, ...card }) => card),
-    kinds: kindsOf(deps, distribution).map(({ id, label, keys }) => ({ kind: id, label, keys })),
+    kinds: kindsOf(deps, distribution).map(({ id, label, keys, names, without }) => ({
+      kind: id,
+      label,
+      keys,
+      name: names === undefined ? null : { label: names.label, hint: names.hint },
+      without,
+    })),
     notes: [
       ...stored
         .filter(one => !belongs(distribution, one))

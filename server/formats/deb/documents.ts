@@ -20,7 +20,12 @@ const translation: DocumentKind = {
   id: 'translation',
   label: 'Translated descriptions (i18n/Translation-<language>)',
   keys: ['component', 'name'],
-  names: { pattern: /^[a-z]{2,3}(_[A-Z]{2})?(@[a-z]+)?$/, hint: 'a language as apt names it, such as de or pt_BR' },
+  names: {
+    label: 'Language',
+    pattern: /^[a-z]{2,3}(_[A-Z]{2})?(@[a-z]+)?$/,
+    hint: 'a language as apt names it, such as de or pt_BR',
+  },
+  without: 'Clients with this language see the descriptions as the packages have them.',
   async check(bytes, { name }) {
     let entries = 0
     for (const text of decodeText(bytes, 'the translation').split(/\n{2,}/)) {
@@ -50,6 +55,7 @@ const appstream: DocumentKind = {
   id: 'appstream',
   label: 'Software components (dep11/Components-<architecture>.yml)',
   keys: ['component', 'arch'],
+  without: 'Software centres do not list what it describes.',
   async check(bytes) {
     let documents = 0
     for await (const one of readYaml(bytes, 'the components')) {
@@ -70,7 +76,12 @@ const icons: DocumentKind = {
   id: 'icons',
   label: 'Icons of software components (dep11/icons-<size>.tar.gz), a packed tar',
   keys: ['component', 'name'],
-  names: { pattern: /^(48x48|64x64|128x128)(@2)?$/, hint: '48x48, 64x64 or 128x128, perhaps with @2' },
+  names: {
+    label: 'Size',
+    pattern: /^(48x48|64x64|128x128)(@2)?$/,
+    hint: '48x48, 64x64 or 128x128, perhaps with @2',
+  },
+  without: 'Software centres have no icons of this size.',
   check: bytes =>
     Promise.resolve(
       bytes[0] === 0x1f && bytes[1] === 0x8b

@@ -15,6 +15,7 @@ const modules: DocumentKind = {
   id: 'modules',
   label: 'Module streams (modules.yaml)',
   keys: ['arch'],
+  without: 'dnf does not install packages that are built for a module.',
   async check(bytes) {
     let streams = 0
     let documents = 0
@@ -37,6 +38,7 @@ const group: DocumentKind = {
   id: 'group',
   label: 'Package groups (comps.xml)',
   keys: ['arch'],
+  without: 'Clients find no package groups here.',
   check: bytes => checkXml(bytes, { what: 'comps.xml', root: 'comps', element: 'group' }),
   path: ({ arch }) => relPath(`${arch}/repodata/comps.xml`),
   kinds: ['', '.gz'],
@@ -48,6 +50,7 @@ const updateinfo: DocumentKind = {
   id: 'updateinfo',
   label: 'Advisories (updateinfo.xml)',
   keys: ['arch'],
+  without: 'Clients see only the advisories that come from the vulnerability data.',
   check: bytes => checkXml(bytes, { what: 'updateinfo.xml', root: 'updates', element: 'update' }),
   path: ({ arch }) => relPath(`${arch}/repodata/updateinfo.xml`),
   kinds: [],

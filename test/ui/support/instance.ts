@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generateKey } from 'openpgp'
 import { DAEMON_ENV, DAEMON_FLAGS } from '../../../scripts/daemon-flags.mjs'
 import { hasClamd, startClamd } from '../../support/clamd.ts'
 import type { FakeAnswers } from '../../support/fake-engine-daemon.ts'
@@ -264,6 +265,27 @@ export async function startInstance(): Promise<Instance> {
       { name: 'plant-agent', version: '3.1.0', reason: 'Line 4 cannot be updated before the summer stop.' },
       mary,
     )
+    await seedTree(boss)
+  }
+  /** What a tree carries beside packages, and the key of a developer. */
+  async function seedTree(boss: string): Promise<void> {
+    const put = async (codename: string, kind: string, text: string): Promise<void> => {
+      await answer(
+        await fetch(`${url}/api/v1/distributions/${codename}/documents/${kind}`, {
+          method: 'PUT',
+          headers: { 'authorization': `Bearer ${boss}`, 'content-type': 'application/octet-stream' },
+          body: text,
+        }),
+      )
+    }
+    const entry = (name: string): string =>
+      `Package: ${name}\nDescription-md5: 0123456789abcdef0123456789abcdef\nDescription-de: Für die Werkhalle\n`
+    await put('jammy', 'translation?component=main&name=de', ['curl', 'git', 'vim'].map(entry).join('\n'))
+    await put('jammy', 'appstream?component=main&arch=amd64', 'File: DEP-11\nVersion: "1.0"\n')
+    await put('almalinux9', 'group?arch=x86_64', '<comps><group><id>core</id></group></comps>')
+    await call('PATCH', '/distributions/jammy/release', { not_automatic: true, valid_days: 14 }, boss)
+    const { publicKey: public_key } = await generateKey({ userIDs: [{ name: 'Ada', email: 'ada@nordwerk.example' }] })
+    await call('POST', '/uploader-keys', { name: 'ada', public_key, distributions: ['jammy'] }, boss)
   }
 
   return {

@@ -1,6 +1,7 @@
 import { fail } from '../core/errors.ts'
 import { printRef } from '../core/identity.ts'
 import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { AuditFact } from '../record/audit.ts'
@@ -80,7 +81,7 @@ export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Ad
     admit: (change, actor) =>
       blobs.hold(change.manifest.files, async () => {
         const { manifest, files } = change
-        const known = await findManifest(db, manifest.ref)
+        const known = await findManifest(db, ALL_SEEING, manifest.ref)
         if (known !== undefined) {
           refuseOtherFiles(known, manifest)
           return { outcome: 'already', manifest: known }
@@ -94,12 +95,12 @@ export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Ad
     async copy(change, actor) {
       const { from, to } = change
       const missing = (): never => fail('version_not_found', { name: from.name, version: from.version })
-      const seen = (await findManifest(db, from)) ?? missing()
+      const seen = (await findManifest(db, ALL_SEEING, from)) ?? missing()
       return blobs.hold(seen.files, async () => {
-        const source = (await findManifest(db, from)) ?? missing()
+        const source = (await findManifest(db, ALL_SEEING, from)) ?? missing()
         if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
         const manifest: Manifest = { ...inComponent(source, change.components), ref: to, changed_at: isoNow(clock) }
-        const known = await findManifest(db, to)
+        const known = await findManifest(db, ALL_SEEING, to)
         if (known === undefined) return insert(manifest, copied(change, manifest, actor))
         refuseOtherFiles(known, manifest)
         return { outcome: 'already', manifest: known }

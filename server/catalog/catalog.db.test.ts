@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ALL_SEEING } from '../core/viewer.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
 import { notePublications } from '../../test/support/test-catalog.ts'
 import { isRefusal } from '../core/errors.ts'
@@ -175,7 +176,7 @@ describe('admission', () => {
   test('other bytes under the same identity are refused and leave everything as it was', async () => {
     await admit('one', '1.0', 'published')
     expect(await codeOf(admit('two', '1.0', 'published'))).toBe('duplicate_conflict')
-    expect((await catalog.find(ref('1.0')))?.files[0].blob.sha256).toBe(
+    expect((await catalog.find(ALL_SEEING, ref('1.0')))?.files[0].blob.sha256).toBe(
       createHash('sha256').update('one').digest('hex'),
     )
   })
@@ -202,9 +203,9 @@ describe('what happens later', () => {
     await admit('two', '2.0', 'published')
     await catalog.change(judge(ref('1.0'), 'quarantine', { why: 'A customer called.' }), { name: 'max' })
     await outbox.drain()
-    expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
-    expect((await catalog.find(ref('1.0', 'noble')))?.state).toBe('published')
-    expect((await catalog.find(ref('2.0')))?.state).toBe('published')
+    expect((await catalog.find(ALL_SEEING, ref('1.0')))?.state).toBe('quarantined')
+    expect((await catalog.find(ALL_SEEING, ref('1.0', 'noble')))?.state).toBe('published')
+    expect((await catalog.find(ALL_SEEING, ref('2.0')))?.state).toBe('published')
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('pool') // noble still serves it
     await catalog.change(judge(ref('1.0', 'noble'), 'quarantine'), { name: 'max' })
     await outbox.drain()
@@ -240,7 +241,7 @@ describe('what happens later', () => {
     ).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
-    expect((await catalog.find(ref('1.0')))?.state).toBe('quarantined')
+    expect((await catalog.find(ALL_SEEING, ref('1.0')))?.state).toBe('quarantined')
   })
 
   test('deleting one version leaves the other; deleting the last removes the artifact, the manifest and the bytes', async () => {
@@ -262,12 +263,12 @@ describe('what happens later', () => {
     )
     await admit('one', '1.0', 'published')
     expect(await codeOf(catalog.change(judge(ref('1.0'), 'approve'), { name: 'max' }))).toBe('not_possible')
-    expect((await catalog.find(ref('1.0')))?.state).toBe('published')
+    expect((await catalog.find(ALL_SEEING, ref('1.0')))?.state).toBe('published')
   })
 })
 
 describe('rebuilding from the manifests', () => {
-  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests, hasTree })()
+  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests, hasTree })(ALL_SEEING)
 
   test('changes nothing on a healthy service', async () => {
     await admit('one', '1.0', 'published')
@@ -279,15 +280,15 @@ describe('rebuilding from the manifests', () => {
     await admit('two', '2.0', 'pending_review')
     await admit('three', '3.0', 'published')
     await outbox.drain()
-    const before = await catalog.find(ref('1.0'))
+    const before = await catalog.find(ALL_SEEING, ref('1.0'))
     await testDb.db.query(`delete from package where version = '1.0'`)
     await testDb.db.query(`update package set state = 'published' where version = '2.0'`)
     await manifests.remove(ref('3.0'))
     published.length = 0
     expect(await rebuild()).toEqual({ manifests: 2, added: 1, changed: 1, removed: 1, broken: [] })
-    expect(await catalog.find(ref('1.0'))).toEqual(before)
-    expect((await catalog.find(ref('2.0')))?.state).toBe('pending_review')
-    expect(await catalog.find(ref('3.0'))).toBeUndefined()
+    expect(await catalog.find(ALL_SEEING, ref('1.0'))).toEqual(before)
+    expect((await catalog.find(ALL_SEEING, ref('2.0')))?.state).toBe('pending_review')
+    expect(await catalog.find(ALL_SEEING, ref('3.0'))).toBeUndefined()
     expect(await latest()).toEqual({ versions: 2, latest: '2.0' })
     await outbox.drain()
     expect(published).toEqual(['jammy'])
@@ -299,6 +300,6 @@ describe('rebuilding from the manifests', () => {
     await writeFile(layout.manifest(ref('1.0')), (await readFile(layout.manifest(ref('1.0')), 'utf8')).slice(0, 40))
     const done = await rebuild()
     expect(done).toMatchObject({ manifests: 0, removed: 0, broken: [{ path: 'deb/jammy/hello/1.0_amd64.json' }] })
-    expect(await catalog.find(ref('1.0'))).toBeDefined()
+    expect(await catalog.find(ALL_SEEING, ref('1.0'))).toBeDefined()
   })
 })

@@ -3,6 +3,7 @@ import type { FormatId, PackageName, PackageRef, Sha256 } from '../core/identity
 import { isServed, type Manifest } from '../core/manifest.ts'
 import { keepBooks } from '../core/review.ts'
 import type { Tag } from '../core/tag.ts'
+import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
@@ -23,14 +24,15 @@ import { createTags } from './tags.ts'
 /** The one door: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
 export interface Catalog {
   /**
-   * One transaction: the row, the audit line, and what is owed to the files.
+   * One transaction: the row, the audit line, and what is owed to the files. The caller has checked what the actor may
+   * see and change.
    * @throws duplicate_conflict when the identity exists with other bytes, version_not_found, tag_not_found,
    *   not_promotable
    */
   change(change: Change, actor: Actor): Promise<Changed>
-  find(ref: PackageRef): Promise<Manifest | undefined>
+  find(viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined>
   /** The tags of one package, in the order of their names. */
-  tags(of: PackageName): Promise<readonly Tag[]>
+  tags(viewer: Viewer, of: PackageName): Promise<readonly Tag[]>
   /** Moves the bytes to where the rows say they belong. The outbox calls it for `blob:<sha256>`. */
   settleBlob(digest: Sha256): Promise<void>
 }
@@ -107,7 +109,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
   async function alter(change: Review | Delete, actor: Actor): Promise<Written> {
     const { ref } = change
-    const known = (await findManifest(db, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
+    const known =
+      (await findManifest(db, ALL_SEEING, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
     return blobs.hold(known.files, async () => {
       if (change.kind === 'delete') return db.tx(tx => remove(change, actor, tx))
       await blobs.oweWayBack(known.files)
@@ -129,8 +132,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   }
 
   return {
-    find: ref => findManifest(db, ref),
-    tags: of => readTags(db, of),
+    find: (viewer, ref) => findManifest(db, viewer, ref),
+    tags: (viewer, of) => readTags(db, viewer, of),
     async change(change, actor) {
       const { outcome, manifest, ask, isQuiet = false } = await write(change, actor)
       if (outcome !== 'already') {

@@ -1,3 +1,4 @@
+import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import { sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
@@ -16,7 +17,7 @@ export interface CatalogNeeds extends CatalogDeps {
 export interface CatalogPart extends Part {
   readonly catalog: Catalog
   /** Rebuilds the index from the manifests on disk. */
-  readonly rebuild: () => Promise<Rebuilt>
+  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
 }
 
 /** What a change owes to manifest files and to the pool. */
@@ -36,7 +37,7 @@ export function catalogDebts({
         await Promise.all(
           rests.map(async rest => {
             const ref = JSON.parse(rest) as PackageRef
-            const manifest = await catalog.find(ref)
+            const manifest = await catalog.find(ALL_SEEING, ref)
             await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
           }),
         )
@@ -47,7 +48,7 @@ export function catalogDebts({
       deliver: async rests => {
         for (const rest of rests) {
           const of = JSON.parse(rest) as PackageName
-          const tags = await catalog.tags(of)
+          const tags = await catalog.tags(ALL_SEEING, of)
           await (tags.length === 0 ? manifests.removeTags(of) : manifests.writeTags({ schema: 1, of, tags }))
         }
       },

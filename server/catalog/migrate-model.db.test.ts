@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ALL_SEEING } from '../core/viewer.ts'
 import { judge } from '../../test/support/review-change.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
 import { layoutOf } from '../../test/support/repositories.ts'
@@ -113,7 +114,7 @@ test('every manifest of release 0.1 is read, under the path that it has today', 
 })
 
 test('its rows become the rows that its manifests are rebuilt to', async () => {
-  expect(await createRebuild({ db: old.db, outbox, manifests, hasTree })()).toEqual({
+  expect(await createRebuild({ db: old.db, outbox, manifests, hasTree })(ALL_SEEING)).toEqual({
     manifests: 8,
     added: 0,
     changed: 0,
@@ -128,14 +129,14 @@ test('its rows become the rows that its manifests are rebuilt to', async () => {
       manifests,
       hasTree,
     })
-    expect(await rebuild()).toMatchObject({ manifests: 8, added: 8, broken: [] })
+    expect(await rebuild(ALL_SEEING)).toMatchObject({ manifests: 8, added: 8, broken: [] })
     expect(await everything(old.db)).toEqual(await everything(fresh.db))
   } finally {
     await fresh.close()
   }
   for (const json of Object.values(release.manifests)) {
     const manifest = readManifest(json)
-    expect(await findManifest(old.db, manifest.ref)).toEqual(manifest)
+    expect(await findManifest(old.db, ALL_SEEING, manifest.ref)).toEqual(manifest)
     const { sha256 } = manifest.files[0].blob
     const isKept = manifest.state === 'published' || manifest.state === 'pending_review'
     expect(await whereBlobBelongs(old.db, sha256)).toBe(isKept ? 'pool' : 'quarantine')
@@ -144,7 +145,7 @@ test('its rows become the rows that its manifests are rebuilt to', async () => {
 
 test('what changes is written anew, and both schemas together give the same database again', async () => {
   const { db } = old
-  const blob = (await findManifest(db, TOOL))?.files[0].blob
+  const blob = (await findManifest(db, ALL_SEEING, TOOL))?.files[0].blob
   if (blob === undefined) throw new Error('it has no file')
   // only its place counts here
   await mkdir(dirname(layout.blob(blob.sha256)), { recursive: true })
@@ -164,7 +165,7 @@ test('what changes is written anew, and both schemas together give the same data
   expect(JSON.parse(await readFile(layout.manifest(TOOL), 'utf8'))).toMatchObject({ schema: 2, state: 'quarantined' })
   const before = await everything(db)
   await db.query('truncate package, artifact, package_offer, decision cascade')
-  expect(await createRebuild({ db, outbox, manifests, hasTree })()).toMatchObject({
+  expect(await createRebuild({ db, outbox, manifests, hasTree })(ALL_SEEING)).toMatchObject({
     manifests: 8,
     added: 8,
     broken: [],

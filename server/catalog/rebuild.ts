@@ -1,6 +1,7 @@
 import { printRef, type FormatId, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import type { TagList } from '../core/tag.ts'
+import { maySee, type Viewer } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Manifests } from '../files/manifests.ts'
@@ -16,7 +17,10 @@ import {
   type ListedRef,
 } from './queries/store.ts'
 
-/** The result of a rebuild. `broken` names manifests that could not be read; their rows, if any, stay as they are. */
+/**
+ * The result of a rebuild, as far as the viewer sees it. `broken` names manifests that could not be read; their rows,
+ * if any, stay as they are.
+ */
 export interface Rebuilt {
   readonly manifests: number
   readonly added: number
@@ -51,7 +55,7 @@ function isSame(row: ListedRef | undefined, { files, component, state, changed_a
  * Rebuilds the database from the manifests on disk, and owes a publication of every tree it touched. Writes everything
  * owed to the manifests first, so on a healthy service it changes nothing.
  */
-export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): () => Promise<Rebuilt> {
+export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): (viewer: Viewer) => Promise<Rebuilt> {
   async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
     await db.tx(async tx => {
       for (const manifest of batch) {
@@ -98,7 +102,8 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
     })
   }
 
-  return async () => {
+  return async viewer => {
+    const isSeen = ({ codename }: Pick<PackageName, 'codename'>): boolean => maySee(viewer, codename)
     await outbox.drain()
     const rows = new Map((await listRefs(db)).map(row => [printRef(row), row]))
     const known = new Set(rows.keys())
@@ -113,12 +118,13 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
       if ('list' in found) lists.push(found.list)
       if (!('manifest' in found)) continue
       const { manifest } = found
-      count++
+      if (isSeen(manifest.ref)) count++
       const row = rows.get(printRef(manifest.ref))
       rows.delete(printRef(manifest.ref))
       if (isSame(row, manifest)) continue
-      if (row === undefined) added++
-      else changed++
+      if (isSeen(manifest.ref))
+        if (row === undefined) added++
+        else changed++
       batch.push(manifest)
       if (batch.length < BATCH) continue
       await write(batch, known)
@@ -130,6 +136,13 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
     if (gone.length > 0) await remove(gone)
     await writeTags(lists, broken.length === 0)
     outbox.nudge()
-    return { manifests: count, added, changed, removed: gone.length, broken }
+    return {
+      manifests: count,
+      added,
+      changed,
+      removed: gone.filter(isSeen).length,
+      // deb/jammy/hello/1.0_amd64.json
+      broken: broken.filter(({ path }) => maySee(viewer, path.split('/')[1] ?? '')),
+    }
   }
 }

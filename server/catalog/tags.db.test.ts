@@ -30,7 +30,7 @@ const set = (tag: string, version?: string): Promise<Changed> =>
 const remove = (version: string, arch = 'amd64'): Promise<Changed> =>
   stock.catalog.change({ kind: 'delete', ref: { ...of, version, arch }, why: '' }, { name: 'max' })
 const tags = async (): Promise<Record<string, string>> =>
-  Object.fromEntries((await stock.catalog.tags(of)).map(({ tag, version }) => [tag, version]))
+  Object.fromEntries((await stock.catalog.tags(ALL_SEEING, of)).map(({ tag, version }) => [tag, version]))
 const filed = async (): Promise<unknown> =>
   readFile(stock.layout.tags(of), 'utf8').then(
     text => JSON.parse(text) as unknown,
@@ -113,18 +113,18 @@ test('a lost database gets the tags back from disk, without those whose version 
   await set('latest', '2.0')
   await set('stable', '1.0')
   await stock.outbox.drain()
-  const before = await stock.catalog.tags(of)
+  const before = await stock.catalog.tags(ALL_SEEING, of)
   const rebuild = createRebuild({ ...stock, hasTree })
   await stock.db.query('truncate package, artifact, package_offer, tag cascade')
-  expect(await rebuild()).toMatchObject({ added: 3, broken: [] })
-  expect(await stock.catalog.tags(of)).toEqual(before)
+  expect(await rebuild(ALL_SEEING)).toMatchObject({ added: 3, broken: [] })
+  expect(await stock.catalog.tags(ALL_SEEING, of)).toEqual(before)
   await stock.manifests.remove({ ...of, version: '1.0', arch: 'amd64' })
-  await rebuild()
+  await rebuild(ALL_SEEING)
   expect(await tags()).toEqual({ latest: '2.0' })
   await writeFile(stock.layout.tags(of), '{"schema":')
-  expect(await rebuild()).toMatchObject({ broken: [{ path: 'deb/jammy/hello/tags.json' }] })
+  expect(await rebuild(ALL_SEEING)).toMatchObject({ broken: [{ path: 'deb/jammy/hello/tags.json' }] })
   expect(await tags()).toEqual({ latest: '2.0' })
   await stock.manifests.removeTags(of)
-  await rebuild()
+  await rebuild(ALL_SEEING)
   expect(await tags()).toEqual({})
 })

@@ -1,5 +1,6 @@
 import { fail } from '../core/errors.ts'
 import type { PackageRef } from '../core/identity.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -40,10 +41,10 @@ export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
       db.tx(async tx => {
         const { of, tag, version } = change
         await lockTags(tx, of)
-        const before = (await readTag(tx, of, tag))?.version
+        const before = (await readTag(tx, ALL_SEEING, of, tag))?.version
         const named = version ?? before ?? fail('tag_not_found', { tag, name: of.name, codename: of.codename })
         const manifest =
-          (await findVersion(tx, { ...of, version: named })) ??
+          (await findVersion(tx, ALL_SEEING, { ...of, version: named })) ??
           fail('version_not_found', { name: of.name, version: named })
         if (before === version) return { outcome: 'already', manifest }
         await write(tx, change, actor)
@@ -54,7 +55,7 @@ export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
       }),
     lock: lockTags,
     async removeWith(tx, ref, actor) {
-      if ((await findVersion(tx, ref)) !== undefined) return
+      if ((await findVersion(tx, ALL_SEEING, ref)) !== undefined) return
       const gone = await deleteTagsOf(tx, ref)
       if (gone.length === 0) return
       for (const { tag, version } of gone) {

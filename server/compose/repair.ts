@@ -1,6 +1,6 @@
 import { isEmpty } from '../catalog/queries/counts.ts'
 import type { Rebuilt } from '../catalog/rebuild.ts'
-import { ALL_SEEING } from '../core/viewer.ts'
+import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Outlived } from '../signing/signed-by-retired-keys.ts'
@@ -12,7 +12,7 @@ export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' 
   /** Has the trees list fixes that changed data name. */
   readonly tellFixes: () => Promise<void>
   readonly outlived: Outlived
-  readonly rebuild: () => Promise<Rebuilt>
+  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
 }
 
 /** Brings files and database together again after any end of the last run. */
@@ -25,7 +25,7 @@ export async function repair(needs: RepairNeeds): Promise<void> {
   await tellFixes()
   await outlived.look()
   if (await isEmpty(db, ALL_SEEING)) {
-    const { manifests: found } = await rebuild()
+    const { manifests: found } = await rebuild(ALL_SEEING)
     if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
   }
   await outbox.drain()

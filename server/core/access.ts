@@ -1,5 +1,4 @@
 import { fail } from './errors.ts'
-import { maySee, type Viewer } from './viewer.ts'
 
 /** The five roles of the specification, weakest first; `auditor` is lateral: it reads more and writes nothing. */
 export const ROLES = ['reader', 'auditor', 'uploader', 'maintainer', 'admin'] as const
@@ -86,8 +85,8 @@ export function covers(own: Role, role: Role): boolean {
 }
 
 /**
- * How a route treats API tokens with limits: `upload` takes a package in, `distribution` asks `needDistribution` for
- * each one it touches.
+ * How a route treats API tokens with limits: `upload` takes a package in, `distribution` asks `needScope` for each one
+ * that it touches.
  */
 export type Scoped = 'upload' | 'distribution'
 
@@ -104,40 +103,19 @@ export function needRoute(
   if (route.scoped !== 'distribution' && !route.isRead) fail('outside_scope', { limits: printScope(scope) })
 }
 
-/** Hidden distributions look absent. @throws distribution_not_found */
-export function needSeen(viewer: Viewer, codename: string): void {
-  if (!maySee(viewer, codename)) fail('distribution_not_found', { codename })
-}
-
 /** Refuses a distribution that is not in the token's list. @throws outside_distribution */
 export function needScope({ scope }: Pick<Principal, 'scope'>, codename: string): void {
   if (scope?.distributions === undefined || scope.distributions.includes(codename)) return
   fail('outside_distribution', { codename, allowed: scope.distributions.join(', ') })
 }
 
-/** The sender of a request, and what they may see. */
-export interface Caller {
-  readonly who: Pick<Principal, 'scope'>
-  readonly viewer: Viewer
-}
-
 /**
- * Refuses a distribution that the caller may not see or that is not in the token's list. Every handler that changes one
- * calls this. @throws distribution_not_found, outside_distribution
+ * Refuses what a limited API token may not change; `all` concerns every distribution.
+ * @throws outside_scope, outside_distribution
  */
-export function needDistribution({ who, viewer }: Caller, codename: string): void {
-  needSeen(viewer, codename)
-  needScope(who, codename)
-}
-
-/**
- * Refuses limited API tokens what concerns every distribution, and everybody what `needDistribution` refuses.
- * @throws outside_scope, distribution_not_found, outside_distribution
- */
-export function needDistributions(caller: Caller, codenames: readonly string[] | 'all'): void {
-  const { scope } = caller.who
-  if (codenames !== 'all') for (const codename of codenames) needDistribution(caller, codename)
-  else if (scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(scope) })
+export function needScopes(who: Pick<Principal, 'scope'>, codenames: readonly string[] | 'all'): void {
+  if (codenames !== 'all') for (const codename of codenames) needScope(who, codename)
+  else if (who.scope?.distributions !== undefined) fail('outside_scope', { limits: printScope(who.scope) })
 }
 
 /** The limits in words, for messages: `uploads to jammy, noble`. */

@@ -1,5 +1,6 @@
 import { fail } from './errors.ts'
 import type { Codename, FormatId } from './identity.ts'
+import { maySee, seesAll, type Viewer } from './viewer.ts'
 
 /**
  * A repository with a signed tree, named by its codename. `archs[0]` is the architecture in client lines that can name
@@ -40,33 +41,58 @@ export interface ReleaseWords {
   readonly description: string
 }
 
-/** The repositories of this server: the default set and an admin's own. */
-export interface Repositories {
+/** The repositories as somebody sees them: a hidden one is like one that never was. */
+export interface SeenRepositories {
   /** In the order of every answer: the default set, then own ones by codename. */
   all(): readonly Distribution[]
   find(codename: string): Distribution | undefined
-  /** @throws unknown_distribution, naming only the default set: own ones may be hidden from the caller */
+  /** For a codename in a query or body. @throws unknown_distribution, naming those that are seen */
   get(codename: string): Distribution
-  /** @throws distribution_not_found */
+  /** For a codename in a path. @throws distribution_not_found */
   need(codename: string): Distribution
+}
+
+/** All repositories of this server: the default set and an admin's own. */
+export interface Repositories extends SeenRepositories {
+  /** Every route looks repositories up here. */
+  seenBy(viewer: Viewer): SeenRepositories
   /** Replaces the own distributions and the changes to default ones. */
   replace(changed: readonly Distribution[]): void
+}
+
+function lookup(all: SeenRepositories['all'], find: SeenRepositories['find']): SeenRepositories {
+  return {
+    all,
+    find,
+    get: codename =>
+      find(codename) ??
+      fail('unknown_distribution', {
+        codename: codename.slice(0, 80),
+        known: all()
+          .map(one => one.codename)
+          .join(', '),
+      }),
+    need: codename => find(codename) ?? fail('distribution_not_found', { codename: codename.slice(0, 80) }),
+  }
 }
 
 /** The repositories of one default set; `replace` adds an admin's own. */
 export function createRepositories(defaults: readonly Distribution[]): Repositories {
   let list = defaults
   let byCodename = new Map(list.map(one => [one.codename as string, one]))
+  const whole = lookup(
+    () => list,
+    codename => byCodename.get(codename),
+  )
   return {
-    all: () => list,
-    find: codename => byCodename.get(codename),
-    get: codename =>
-      byCodename.get(codename) ??
-      fail('unknown_distribution', {
-        codename: codename.slice(0, 80),
-        known: defaults.map(one => one.codename).join(', '),
-      }),
-    need: codename => byCodename.get(codename) ?? fail('distribution_not_found', { codename: codename.slice(0, 80) }),
+    ...whole,
+    seenBy: viewer =>
+      seesAll(viewer)
+        ? whole
+        : lookup(
+            () => list.filter(one => maySee(viewer, one.codename)),
+            codename => (maySee(viewer, codename) ? byCodename.get(codename) : undefined),
+          ),
     replace: changed => {
       const own = new Map(changed.map(one => [one.codename as string, one]))
       const added = changed.filter(one => !defaults.some(({ codename }) => codename === one.codename))
@@ -77,6 +103,14 @@ export function createRepositories(defaults: readonly Distribution[]): Repositor
       byCodename = new Map(list.map(one => [one.codename as string, one]))
     },
   }
+}
+
+/** A part's dependencies with the repositories that the viewer sees. */
+export function asSeenBy<Deps extends { readonly repositories: Pick<Repositories, 'seenBy'> }>(
+  deps: Deps,
+  viewer: Viewer,
+): Omit<Deps, 'repositories'> & { readonly repositories: SeenRepositories } {
+  return { ...deps, repositories: deps.repositories.seenBy(viewer) }
 }
 
 /** The component for packages that name none. */

@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import type { TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
-import { allows, needRoute, needScope, needSeen, type Principal, type Role } from '../core/access.ts'
+import { allows, needRoute, needScope, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Viewer } from '../core/viewer.ts'
@@ -67,25 +67,6 @@ function limitToken(
   const isRead = key.startsWith('GET ') && row.access === 'any'
   needRoute(who, { scoped: row.scoped ?? (codename === undefined ? undefined : 'distribution'), isRead })
   if (codename !== undefined && !isRead) needScope(who, codename)
-}
-
-/** Where a request names distributions, beside the path. */
-const NAMED_IN_BODY = [
-  'codename',
-  'distribution',
-  'from_dist',
-  'to_dist',
-  'from_distribution',
-  'to_distribution',
-] as const
-
-/** Whoever names what is hidden from them is told that it is not there. @throws distribution_not_found */
-function needAllSeen({ params, body }: Pick<Input<string, Row>, 'params' | 'body'>, viewer: Viewer): void {
-  const named = [
-    (params as { readonly codename?: unknown }).codename,
-    ...NAMED_IN_BODY.map(key => (body as Record<string, unknown> | undefined)?.[key]),
-  ]
-  for (const codename of named) if (typeof codename === 'string') needSeen(viewer, codename)
 }
 
 async function identify(
@@ -182,7 +163,6 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
       fail('enterprise_only', { feature: row.edition ?? '' })
     const viewer = who === undefined ? undefined : { hidden: await hiddenFrom(who) }
     const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
-    if (viewer !== undefined) needAllSeen(input, viewer)
     await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
   }
   return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]

@@ -7,6 +7,7 @@ import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { decide, type Verdict } from '../core/policy.ts'
 import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { Inspection } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Settings } from '../settings/store.ts'
@@ -64,7 +65,7 @@ async function findKnown(
   ref: PackageRef,
   { file }: Subject,
 ): Promise<Changed | undefined> {
-  const known = await catalog.find(ref)
+  const known = await catalog.find(ALL_SEEING, ref)
   if (known === undefined) return undefined
   // sent again as it was sent before, or as clients get it
   const [first] = known.files

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ALL_SEEING } from '../core/viewer.ts'
 import { buildDeb } from '../../test/support/packages.ts'
 import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
@@ -130,7 +131,7 @@ describe('with package signing on', () => {
       verdict: 'verified',
       said: expect.stringContaining(sha256(bytes)) as string,
     })
-    expect(await catalog.find(ref)).toMatchObject({
+    expect(await catalog.find(ALL_SEEING, ref)).toMatchObject({
       files: [{ path: 'package.rpm', signed: { key: fingerprint }, blob }],
     })
     const [line] = await testDb.db.query<{ fact: object }>('select fact from audit_pending')

@@ -31,9 +31,12 @@ interface Plan {
 
 const isFound = (entry: AuditEntry, q: string | undefined): boolean =>
   q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
+/** Actions whose entries count over all distributions. */
+const COUNTS_ALL: ReadonlySet<string> = new Set<AuditAction>(['SYNC_INDEX'])
 /** Whether an entry tells of a distribution that is hidden from the viewer. */
-const isHidden = (entry: AuditEntry, { hidden }: Viewer): boolean =>
-  hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
+const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
+  (!seesAll(viewer) && COUNTS_ALL.has(entry.action)) ||
+  viewer.hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 
 function plan(viewer: Viewer, query: AuditQuery): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import type { Codename } from '../core/identity.ts'
 import { createMetrics } from './metrics.ts'
+
+const [JAMMY, NOBLE] = ['jammy' as Codename, 'noble' as Codename]
 
 test('the nine metrics of the specification are exposed with their names, types and labels', async () => {
   const metrics = createMetrics()
@@ -12,8 +15,8 @@ test('the nine metrics of the specification are exposed with their names, types 
   ] as const) {
     metrics.gauge(name, () => 7)
   }
-  metrics.uploaded('published')
-  metrics.found('high', 3)
+  metrics.uploaded('published', JAMMY)
+  metrics.found('high', 3, JAMMY)
   metrics.request('GET', '/api/v1/artifacts/{name}', 200, 0.02)
   const text = await metrics.text()
   expect([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`).sort()).toEqual([
@@ -54,4 +57,27 @@ test('a gauge whose source does not answer is left out, and the scrape answers w
   expect(text).toContain('\nsvc_quarantine_total 2\n')
   answer = () => Number.NaN
   expect(await metrics.text()).not.toMatch(/^svc_packages_total /m)
+})
+
+test('the counters about packages tell nothing of a hidden distribution, and nothing while nobody knows what is hidden', async () => {
+  const metrics = createMetrics()
+  let viewer = () => Promise.resolve({ hidden: ['noble'] })
+  metrics.showTo(() => viewer())
+  for (const codename of [JAMMY, NOBLE, NOBLE]) {
+    metrics.uploaded('published', codename)
+    metrics.found('high', 2, codename)
+  }
+  const counted = async (): Promise<string[]> =>
+    (await metrics.text()).split('\n').filter(line => /^svc_(uploads|cve_findings)_total.* [1-9]/.test(line))
+  expect(await counted()).toEqual([
+    'svc_uploads_total{status="published"} 1',
+    'svc_cve_findings_total{severity="high"} 2',
+  ])
+  viewer = () => Promise.reject(new Error('the database is gone'))
+  expect(await metrics.text()).not.toMatch(/^svc_(uploads|cve_findings)_total/m)
+  viewer = () => Promise.resolve({ hidden: [] })
+  expect(await counted()).toEqual([
+    'svc_uploads_total{status="published"} 3',
+    'svc_cve_findings_total{severity="high"} 6',
+  ])
 })

@@ -43,9 +43,9 @@ describe('nightly enrichment', () => {
   test('numbers change quietly: same state, same time, no audit line', async () => {
     await stock.put({ findings: [finding('CVE-2026-1')] })
     await stock.outbox.drain()
-    const [before, lines] = [await stock.catalog.find(ref), await auditLines()]
+    const [before, lines] = [await stock.catalog.find(ALL_SEEING, ref), await auditLines()]
     expect(await run({ 'CVE-2026-1': { epss: 0.4, epss_percentile: 0.9 } })).toEqual({ looked: 1, changed: 1, held: 0 })
-    const after = await stock.catalog.find(ref)
+    const after = await stock.catalog.find(ALL_SEEING, ref)
     expect(after).toMatchObject({
       state: 'published',
       changed_at: before?.changed_at,
@@ -67,7 +67,7 @@ describe('nightly enrichment', () => {
       changed: 1,
       held: 1,
     })
-    expect(await stock.catalog.find(ref)).toMatchObject({
+    expect(await stock.catalog.find(ALL_SEEING, ref)).toMatchObject({
       state: 'pending_review',
       findings: [{ kev: true, kev_due: '2026-12-01' }],
       review: { held_for: expect.stringContaining('CVE-2026-1') },
@@ -105,7 +105,7 @@ describe('nightly enrichment', () => {
       changed: 1,
       held: 0,
     })
-    expect((await stock.catalog.find(ref))?.state).toBe('published')
+    expect((await stock.catalog.find(ALL_SEEING, ref))?.state).toBe('published')
   })
   test('packages without findings are not looked at, quarantined ones stay where they are', async () => {
     await stock.put({ name: 'clean' })
@@ -115,6 +115,6 @@ describe('nightly enrichment', () => {
       changed: 1,
       held: 0,
     })
-    expect((await stock.catalog.find(ref))?.state).toBe('quarantined')
+    expect((await stock.catalog.find(ALL_SEEING, ref))?.state).toBe('quarantined')
   })
 })

@@ -3,7 +3,7 @@ import { isKnown, listCandidates, type VersionPlace } from '../catalog/queries/v
 import type { FormatId, PackageRef } from '../core/identity.ts'
 import { fail } from '../core/errors.ts'
 import type { Manifest, State } from '../core/manifest.ts'
-import type { Repositories } from '../core/repository.ts'
+import type { SeenRepositories } from '../core/repository.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
@@ -26,7 +26,7 @@ export const whichOf = (
  * @throws unknown_distribution, no_such_format
  */
 export function checkFilter<Filter extends Place & { readonly format?: string }>(
-  repositories: Pick<Repositories, 'all' | 'get'>,
+  repositories: Pick<SeenRepositories, 'all' | 'get'>,
   filter: Filter,
 ): Filter {
   if (filter.distribution !== undefined) repositories.get(filter.distribution)
@@ -86,7 +86,7 @@ async function findAny(
 export interface VersionDeps {
   readonly db: Queryable
   readonly catalog: Pick<Catalog, 'find'>
-  readonly repositories: Pick<Repositories, 'get'>
+  readonly repositories: Pick<SeenRepositories, 'get'>
 }
 
 /** The same with its manifest. @throws unknown_distribution, package_not_found, version_not_found */
@@ -98,5 +98,5 @@ export async function readVersion(
   if (which.distribution !== undefined) repositories.get(which.distribution)
   const { found, others } = await findAny(db, viewer, which)
   const { name, version } = which
-  return { manifest: (await catalog.find(found.ref)) ?? fail('version_not_found', { name, version }), others }
+  return { manifest: (await catalog.find(viewer, found.ref)) ?? fail('version_not_found', { name, version }), others }
 }

@@ -1,3 +1,4 @@
+import type { Viewer } from '../core/viewer.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Actor, Changed, Judgement } from '../catalog/change.ts'
 import { mergeFindings, worst, type Finding } from '../core/findings.ts'
@@ -32,7 +33,11 @@ export type Matched = 'same' | 'changed' | 'held' | 'unavailable'
 
 export interface Rescans {
   /** Scans one package again, in any state, and lets the policy decide anew. @throws version_not_found */
-  rescan(ref: PackageRef, actor: Actor, signal: AbortSignal): Promise<Rescanned>
+  rescan(
+    which: { readonly ref: PackageRef; readonly viewer: Viewer },
+    actor: Actor,
+    signal: AbortSignal,
+  ): Promise<Rescanned>
   /**
    * An automatic scan of a served or waiting package: new ids whose action is block or review hold it for review;
    * nothing else moves it.
@@ -150,8 +155,8 @@ export function createRescans({
     }
   }
 
-  function tellFound(fresh: readonly Finding[]): void {
-    for (const { severity } of fresh) metrics.found(severity, 1)
+  function tellFound(fresh: readonly Finding[], { codename }: Pick<PackageRef, 'codename'>): void {
+    for (const { severity } of fresh) metrics.found(severity, 1, codename)
   }
 
   /** Holds a served package because of new findings; otherwise only updates what is known. */
@@ -200,13 +205,14 @@ export function createRescans({
       },
       { name: by },
     )
-    tellFound(fresh)
+    tellFound(fresh, ref)
     return matched
   }
 
   return {
-    async rescan(ref, actor, signal) {
-      const known = (await catalog.find(ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
+    async rescan({ ref, viewer }, actor, signal) {
+      const known =
+        (await catalog.find(viewer, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
       const subject = await subjectOf(known)
       // an antivirus engine that was silent then may answer now: otherwise the package would wait for ever
       const isBlind = known.reports.some(({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable')
@@ -256,7 +262,7 @@ export function createRescans({
         },
         actor,
       )
-      tellFound(fresh)
+      tellFound(fresh, ref)
       return { changed, before, report, fresh: idsOf(fresh), gone: lost }
     },
     async rematch(known, signal, by = 'new vulnerability data') {

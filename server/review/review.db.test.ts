@@ -60,7 +60,7 @@ const ref = (name: string): PackageRef => ({
   arch: 'amd64',
   codename: 'jammy' as Codename,
 })
-const stateOf = async (name: string): Promise<unknown> => (await stock.catalog.find(ref(name)))?.state
+const stateOf = async (name: string): Promise<unknown> => (await stock.catalog.find(ALL_SEEING, ref(name)))?.state
 const decide = async (name: string, more: Partial<Said> = {}) =>
   createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(
     await find(name),
@@ -165,7 +165,7 @@ describe('an acceptance with an end', () => {
     expect(await stateOf('hello')).toBe('published')
     stock.clock.set('2026-03-05T00:00:00.000Z')
     expect(await reopen()).toBe(1)
-    expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+    expect(await stock.catalog.find(ALL_SEEING, ref('hello'))).toMatchObject({
       state: 'pending_review',
       review: {
         held_at: '2026-03-05T00:00:00.000Z',
@@ -312,12 +312,12 @@ describe('looking everything up again', () => {
       clean: 'published',
       out: 'quarantined',
     })
-    expect((await stock.catalog.find(ref('new')))?.review).toMatchObject({
+    expect((await stock.catalog.find(ALL_SEEING, ref('new')))?.review).toMatchObject({
       held_for: 'new vulnerability data: New: CVE-9.',
       held_at: '2026-03-02T03:30:00.000Z',
     })
-    expect((await stock.catalog.find(ref('silent')))?.findings).toHaveLength(1)
-    expect((await stock.catalog.find(ref('same')))?.changed_at).toBe('2026-03-01T10:00:00.000Z')
+    expect((await stock.catalog.find(ALL_SEEING, ref('silent')))?.findings).toHaveLength(1)
+    expect((await stock.catalog.find(ALL_SEEING, ref('same')))?.changed_at).toBe('2026-03-01T10:00:00.000Z')
     // what went away and comes back is not new
     data = { ...data, lost: [finding('CVE-1', 'high')] }
     stock.clock.set('2026-03-03T03:30:00.000Z')
@@ -349,7 +349,7 @@ describe('looking everything up again', () => {
         'dependency scan',
       ),
     ).toBe('held')
-    expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+    expect(await stock.catalog.find(ALL_SEEING, ref('hello'))).toMatchObject({
       state: 'pending_review',
       worst: 'critical',
       findings: [{ id: 'GHSA-1', package: 'lodash' }, { id: 'CVE-1' }],
@@ -388,7 +388,7 @@ test('what everybody asks for is the same after the database was lost: decisions
   ])
   await stock.outbox.drain()
   await stock.db.query('truncate package, package_file, decision, finding, sla_breach, artifact, package_offer')
-  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests, hasTree })()
+  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests, hasTree })(ALL_SEEING)
   expect(await read()).toEqual(before)
 })
 
@@ -507,7 +507,7 @@ test('a reviewer who looked before somebody else decided is refused, and nothing
     { name: 'max' },
   )
   expect(await codeOf(late)).toBe('already_decided')
-  expect(await stock.catalog.find(ref('hello'))).toMatchObject({
+  expect(await stock.catalog.find(ALL_SEEING, ref('hello'))).toMatchObject({
     state: 'rejected',
     review: { history: [{ by: 'mae' }] },
   })

@@ -3,16 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { createDeveloper } from '../support/gpg.ts'
 import { buildDeb } from '../support/packages.ts'
+import { buildRpm } from '../support/packages-rpm.ts'
 
 const PASSWORD = 'Correct-horse-9'
-const HIDDEN = 'noble'
+/** An admin's own, so that in the other service there is nothing of this name. */
+const HIDDEN = 'acme'
 const SECRET = { name: 'secretpkg', version: '9.8.7' }
 
 /** A service with packages, and who reads it. In one of the two there is a distribution that they may not see. */
 interface World {
   readonly daemon: Daemon
   readonly tokens: ReadonlyMap<string, string>
+  readonly admin: string
 }
 let withHidden: World
 let without: World
@@ -24,12 +28,13 @@ const READERS = [
   ['otto', 'auditor'],
   ['milo', 'maintainer'],
 ] as const
+const UPLOADER = ['ulla', 'uploader'] as const
 
 async function makeWorld(isHidden: boolean): Promise<World> {
   const daemon = await startDaemon()
   const admin = await daemon.setupAdmin()
   const tokens = new Map<string, string>()
-  for (const [username, role] of READERS) {
+  for (const [username, role] of [...READERS, UPLOADER]) {
     await daemon.call('POST', '/auth/users', { token: admin, body: { username, password: PASSWORD, role } })
     const { body } = await daemon.call<{ access_token: string }>('POST', '/auth/token', {
       body: { username, password: PASSWORD },
@@ -40,6 +45,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
   const open = await buildDeb({ name: 'open', version: '1.0', fields: { Depends: `${SECRET.name}, libc6` } })
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
   if (isHidden) {
+    await daemon.call('POST', '/distributions/', { token: admin, body: { codename: HIDDEN, based_on: 'jammy' } })
     await daemon.call('PUT', `/access/distributions/${HIDDEN}`, { token: admin, body: { users: ['nobody'] } })
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: HIDDEN } })
     // a name of its own, and a newer version of one that everybody sees
@@ -50,7 +56,12 @@ async function makeWorld(isHidden: boolean): Promise<World> {
       expect(status).toBe(201)
     }
   }
-  return { daemon, tokens }
+  const machine = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
+    token: admin,
+    body: { name: 'machine', role: 'maintainer', scopes: { distributions: ['jammy'] } },
+  })
+  tokens.set('machine', machine.body.token)
+  return { daemon, tokens, admin }
 }
 
 beforeAll(async () => {
@@ -135,14 +146,6 @@ function plain({ daemon }: World, text: string): string {
     .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
 }
 
-/** The default set of distributions is known to all; a card of it tells nothing. */
-function withoutCard(body: unknown): unknown {
-  const { distributions } = body as { readonly distributions?: readonly { readonly codename?: string }[] }
-  return distributions === undefined
-    ? body
-    : { ...(body as object), distributions: distributions.filter(({ codename }) => codename !== HIDDEN) }
-}
-
 describe('who may not see a distribution reads of it', () => {
   describe.each(READERS.map(([name]) => name))('as %s', reader => {
     test.each(ROUTES)('nothing in %s', async (key, row) => {
@@ -154,10 +157,10 @@ describe('who may not see a distribution reads of it', () => {
           })),
         )
         if (here === undefined || there === undefined) throw new Error('two worlds were asked')
-        const isAbsent = here.answer.status === 404 && here.answer.body.code === 'distribution_not_found'
-        if (new RegExp(`/${HIDDEN}(/|\\?|$)|with=${HIDDEN}`).test(path)) expect(isAbsent, path).toBe(true)
-        // one that never was is refused so; this one is in the default set, and there without packages
-        if (isAbsent && path.includes(HIDDEN)) continue
+        if (new RegExp(`/${HIDDEN}(/|\\?|$)|(with|distribution)=${HIDDEN}`).test(path) && here.answer.status !== 200)
+          expect(here.answer.body.code, path).toMatch(
+            /^(forbidden|distribution_not_found|unknown_distribution|package_not_found|version_not_found)$/,
+          )
         // a refusal repeats what was asked
         if (here.answer.status === 200 || !asks(path))
           for (const trace of traces.filter(one => !path.includes(one) && !there.answer.text.includes(one)))
@@ -165,7 +168,7 @@ describe('who may not see a distribution reads of it', () => {
         if (DIFFERS[key] !== undefined) continue
         const [mine, theirs] = [here, there].map(({ world, answer }) => [
           answer.status,
-          plain(world, Object.keys(answer.body).length === 0 ? answer.text : JSON.stringify(withoutCard(answer.body))),
+          plain(world, Object.keys(answer.body).length === 0 ? answer.text : JSON.stringify(answer.body)),
         ])
         expect(mine, path).toEqual(theirs)
       }
@@ -185,7 +188,7 @@ describe('who may not see a distribution reads of it', () => {
       const { total_manifests, by_format } = checks.info.packages
       const gauges = (await daemon.call('GET', '/metrics')).text
         .split('\n')
-        .filter(line => /^svc_(packages|pending_review|quarantine)_total /.test(line))
+        .filter(line => /^svc_(packages|pending_review|quarantine|uploads|cve_findings)_total/.test(line))
       return { database: checks.critical.manifest_db, total_manifests, by_format, gauges }
     }
     expect(await counts(withHidden)).toEqual(await counts(without))
@@ -197,4 +200,158 @@ test('the hidden packages are there for who may see them', async () => {
   const admin = await withHidden.daemon.setupAdmin()
   const { text } = await withHidden.daemon.call('GET', '/packages/', { token: admin })
   for (const trace of traces) expect(text).toContain(trace)
+})
+
+/** What a request to a writing route brings. */
+interface Wish {
+  readonly path: string
+  readonly body?: object
+  readonly form?: () => FormData
+  readonly raw?: string
+}
+const at = (path: string, ...bodies: readonly object[]): Wish[] =>
+  bodies.length === 0 ? [{ path }] : bodies.map(body => ({ path, body }))
+/** The same of each place: one that is hidden, and one that everybody sees. */
+const everywhere = (wishes: (codename: string) => readonly Wish[]): Wish[] => [HIDDEN, 'jammy'].flatMap(wishes)
+let deb: Buffer
+let rpm: Buffer
+const formOf = (file: () => Buffer, distribution: string) => (): FormData => {
+  const form = new FormData()
+  form.set('file', new Blob([new Uint8Array(file())]), file() === rpm ? 'mine.rpm' : 'mine.deb')
+  form.set('distribution', distribution)
+  return form
+}
+const UPLOADS = (path: string): Wish[] => [
+  ...[HIDDEN, 'almalinux9'].map(codename => ({ path, form: formOf(() => deb, codename) })),
+  // refused with a list of what takes it
+  ...[HIDDEN, 'jammy'].map(codename => ({ path, form: formOf(() => rpm, codename) })),
+]
+const ofVersion = (what: string, body: object): Wish[] =>
+  [SECRET.name, 'open'].flatMap(name =>
+    everywhere(distribution => [
+      ...at(`/security/packages/${name}/${SECRET.version}/${what}?distribution=${distribution}`, body),
+      ...at(`/security/packages/${name}/${SECRET.version}/${what}`, body, { ...body, distribution }),
+    ]),
+  )
+
+/** Every writing route that somebody beside an admin may call, and what is asked of it. */
+const WRITES: Readonly<Record<string, readonly Wish[]>> = {
+  'DELETE /artifacts/{name}': [SECRET.name, 'open'].flatMap(name => at(`/artifacts/${name}?distribution=${HIDDEN}`)),
+  'DELETE /artifacts/{name}/{version}': [SECRET.name, 'open'].flatMap(name => [
+    ...at(`/artifacts/${name}/${SECRET.version}`),
+    ...at(`/artifacts/${name}/${SECRET.version}?distribution=${HIDDEN}`),
+  ]),
+  'POST /artifacts/admin/sync-index': at('/artifacts/admin/sync-index'),
+  'POST /distributions/init': at('/distributions/init', { codename: HIDDEN }, { codename: 'jammy' }),
+  'POST /distributions/promote': at(
+    '/distributions/promote',
+    { package: 'open', from_dist: 'jammy', to_dist: HIDDEN },
+    { package: SECRET.name, from_dist: HIDDEN, to_dist: 'jammy' },
+    { package: SECRET.name, from_dist: 'jammy', to_dist: 'focal' },
+    { name: 'open', version: SECRET.version, from_distribution: 'jammy', to_distribution: 'focal', dry_run: true },
+  ),
+  'POST /distributions/migrate': at(
+    '/distributions/migrate',
+    { from_dist: HIDDEN, to_dist: 'jammy' },
+    { from_dist: 'jammy', to_dist: HIDDEN, dry_run: true },
+    { packages: [SECRET.name], from_dist: 'jammy', to_dist: 'focal', dry_run: true },
+  ),
+  'POST /distributions/{codename}/rollback': everywhere(one =>
+    at(`/distributions/${one}/rollback`, { generation: 99 }),
+  ),
+  'PUT /distributions/{codename}/documents/{kind}': everywhere(one => [
+    { path: `/distributions/${one}/documents/nothing`, raw: 'x' },
+    { path: `/distributions/${one}/documents/appstream?component=${HIDDEN}`, raw: 'x' },
+  ]),
+  'DELETE /distributions/{codename}/documents/{kind}': everywhere(one =>
+    at(`/distributions/${one}/documents/appstream?component=main&arch=amd64`),
+  ),
+  'POST /distributions/{codename}/documents/copy': [
+    ...everywhere(one => at(`/distributions/${one}/documents/copy`, { from_distribution: 'focal' })),
+    ...at('/distributions/jammy/documents/copy', { from_distribution: HIDDEN }),
+  ],
+  'PATCH /distributions/{codename}/release': everywhere(one =>
+    at(`/distributions/${one}/release`, { but_automatic_upgrades: true }),
+  ),
+  'PATCH /distributions/{codename}/retention': everywhere(one => at(`/distributions/${one}/retention`, { keep: 3 })),
+  'POST /distributions/{codename}/retention/preview': everywhere(one =>
+    at(`/distributions/${one}/retention/preview`, { keep: 1 }),
+  ),
+  'POST /distributions/{codename}/retention/run': everywhere(one => at(`/distributions/${one}/retention/run`)),
+  'POST /distributions/{codename}/pins': everywhere(one =>
+    at(`/distributions/${one}/pins`, { name: 'open', version: SECRET.version }),
+  ),
+  'DELETE /distributions/{codename}/pins/{name}/{version}': everywhere(one =>
+    at(`/distributions/${one}/pins/open/${SECRET.version}`),
+  ),
+  'POST /security/packages/{name}/{version}/decide': ofVersion('decide', { decision: 'approve', justification: 'x' }),
+  'POST /security/packages/{name}/{version}/assign': ofVersion('assign', { assignee: 'milo' }),
+  'POST /security/packages/{name}/{version}/quarantine': ofVersion('quarantine', { reason: 'x' }),
+  'POST /security/packages/{name}/{version}/rescan': ofVersion('rescan', {}),
+  'POST /upload/': UPLOADS('/upload/'),
+  'POST /upload/stream': UPLOADS('/upload/stream'),
+  'PUT /incoming/{codename}/{filename}': everywhere(one => [
+    { path: `/incoming/${one}/a b`, raw: 'x' },
+    { path: `/incoming/${one}/mine_1.0_amd64.deb`, raw: 'x' },
+  ]),
+}
+/** They concern the account of the caller, who signs in or out, and no package. */
+const OF_ACCOUNTS = /^\w+ \/auth\//
+
+describe('who may not see a distribution writes as if it were not there', () => {
+  beforeAll(async () => {
+    deb = await buildDeb({ name: 'mine', version: '1.0' })
+    rpm = await buildRpm({ name: 'mine', version: '1.0', release: '1' })
+  })
+
+  test('and every route that writes is asked', () => {
+    const writing = Object.entries(api as Readonly<Record<string, Row>>)
+      .filter(
+        ([key, { access }]) =>
+          !key.startsWith('GET ') && access !== 'admin' && access !== 'public' && !OF_ACCOUNTS.test(key),
+      )
+      .map(([key]) => key)
+    expect(Object.keys(WRITES).sort()).toEqual(writing.sort())
+  })
+
+  describe.each(['milo', 'machine', 'ulla'])('as %s', caller => {
+    test.each(Object.entries(WRITES))('%s', async (key, wishes) => {
+      const method = key.slice(0, key.indexOf(' '))
+      for (const { path, body, form, raw } of wishes) {
+        const [here, there] = await Promise.all(
+          [withHidden, without].map(async world => {
+            const { status, text } = await world.daemon.call(method, path, {
+              token: world.tokens.get(caller) ?? '',
+              ...(body === undefined ? {} : { body }),
+              ...(form === undefined ? {} : { form: form() }),
+              ...(raw === undefined ? {} : { body: raw, headers: { 'Content-Type': 'application/octet-stream' } }),
+            })
+            return { status, text: plain(world, text) }
+          }),
+        )
+        expect(here, `${path} ${JSON.stringify(body)}`).toEqual(there)
+        expect(here?.status, path).not.toBe(429)
+      }
+    })
+  })
+
+  test('and every package is still there', async () => {
+    const { text } = await withHidden.daemon.call('GET', '/packages/', { token: withHidden.admin })
+    for (const trace of traces) expect(text).toContain(trace)
+  })
+
+  test('and a key that may upload there names it to nobody else', async () => {
+    const { daemon, admin, tokens } = withHidden
+    const key = await createDeveloper('Dev <dev@example.org>')
+    await daemon.call('POST', '/uploader-keys', {
+      token: admin,
+      body: { name: 'dev', public_key: key.publicKey, distributions: [HIDDEN, 'jammy'] },
+    })
+    const seen = async (token: string): Promise<unknown> =>
+      (await daemon.call<{ keys: { distributions: string[] }[] }>('GET', '/uploader-keys', { token })).body.keys.map(
+        one => one.distributions,
+      )
+    await key.close()
+    expect([await seen(tokens.get('otto') ?? ''), await seen(admin)]).toEqual([[['jammy']], [[HIDDEN, 'jammy']]])
+  })
 })

@@ -1,7 +1,9 @@
 import type { PackageRef } from '../../core/identity.ts'
 import type { Manifest, PackageFile } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
+import { params, seenBy } from './sql.ts'
 import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
@@ -22,8 +24,12 @@ const fromRow = (row: Row): Manifest => ({
 })
 
 /** The manifest of exactly this package, undefined where there is none. */
-export async function findManifest(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
-  const row = await db.first<Row>(`select id, manifest, facts, paths from package where ${REF}`, refParams(ref))
+export async function findManifest(db: Queryable, viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined> {
+  const { values, add } = params(...refParams(ref))
+  const row = await db.first<Row>(
+    `select id, manifest, facts, paths from package where ${REF} and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
   return row && fromRow(row)
 }
 

@@ -1,7 +1,7 @@
 import type { PackageName } from '../../core/identity.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Tag } from '../../core/tag.ts'
-import type { Viewer } from '../../core/viewer.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
 
@@ -27,17 +27,18 @@ export async function lockTags(tx: Tx, of: PackageName): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tags ${format} ${codename} ${name}`])
 }
 
-/** The tags of one package, in the order of their names. The caller has checked who may see the repository. */
-export async function readTags(db: Queryable, of: PackageName): Promise<Tag[]> {
+/** The tags of one package, in the order of their names. */
+export async function readTags(db: Queryable, viewer: Viewer, of: PackageName): Promise<Tag[]> {
+  const { values, add } = params(...ofParams(of))
   const rows = await db.query<Row>(
-    `select tag, version, set_by, set_at from tag where ${OF} order by tag`,
-    ofParams(of),
+    `select tag, version, set_by, set_at from tag where ${OF} and ${seenBy(viewer, add, 'codename')} order by tag`,
+    values,
   )
   return rows.map(fromRow)
 }
 
-export async function readTag(db: Queryable, of: PackageName, tag: string): Promise<Tag | undefined> {
-  return (await readTags(db, of)).find(one => one.tag === tag)
+export async function readTag(db: Queryable, viewer: Viewer, of: PackageName, tag: string): Promise<Tag | undefined> {
+  return (await readTags(db, viewer, of)).find(one => one.tag === tag)
 }
 
 /** Every package that has tags. */
@@ -69,7 +70,7 @@ export async function writeTag(tx: Tx, of: PackageName, { tag, version, by, at }
 export async function replaceTags(tx: Tx, of: PackageName, tags: readonly Tag[]): Promise<void> {
   await tx.query(`delete from tag where ${OF}`, ofParams(of))
   for (const tag of tags)
-    if ((await findVersion(tx, { ...of, version: tag.version })) !== undefined) await writeTag(tx, of, tag)
+    if ((await findVersion(tx, ALL_SEEING, { ...of, version: tag.version })) !== undefined) await writeTag(tx, of, tag)
 }
 
 export async function deleteTag(tx: Tx, of: PackageName, tag: string): Promise<void> {
@@ -88,11 +89,13 @@ export async function deleteTagsOf(tx: Tx, of: PackageName & { readonly version:
 /** Any architecture of a version, without the format's facts and the paths. */
 export async function findVersion(
   db: Queryable,
+  viewer: Viewer,
   of: PackageName & { readonly version: string },
 ): Promise<Manifest | undefined> {
+  const { values, add } = params(...ofParams(of), of.version)
   const row = await db.first<{ manifest: Omit<Manifest, 'facts' | 'paths'>; facts: unknown }>(
-    `select manifest, facts from package where ${OF} and version = $4 order by arch limit 1`,
-    [...ofParams(of), of.version],
+    `select manifest, facts from package where ${OF} and version = $4 and ${seenBy(viewer, add, 'codename')} order by arch limit 1`,
+    values,
   )
   return row && { ...row.manifest, facts: row.facts, paths: [] }
 }

@@ -4,7 +4,7 @@ import type { Rebuilt } from '../../catalog/rebuild.ts'
 import { listNamed } from '../../catalog/queries/versions.ts'
 import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/queries/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
-import { needDistributions, type Principal } from '../../core/access.ts'
+import { needScopes, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import { named, type Named } from '../../core/identity.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
@@ -27,7 +27,7 @@ export interface ArtifactDeps {
   readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand' | 'client'>
   readonly repositories: Pick<Repositories, 'get'>
   /** Rebuilds the index from the manifests on disk. */
-  readonly rebuild: () => Promise<Rebuilt>
+  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
   /** The address by which the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
@@ -47,7 +47,7 @@ async function deleteAll(
 ) {
   const refs = await listNamed(db, viewer, filter)
   if (refs.length === 0) await refuseMissing(db, viewer, filter)
-  needDistributions({ who, viewer }, [...new Set(refs.map(ref => ref.codename))])
+  needScopes(who, [...new Set(refs.map(ref => ref.codename))])
   const deleted: Named[] = []
   const following: Promise<boolean>[] = []
   const waiting = [...refs]
@@ -103,8 +103,8 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     deleteAll(deps, { ...query, name: params.name }, from),
   'DELETE /artifacts/{name}/{version}': (deps, { params, query, ...from }) =>
     deleteAll(deps, { ...query, ...params }, from),
-  'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, raw }) => {
-    const { broken, manifests, added, changed, removed } = await rebuild()
+  'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, viewer, raw }) => {
+    const { broken, manifests, added, changed, removed } = await rebuild(viewer)
     await audit.record({
       action: 'SYNC_INDEX',
       result: broken.length === 0 ? 'SUCCESS' : 'WARNING',

@@ -1,6 +1,6 @@
 import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import type { FormatId } from '../../core/identity.ts'
-import type { Repositories } from '../../core/repository.ts'
+import type { SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
@@ -46,7 +46,7 @@ export async function setupsOf(
     formats,
   }: {
     readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
-    readonly repositories: Pick<Repositories, 'need'>
+    readonly repositories: Pick<SeenRepositories, 'need'>
     readonly formats: (id: FormatId) => Pick<Format, 'client'>
   },
   codename: string,

@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { Codename, FormatId } from '../../core/identity.ts'
-import type { Repositories } from '../../core/repository.ts'
+import type { SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { GenerationCard } from '../../publish/rollback.ts'
@@ -51,7 +51,7 @@ export async function listGenerations(
     formats,
   }: {
     readonly publisher: Pick<Generations, 'generations'>
-    readonly repositories: Pick<Repositories, 'need'>
+    readonly repositories: Pick<SeenRepositories, 'need'>
     readonly formats: (id: FormatId) => Pick<Format, 'site'>
   },
   name: string,
@@ -80,7 +80,7 @@ export async function rollBack(
   }: {
     readonly publisher: Generations
     readonly audit: Pick<Audit, 'owe'>
-    readonly repositories: Pick<Repositories, 'need'>
+    readonly repositories: Pick<SeenRepositories, 'need'>
   },
   name: string,
   wish: { readonly n: number | undefined; readonly by: string; readonly ip: string; readonly why: string },

@@ -1,9 +1,10 @@
-import { needDistributions, needSeen, type Principal } from '../../core/access.ts'
+import { needScopes, type Principal } from '../../core/access.ts'
 import { searchPackages } from '../../catalog/queries/search.ts'
 import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import { asSeenBy } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
@@ -16,7 +17,9 @@ import { listDistributions, type createInit, type DistributionDeps } from './ini
 import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
 
 export interface DistributionRouteDeps
-  extends Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable' | 'repositories' | 'formats'>, PromoteDeps {
+  extends
+    Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable' | 'repositories' | 'formats'>,
+    Omit<PromoteDeps, 'repositories'> {
   readonly init: ReturnType<typeof createInit>
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
@@ -63,7 +66,7 @@ function routeOf({
   readonly who: Pick<Principal, 'name' | 'scope'>
 }): Route {
   const [from, to] = [either(body, 'from_dist', 'from_distribution'), either(body, 'to_dist', 'to_distribution')]
-  needDistributions({ who, viewer }, [from, to])
+  needScopes(who, [from, to])
   return { from, to, by: who.name, ip: raw.clientIp, viewer, dryRun: body.dry_run === true }
 }
 
@@ -73,7 +76,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),
   'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
-    repositories.need(codename)
+    repositories.seenBy(viewer).need(codename)
     const state = query.state ?? query.status ?? 'published'
     const page = await searchPackages(db, viewer, {
       filter: {
@@ -88,7 +91,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     return { ...page, items: page.items.map(packageItem) }
   },
   'POST /distributions/init': async ({ init, clientFacts }, { body, who, viewer, raw }) => {
-    needDistributions({ who, viewer }, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
+    needScopes(who, body.codename === undefined || body.codename === null ? 'all' : [body.codename])
     return init({
       codename: body.codename ?? undefined,
       description: body.description ?? undefined,
@@ -98,25 +101,31 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       facts: await clientFacts(raw),
     })
   },
-  'GET /distributions/{codename}/setup': async (deps, { params, raw }) =>
-    setupsOf(deps, params.codename, await deps.clientFacts(raw)),
+  'GET /distributions/{codename}/setup': async (deps, { params, viewer, raw }) =>
+    setupsOf(asSeenBy(deps, viewer), params.codename, await deps.clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
     const { version, arch } = input.body
-    return promote(deps, { name: either(input.body, 'package', 'name'), version, arch }, routeOf(input))
+    return promote(
+      asSeenBy(deps, input.viewer),
+      { name: either(input.body, 'package', 'name'), version, arch },
+      routeOf(input),
+    )
   },
-  'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input)),
+  'POST /distributions/migrate': (deps, input) =>
+    migrate(asSeenBy(deps, input.viewer), input.body.packages, routeOf(input)),
   'GET /distributions/{codename}/compare': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
-    const [from, to] = [repositories.get(codename), repositories.get(query.with)]
-    needSeen(viewer, to.codename)
+    const { get } = repositories.seenBy(viewer)
+    const [from, to] = [get(codename), get(query.with)]
     if (from.codename === to.codename) fail('same_distribution', { codename })
     if (from.format !== to.format)
       fail('other_format', { from: from.codename, to: to.codename, has: from.format, takes: to.format })
     const packages = await compareDistributions(db, viewer, { from: from.codename, to: to.codename })
     return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
   },
-  'GET /distributions/{codename}/generations': (deps, { params }) => listGenerations(deps, params.codename),
-  'POST /distributions/{codename}/rollback': (deps, { params, body, who, raw }) =>
-    rollBack(deps, params.codename, {
+  'GET /distributions/{codename}/generations': (deps, { params, viewer }) =>
+    listGenerations(asSeenBy(deps, viewer), params.codename),
+  'POST /distributions/{codename}/rollback': (deps, { params, body, who, viewer, raw }) =>
+    rollBack(asSeenBy(deps, viewer), params.codename, {
       n: body.generation,
       by: who.name,
       ip: raw.clientIp,

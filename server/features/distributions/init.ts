@@ -3,7 +3,7 @@ import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import { fail } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
-import { maySee, type Viewer } from '../../core/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Format } from '../../formats/format.ts'
@@ -66,7 +66,7 @@ export interface DistributionDeps {
   readonly keyring: Pick<Keyring, 'keys' | 'generate' | 'rsaKeys'>
   /** The key that a first init makes, from the settings. */
   readonly newKey: () => Parameters<Keyring['generate']>[0]
-  readonly repositories: Pick<Repositories, 'all' | 'get' | 'need'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly formats: (id: FormatId) => Pick<Format, 'client' | 'site'>
   readonly isActive: (distribution: Distribution) => boolean
   /** True where a tree can be written. */
@@ -89,55 +89,53 @@ export async function listDistributions(
   facts: ClientFacts,
 ): Promise<DistributionCard[]> {
   const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
-  const shown = repositories.all().filter(one => maySee(viewer, one.codename))
-  return shown.map(distribution => {
-    const { codename, format, label, archs, components, release, endOfLife, state, builtin, basedOn, scanner } =
-      distribution
-    const row = rows.get(codename)
-    const [{ line, setup }] = formats(format).client.setups(distribution, facts)
-    return {
-      codename,
-      format,
-      label,
-      component: mainOf(distribution),
-      architectures: archs,
-      components,
-      suite: release.suite,
-      origin: release.origin,
-      end_of_life: endOfLife ?? null,
-      retired: state === 'retired',
-      builtin,
-      based_on: basedOn ?? null,
-      scanner: scanner ?? null,
-      description: row?.description ?? '',
-      initialized: row !== undefined && (row.initialized || row.generation !== null),
-      active: isActive(distribution),
-      publishable: isPublishable(distribution),
-      packages: row?.published ?? 0,
-      pending: row?.pending ?? 0,
-      quarantined: row?.quarantined ?? 0,
-      generation: row?.generation ?? null,
-      published_at: row?.published_at?.toISOString() ?? null,
-      client_line: line,
-      setup,
-    }
-  })
+  return repositories
+    .seenBy(viewer)
+    .all()
+    .map(distribution => {
+      const { codename, format, label, archs, components, release, endOfLife, state, builtin, basedOn, scanner } =
+        distribution
+      const row = rows.get(codename)
+      const [{ line, setup }] = formats(format).client.setups(distribution, facts)
+      return {
+        codename,
+        format,
+        label,
+        component: mainOf(distribution),
+        architectures: archs,
+        components,
+        suite: release.suite,
+        origin: release.origin,
+        end_of_life: endOfLife ?? null,
+        retired: state === 'retired',
+        builtin,
+        based_on: basedOn ?? null,
+        scanner: scanner ?? null,
+        description: row?.description ?? '',
+        initialized: row !== undefined && (row.initialized || row.generation !== null),
+        active: isActive(distribution),
+        publishable: isPublishable(distribution),
+        packages: row?.published ?? 0,
+        pending: row?.pending ?? 0,
+        quarantined: row?.quarantined ?? 0,
+        generation: row?.generation ?? null,
+        published_at: row?.published_at?.toISOString() ?? null,
+        client_line: line,
+        setup,
+      }
+    })
 }
 
 /** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
 function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undefined): readonly Distribution[] {
+  const { all, get } = deps.repositories.seenBy(viewer)
   if (codename === undefined)
-    return deps.repositories
-      .all()
-      .filter(
-        one => one.state === 'active' && deps.isActive(one) && deps.isPublishable(one) && maySee(viewer, one.codename),
-      )
-  const distribution = deps.repositories.get(codename)
+    return all().filter(one => one.state === 'active' && deps.isActive(one) && deps.isPublishable(one))
+  const distribution = get(codename)
   if (!deps.isActive(distribution))
     fail('format_not_active', { format: distribution.format, how: deps.formatSetting(distribution) })
   if (!deps.isPublishable(distribution)) {
-    const publishable = deps.repositories
-      .all()
+    const publishable = all()
       .filter(deps.isPublishable)
       .map(other => other.codename)
       .join(', ')

@@ -78,9 +78,9 @@ describe('promotion', () => {
         to: 'noble',
         packages: [{ name: 'hello', version: '2.0', arch: 'amd64', target: null, standing: 'new' }],
       })
-      const there = await stock.catalog.find({ ...ref, codename: 'noble' as never })
+      const there = await stock.catalog.find(ALL_SEEING, { ...ref, codename: 'noble' as never })
       expect(there).toMatchObject({ state: 'published', decision: { justification: 'needed on Monday' }, by: 'ada' })
-      expect(there?.files[0].blob.sha256).toBe((await stock.catalog.find(ref))?.files[0].blob.sha256)
+      expect(there?.files[0].blob.sha256).toBe((await stock.catalog.find(ALL_SEEING, ref))?.files[0].blob.sha256)
       expect(stock.published).toEqual(['noble'])
       expect(await rows('jammy')).toHaveLength(2)
       expect((await stock.audit.search(ALL_SEEING, { page: 1, perPage: 1 })).items).toMatchObject([

@@ -3,7 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changed } from '../../catalog/change.ts'
 import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
-import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
+import { mainOf, type Distribution, type SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
@@ -11,7 +11,7 @@ import { compareDistributions, summarise, type Difference, type Summary } from '
 export interface PromoteDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
-  readonly repositories: Pick<Repositories, 'all' | 'get' | 'need'>
+  readonly repositories: Pick<SeenRepositories, 'get'>
 }
 
 /** The caller, the source and the target. */

@@ -15,7 +15,7 @@ import { restoreDocuments } from './restore.ts'
 
 type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'repositories'> & {
   readonly layout: Pick<Layout, 'documents'>
-  readonly repositories: Pick<Repositories, 'need' | 'find'>
+  readonly repositories: Pick<Repositories, 'seenBy' | 'find'>
   readonly log: Log
 }
 

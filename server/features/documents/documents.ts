@@ -1,7 +1,7 @@
 import { countModular } from '../../catalog/queries/modules.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename, FormatId } from '../../core/identity.ts'
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
@@ -22,7 +22,7 @@ export interface DocumentDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
-  readonly repositories: Pick<Repositories, 'need'>
+  readonly repositories: Pick<SeenRepositories, 'need'>
   readonly formats: (id: FormatId) => Pick<Format, 'tree'>
   readonly files: DocumentFiles
   /** Protects bytes from removal while no row names them yet. */

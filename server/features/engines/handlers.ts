@@ -1,5 +1,6 @@
 import type { Handlers } from '../../core/contract.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -7,7 +8,7 @@ import type { Audit } from '../../record/audit.ts'
 import { EngineUnavailable, type AntivirusScanner, type VulnerabilityScanner } from '../../scanners/scanner.ts'
 import type { Database } from '../../vulndb/store/database.ts'
 import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
-import type { Feeds } from '../../vulndb/feeds/feeds.ts'
+import { readUpdateinfoUrls, type Feeds } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
 import type { Importer } from '../../vulndb/store/importer.ts'
 import type { SourceFacts } from '../../vulndb/store/generation-meta.ts'
@@ -20,7 +21,7 @@ export interface EngineDeps {
     readonly antivirus: readonly AntivirusScanner[]
     readonly vulnerability: readonly VulnerabilityScanner[]
   }
-  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly database: Database
   readonly importer: Importer
   readonly feeds: Feeds
@@ -59,7 +60,7 @@ async function coverageOf(scanner: VulnerabilityScanner, distributions: readonly
 
 async function engineOf(
   scanner: AntivirusScanner | VulnerabilityScanner,
-  { clock, repositories }: Pick<EngineDeps, 'clock' | 'repositories'>,
+  { clock, distributions }: Pick<EngineDeps, 'clock'> & { readonly distributions: readonly Distribution[] },
 ) {
   const now = clock.now()
   const { id, ok, version, error, ...status } = await scanner.status()
@@ -73,7 +74,7 @@ async function engineOf(
     data_at: at ?? null,
     age_days: at === undefined ? null : Math.max(0, Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)),
     ...(error === undefined ? {} : { error }),
-    distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner, repositories.all()) : [],
+    distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner, distributions) : [],
   }
 }
 
@@ -103,16 +104,26 @@ function printResult({ status, generation, took_ms: took, signature, sources, no
   }
 }
 
+/** Addresses of advisories that are for a hidden distribution only. */
+function hiddenFeeds(updateinfoUrls: string, viewer: Viewer): (url: string) => boolean {
+  const feeds = readUpdateinfoUrls(updateinfoUrls)
+  const seen = new Set(feeds.filter(({ codename }) => maySee(viewer, codename)).map(({ url }) => url))
+  const hidden = new Set(feeds.map(({ url }) => url).filter(url => !seen.has(url)))
+  return url => hidden.has(url)
+}
+
 const isYes = (text: string | undefined): boolean => text === 'true' || text === '1' || text === 'on'
 
 export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
-  'GET /security/engines': async deps => {
-    const { scanners, database, importer, settings, security } = deps
+  'GET /security/engines': async (deps, { viewer }) => {
+    const { scanners, database, importer, settings, security, clock } = deps
+    const distributions = deps.repositories.seenBy(viewer).all()
     const meta = (await database.open().catch(() => undefined))?.meta
     const { running, since, last } = importer.state()
+    const isHidden = hiddenFeeds(settings.now().security.feeds.updateinfo_urls, viewer)
     return {
       engines: await Promise.all(
-        [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, deps)),
+        [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, { clock, distributions })),
       ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
       database: {
@@ -127,16 +138,21 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
         sources: Object.entries(meta?.sources ?? {}).map(([name, facts]) => printSource(name, facts)),
       },
       intel: { epss: meta?.intel.epss ?? null, kev: meta?.intel.kev ?? null },
-      feeds: Object.entries(await loadFeedStates(security)).map(([url, { source, checked_at: at, error }]) => ({
-        url,
-        source,
-        checked_at: at,
-        ...(error === undefined ? {} : { error }),
-      })),
+      feeds: Object.entries(await loadFeedStates(security))
+        .filter(([url]) => !isHidden(url))
+        .map(([url, { source, checked_at: at, error }]) => ({
+          url,
+          source,
+          checked_at: at,
+          ...(error === undefined ? {} : { error }),
+        })),
       import: { running, since: since ?? null, last: last ?? null },
     }
   },
-  'POST /security/database': async ({ spool, importer, settings, audit, repositories }, { query, raw, who }) => {
+  'POST /security/database': async (
+    { spool, importer, settings, audit, repositories },
+    { query, raw, who, viewer },
+  ) => {
     const { file, fields } = await readBody(raw, {
       spool,
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
@@ -145,7 +161,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
-      if (codename !== undefined) repositories.get(codename)
+      if (codename !== undefined) repositories.seenBy(viewer).get(codename)
       const force = query.force === true || isYes(fields.get('force'))
       const result = await importer.import(
         [{ path: file.path, label: file.filename, ...(codename === undefined ? {} : { distribution: codename }) }],

@@ -23,7 +23,7 @@ import type { HealthDeps } from './deps.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
-import { createPublicViewer, type PublicViewerDeps } from './public-viewer.ts'
+import { createOpenViewer, createPublicViewer, type PublicViewerDeps } from './public-viewer.ts'
 import { createRepreproProbe } from './reprepro.ts'
 
 /** Runs a tool without a shell and gives what it printed on both streams. */
@@ -123,11 +123,14 @@ function reportOf(needs: HealthNeeds): Health {
 export function composeHealth(needs: HealthNeeds): Feature {
   const { clock, db, metrics, antivirus, dataAt, log, metricsToken } = needs
   const viewer = createPublicViewer(needs)
+  // with a token of their own, those who run the service see all numbers
+  const isOpen = metricsToken === undefined || metricsToken === ''
+  const metricsViewer = isOpen ? createOpenViewer(needs) : () => Promise.resolve(ALL_SEEING)
+  metrics.showTo(metricsViewer)
   registerGauges({
     metrics,
     db,
-    // with a token of their own, those who run the service see all numbers
-    viewer: async () => (metricsToken === undefined || metricsToken === '' ? viewer(undefined) : ALL_SEEING),
+    viewer: metricsViewer,
     clock,
     vulnerabilityDataAt: dataAt,
     signaturesAt: async () => {

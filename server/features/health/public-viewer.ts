@@ -14,6 +14,18 @@ export interface PublicViewerDeps {
 const PATIENCE_MS = 1_000
 
 /**
+ * The viewer of metrics that anybody may read: sees what everybody sees.
+ * @throws Error while the rules cannot be read
+ */
+export function createOpenViewer({ hiddenFrom }: Pick<PublicViewerDeps, 'hiddenFrom'>): () => Promise<Viewer> {
+  return async () => {
+    const seen = await within(PATIENCE_MS, async () => ({ ok: true, hidden: await hiddenFrom(undefined) }))
+    if (!('hidden' in seen)) throw new Error('who may see what is not known')
+    return { hidden: seen.hidden }
+  }
+}
+
+/**
  * The viewer of a public report: the account of the credential, otherwise one who sees only unrestricted distributions.
  * The rules stand in the database: while it does not answer, everything is hidden.
  */

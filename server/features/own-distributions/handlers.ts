@@ -144,10 +144,8 @@ async function remove(deps: OwnDistributionDeps, codename: string, by: By): Prom
 const inTurn = <T>({ lock }: OwnDistributionDeps, work: () => Promise<T>): Promise<T> => lock.run('definitions', work)
 
 export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistributionDeps> = {
-  'GET /distributions/{codename}/definition': async ({ repositories }, { params, viewer }) => {
-    if (viewer.hidden.includes(params.codename)) fail('distribution_not_found', params)
-    return viewOf(repositories.need(params.codename))
-  },
+  'GET /distributions/{codename}/definition': ({ repositories }, { params, viewer }) =>
+    viewOf(repositories.seenBy(viewer).need(params.codename)),
   'POST /distributions/': (deps, { body: { codename, ...wish }, who, raw }) =>
     inTurn(deps, () =>
       save(deps, readDefinition(readCodename(codename, deps), wish, deps), {

@@ -2,11 +2,10 @@ import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import { getFormat } from '../../formats/index.ts'
 import { release } from './contract.ts'
-import { releaseHandlers } from './handlers.ts'
-import type { ReleaseDeps } from './release.ts'
+import { releaseHandlers, type ReleaseRouteDeps } from './handlers.ts'
 
 /** The Release words of a distribution. */
-export function composeRelease(needs: Omit<ReleaseDeps, 'knowsWords'>): Feature {
+export function composeRelease(needs: Omit<ReleaseRouteDeps, 'knowsWords'>): Feature {
   return {
     routes: bind(release, releaseHandlers, {
       ...needs,

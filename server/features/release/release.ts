@@ -1,4 +1,4 @@
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import { fail } from '../../core/errors.ts'
 import { renewAt, type RootWords } from '../../core/release-fields.ts'
 import type { Db, Queryable } from '../../db/db.ts'
@@ -12,7 +12,7 @@ export interface ReleaseDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly publisher: Pick<Publisher, 'root'>
-  readonly repositories: Pick<Repositories, 'need'>
+  readonly repositories: Pick<SeenRepositories, 'need'>
   /** Whether clients of the distribution read a Release file. */
   readonly knowsWords: (distribution: Distribution) => boolean
 }

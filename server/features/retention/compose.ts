@@ -1,5 +1,6 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers, type RetentionRouteDeps } from './handlers.ts'
 import { cleanAll } from './retention.ts'
@@ -13,7 +14,7 @@ export function composeRetention({ db, catalog, audit, clock, repositories }: Re
         id: 'version-retention',
         name: 'Remove versions that the retention rules leave behind',
         when: () => '0 2 * * *',
-        run: () => cleanAll({ db, catalog, repositories }),
+        run: () => cleanAll({ db, catalog, repositories: repositories.seenBy(ALL_SEEING) }),
       },
     ],
   }

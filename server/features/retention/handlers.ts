@@ -1,23 +1,27 @@
 import { lockVersion } from '../../catalog/queries/retention.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { retention } from './contract.ts'
 import { clean, readRule, type RetentionDeps } from './retention.ts'
 import { deletePin, saveKeep, savePin } from './store.ts'
 
-export interface RetentionRouteDeps extends RetentionDeps {
+export interface RetentionRouteDeps extends Omit<RetentionDeps, 'repositories'> {
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly audit: Pick<Audit, 'owe'>
   readonly clock: Clock
 }
 
 export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
-  'GET /distributions/{codename}/retention': (deps, { params }) => readRule(deps, params.codename),
+  'GET /distributions/{codename}/retention': (deps, { params, viewer }) =>
+    readRule(asSeenBy(deps, viewer), params.codename),
   'PATCH /distributions/{codename}/retention': async (
-    { db, audit, repositories },
-    { params, body: { keep }, who, raw },
+    { db, audit, ...deps },
+    { params, body: { keep }, who, viewer, raw },
   ) => {
+    const repositories = deps.repositories.seenBy(viewer)
     const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       await saveKeep(tx, codename, keep)
@@ -33,13 +37,14 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
     return readRule({ db, repositories }, codename)
   },
   'POST /distributions/{codename}/retention/preview': (deps, { params, body, who, viewer }) =>
-    clean(deps, params.codename, { keep: body.keep, dryRun: true, by: who.name, viewer }),
+    clean(asSeenBy(deps, viewer), params.codename, { keep: body.keep, dryRun: true, by: who.name, viewer }),
   'POST /distributions/{codename}/retention/run': (deps, { params, who, viewer, raw }) =>
-    clean(deps, params.codename, { dryRun: false, by: who.name, ip: raw.clientIp, viewer }),
+    clean(asSeenBy(deps, viewer), params.codename, { dryRun: false, by: who.name, ip: raw.clientIp, viewer }),
   'POST /distributions/{codename}/pins': async (
-    { db, audit, clock, repositories },
+    { db, audit, clock, ...deps },
     { params, body: { name, version, reason = '' }, who, viewer, raw },
   ) => {
+    const repositories = deps.repositories.seenBy(viewer)
     const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       if (!(await lockVersion(tx, viewer, { codename, name, version }))) fail('version_not_found', { name, version })
@@ -58,9 +63,10 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
     return readRule({ db, repositories }, codename)
   },
   'DELETE /distributions/{codename}/pins/{name}/{version}': async (
-    { db, audit, repositories },
-    { params: { name, version, ...params }, who, raw },
+    { db, audit, ...deps },
+    { params: { name, version, ...params }, who, viewer, raw },
   ) => {
+    const repositories = deps.repositories.seenBy(viewer)
     const { codename } = repositories.need(params.codename)
     await db.tx(async tx => {
       if (!(await deletePin(tx, codename, { name, version }))) fail('pin_not_found', { name, version, codename })

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { isKept, listSurplus, type Surplus } from '../../catalog/queries/retention.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
-import type { Repositories } from '../../core/repository.ts'
+import type { SeenRepositories } from '../../core/repository.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { listPins, listRules, readKeep } from './store.ts'
@@ -9,7 +9,7 @@ import { listPins, listRules, readKeep } from './store.ts'
 export interface RetentionDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
-  readonly repositories: Pick<Repositories, 'need'>
+  readonly repositories: Pick<SeenRepositories, 'need'>
 }
 
 export interface Rule {

@@ -2,10 +2,11 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changed } from '../../catalog/change.ts'
 import { pagingOf } from '../../catalog/page.ts'
 import { namedVersion } from '../../catalog/view.ts'
-import { needDistribution, type Caller, type Principal } from '../../core/access.ts'
+import { needScope, type Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
-import type { Repositories } from '../../core/repository.ts'
+import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SlaWatch } from '../../review/deadlines.ts'
@@ -21,7 +22,7 @@ import type { review } from './contract.ts'
 
 export interface ReviewHandlerDeps {
   readonly db: Db
-  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly catalog: Pick<Catalog, 'find'>
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
@@ -34,11 +35,16 @@ const FOLLOW_MS = 30_000
 
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
+interface Caller {
+  readonly who: Pick<Principal, 'scope'>
+  readonly viewer: Viewer
+}
+
 /** The package that a change concerns, if the caller may change it there. @throws unknown_distribution */
-async function target({ db, repositories }: ReviewHandlerDeps, which: Which, caller: Caller): Promise<Found> {
-  if (which.distribution !== undefined) repositories.get(which.distribution)
-  const found = await findOne(db, caller.viewer, which)
-  needDistribution(caller, found.ref.codename)
+async function target({ db, repositories }: ReviewHandlerDeps, which: Which, { who, viewer }: Caller): Promise<Found> {
+  if (which.distribution !== undefined) repositories.seenBy(viewer).get(which.distribution)
+  const found = await findOne(db, viewer, which)
+  needScope(who, found.ref.codename)
   return found
 }
 
@@ -55,7 +61,7 @@ async function movedView(changed: Changed, before: string) {
 
 export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
   'GET /security/review-queue': ({ db, settings, clock, repositories }, { query, viewer }) => {
-    const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories, query)
+    const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories.seenBy(viewer), query)
     return listReviews(db, viewer, {
       filter: { ...filter, assignedTo, states: ['pending_review'] },
       paging: pagingOf(query),
@@ -65,7 +71,7 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     })
   },
   'GET /security/packages/{name}/{version}/decision': async (deps, { params, query, viewer }) => {
-    const { manifest, others } = await readVersion(deps, viewer, whichOf(params, query))
+    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, whichOf(params, query))
     return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
   },
   'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
@@ -101,7 +107,11 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
   },
   'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
     const found = await target(deps, whichOf(params, query, body), { who, viewer })
-    const { changed, before, report, fresh, gone } = await deps.rescans.rescan(found.ref, actorOf(who, raw), raw.signal)
+    const { changed, before, report, fresh, gone } = await deps.rescans.rescan(
+      { ref: found.ref, viewer },
+      actorOf(who, raw),
+      raw.signal,
+    )
     return {
       ...(await movedView(changed, before)),
       cve_scan: report.verdict,

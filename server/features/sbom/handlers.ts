@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { needSeen } from '../../core/access.ts'
 import type { FileReply, Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
@@ -14,7 +13,7 @@ import type { sbom } from './contract.ts'
 export interface SbomDeps {
   readonly db: Queryable
   readonly bills: Bills
-  readonly repositories: Pick<Repositories, 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
 }
 
 const PREVIEWED = 20
@@ -33,11 +32,9 @@ function documentOf(bill: Bill, format: PrintName = 'cyclonedx', isDownload = tr
   }
 }
 
-/** @throws unknown_distribution, distribution_not_found for one that is hidden from the caller */
+/** @throws unknown_distribution */
 function seenCodename({ repositories }: SbomDeps, viewer: Viewer, asked: string | undefined): Codename | undefined {
-  if (asked === undefined) return undefined
-  needSeen(viewer, asked)
-  return repositories.get(asked).codename
+  return asked === undefined ? undefined : repositories.seenBy(viewer).get(asked).codename
 }
 
 export const sbomHandlers: Handlers<typeof sbom, SbomDeps> = {

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../core/contract.ts'
 import type { Repositories } from '../../core/repository.ts'
+import { maySee } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { FactsOf } from '../../record/audit-facts.ts'
@@ -20,7 +21,12 @@ const factsOf = ({ name, fingerprint, distributions }: UploaderKey): FactsOf['up
 })
 
 export const uploaderKeyHandlers: Handlers<typeof uploaderKeys, UploaderKeyDeps> = {
-  'GET /uploader-keys': async ({ keys }) => ({ keys: await keys.list() }),
+  'GET /uploader-keys': async ({ keys }, { viewer }) => ({
+    keys: (await keys.list()).map(key => ({
+      ...key,
+      distributions: key.distributions?.filter(codename => maySee(viewer, codename)) ?? null,
+    })),
+  }),
   'POST /uploader-keys': async ({ db, audit, keys, repositories }, { body, who, raw }) => {
     for (const codename of body.distributions ?? []) repositories.get(codename)
     return db.tx(async tx => {

@@ -19,7 +19,7 @@ import { createWatchedFolder } from './watched-folder.ts'
 
 export interface UploadNeeds extends Omit<UploadDeps, 'switchesFor'> {
   readonly db: Db
-  readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly audit: Pick<Audit, 'owe'>
   readonly pool: Pick<Pool, 'locate'>
   readonly uploaderKeys: Pick<UploaderKeys, 'check'>

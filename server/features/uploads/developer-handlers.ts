@@ -1,4 +1,4 @@
-import { needDistribution } from '../../core/access.ts'
+import { needScope } from '../../core/access.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -15,7 +15,7 @@ export interface IncomingDeps {
   readonly settings: Pick<Settings, 'now'>
   /** Formats that are switched on. */
   readonly formats: readonly Format[]
-  readonly repositories: Pick<Repositories, 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly collection: Collection
   readonly uploads: DeveloperUploads
   readonly lock: ReturnType<typeof createKeyedLock>
@@ -72,8 +72,8 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
     { spool, settings, formats, repositories, collection, uploads, lock },
     { params: { codename, filename }, who, viewer, raw },
   ) => {
-    needDistribution({ who, viewer }, codename)
-    const { format: id } = repositories.get(codename)
+    needScope(who, codename)
+    const { format: id } = repositories.seenBy(viewer).get(codename)
     const reader = formats.find(format => format.id === id)?.announcements
     if (reader === undefined) return fail('no_developer_uploads', { codename })
     if (!reader.isPlainName(filename)) fail('bad_path', { path: filename })
@@ -101,6 +101,7 @@ export const developerHandlers: Handlers<typeof developerUploads, IncomingDeps> 
               find: name => here.get(name),
               codename,
               actor: { name: who.name, ip: raw.clientIp },
+              viewer,
               waitMs: INDEX_WAIT_MS,
             },
             // finish the upload: some of its packages may be accepted already

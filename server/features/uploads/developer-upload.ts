@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Actor, Changed } from '../../catalog/change.ts'
 import { AppError, fail } from '../../core/errors.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { together, type SpooledFile } from '../../files/spool.ts'
 import type { AnnouncedFile, Announcement, Announcements } from '../../formats/announcements.ts'
@@ -10,6 +11,7 @@ import type { Gate } from '../../pipeline/gate.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
 import type { PackageOutcome, UploadedTogether } from './developer-contract.ts'
+import { chooseTarget } from './target.ts'
 
 /** An upload: the announcement, and its files by name. */
 export interface DeveloperUpload {
@@ -19,6 +21,8 @@ export interface DeveloperUpload {
   readonly codename?: string
   /** The sender; undefined: the name of the key. */
   readonly actor?: Actor
+  /** What the sender may see. */
+  readonly viewer: Viewer
   readonly waitMs: number
 }
 
@@ -27,7 +31,7 @@ export interface DeveloperUploadDeps {
   readonly keys: Pick<UploaderKeys, 'check'>
   /** Formats that are switched on here. */
   readonly formats: readonly Format[]
-  readonly repositories: Pick<Repositories, 'find' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   /** A file of the same source that is here already, such as the upstream tarball of an earlier revision. */
   readonly findPart: (
     distribution: Distribution,
@@ -106,22 +110,18 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
   /** @throws announcement_misdirected, key_not_for, unknown_distribution, wrong_format, distribution_retired */
   function targetOf(
     { target }: Announcement,
-    { codename, announcement: { filename } }: DeveloperUpload,
+    { codename, viewer, announcement: { filename } }: DeveloperUpload,
     key: UploaderKey,
   ): Distribution {
     if (codename !== undefined && target !== codename) fail('announcement_misdirected', { filename, target, codename })
-    const distribution = repositories.get(target)
     const { format } = needReader(filename)
-    if (distribution.format !== format.id)
-      fail('wrong_format', {
-        codename: distribution.codename,
-        is: format.label,
-        takes: distribution.format,
-        others: '',
-      })
-    if (distribution.state === 'retired') fail('distribution_retired', { codename: distribution.codename })
+    const distribution = chooseTarget({ formats, repositories: repositories.seenBy(viewer) }, target, format)
     if (key.distributions !== null && !key.distributions.includes(distribution.codename))
-      fail('key_not_for', { key: key.name, codename: distribution.codename, allowed: key.distributions.join(', ') })
+      fail('key_not_for', {
+        key: key.name,
+        codename: distribution.codename,
+        allowed: key.distributions.filter(one => maySee(viewer, one)).join(', ') || 'other distributions',
+      })
     return distribution
   }
 

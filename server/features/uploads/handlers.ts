@@ -1,8 +1,8 @@
 import type { Changed } from '../../catalog/change.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
-import { needDistribution, needSeen, type Principal } from '../../core/access.ts'
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import { needScope, type Principal } from '../../core/access.ts'
+import type { Repositories } from '../../core/repository.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
@@ -17,6 +17,7 @@ import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { uploads } from './contract.ts'
+import { chooseTarget, type Offered } from './target.ts'
 import { knownEvent, publishEvent, replyOf, resultEvent, runningEvent, statusOf, stepEvent } from './result.ts'
 
 export interface UploadDeps {
@@ -24,7 +25,7 @@ export interface UploadDeps {
   readonly gate: Gate
   /** Every format the server knows. */
   readonly formats: readonly Format[]
-  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   /** The formats that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
   /** The words for REPO_FORMAT that switch a format on. */
@@ -55,26 +56,6 @@ function recogniseActive(
   return format
 }
 
-/**
- * @throws unknown_distribution, wrong_format: naming the format of the distribution, and the distributions of this
- *   format
- */
-function choose({ formats, repositories }: UploadDeps, codename: string, format: Format): Distribution {
-  const distribution = repositories.get(codename)
-  if (distribution.state === 'retired') fail('distribution_retired', { codename })
-  if (distribution.format === format.id) return distribution
-  return fail('wrong_format', {
-    codename,
-    is: format.label,
-    takes: formats.find(({ id }) => id === distribution.format)?.label ?? `${distribution.format} packages`,
-    others: repositories
-      .all()
-      .filter(other => other.format === format.id)
-      .map(other => other.codename)
-      .join(', '),
-  })
-}
-
 /** The part of a request that names the sender of a package. */
 interface Asker {
   readonly raw: RawRequest
@@ -88,6 +69,7 @@ interface Asker {
  */
 async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<Applicant> {
   const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
+  const offered = { formats: deps.formats, repositories: deps.repositories.seenBy(viewer) }
   const { file, fields } = await readForm(raw, {
     spool: deps.spool,
     limitBytes,
@@ -95,15 +77,13 @@ async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<A
       const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
       if (codename === '') return
-      needSeen(viewer, codename)
-      choose(deps, codename, format)
-      needDistribution({ who, viewer }, codename)
+      chooseTarget(offered, codename, format)
+      needScope(who, codename)
     },
   })
   try {
-    needSeen(viewer, codenameIn(fields))
-    const asked = applied(deps, { file, fields }, raw)
-    needDistribution({ who, viewer }, asked.distribution.codename)
+    const asked = applied(deps, offered, { file, fields, headers: raw.headers })
+    needScope(who, asked.distribution.codename)
     return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...asked }
   } catch (error) {
     await file.discard()
@@ -118,13 +98,13 @@ const codenameIn = (fields: Form['fields']): string =>
 /** What the fields say, checked. @throws missing_field, unknown_distribution, wrong_format, bad_digest */
 function applied(
   deps: UploadDeps,
-  { file, fields }: Form,
-  { headers }: RawRequest,
+  offered: Offered,
+  { file, fields, headers }: Form & Pick<RawRequest, 'headers'>,
 ): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256' | 'component'> {
   const codename = codenameIn(fields)
   const format = recogniseActive(deps, file.head, file.filename)
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
-  const distribution = choose(deps, codename, format)
+  const distribution = chooseTarget(offered, codename, format)
   const component = fields.get('component')?.trim() ?? ''
   if (component !== '' && !distribution.components.includes(component))
     fail('bad_component', { codename, component: component.slice(0, 40), known: distribution.components.join(', ') })
@@ -141,10 +121,10 @@ export function record(
   { metrics, events, clock }: Pick<UploadDeps, 'metrics' | 'events' | 'clock'>,
   { outcome, manifest }: Changed,
 ): void {
-  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state)
-  if (outcome !== 'created') return
-  for (const { severity } of manifest.findings) metrics.found(severity, 1)
   const { name, version, arch, codename } = manifest.ref
+  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state, codename)
+  if (outcome !== 'created') return
+  for (const { severity } of manifest.findings) metrics.found(severity, 1, codename)
   events.emit({
     type: 'upload',
     at: isoNow(clock),

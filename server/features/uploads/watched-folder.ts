@@ -3,6 +3,7 @@ import { constants, mkdir, open, readdir, rename, rm, stat, writeFile } from 'no
 import { join } from 'node:path'
 import { AppError } from '../../core/errors.ts'
 import type { Part } from '../../core/feature.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Spool, SpooledFile } from '../../files/spool.ts'
 import type { Announcement } from '../../formats/announcements.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -78,7 +79,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
     try {
       for (const { name } of files) here.set(name, await take(folder, name))
       const upload = await uploads.admit(
-        { announcement, find: name => here.get(name), waitMs: 0 },
+        { announcement, find: name => here.get(name), viewer: ALL_SEEING, waitMs: 0 },
         new AbortController().signal,
       )
       mustBeTaken(announcement.filename, upload)

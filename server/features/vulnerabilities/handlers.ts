@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { pagingOf } from '../../catalog/page.ts'
 import type { Handlers } from '../../core/contract.ts'
-import type { Repositories } from '../../core/repository.ts'
+import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Db } from '../../db/db.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
@@ -15,7 +15,7 @@ import type { vulnerabilities } from './contract.ts'
 
 export interface VulnerabilityDeps {
   readonly db: Db
-  readonly repositories: Pick<Repositories, 'all' | 'get'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly catalog: Pick<Catalog, 'find'>
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
@@ -23,7 +23,7 @@ export interface VulnerabilityDeps {
 
 export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
   'GET /security/packages': ({ db, settings, clock, repositories }, { query, viewer }) => {
-    const { status, sort = 'severity', ...filter } = checkFilter(repositories, query)
+    const { status, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
@@ -36,11 +36,11 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
     })
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query, viewer }) => {
-    const { manifest, others } = await readVersion(deps, viewer, whichOf(params, query))
+    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, whichOf(params, query))
     return versionCves(manifest, others, isoNow(deps.clock))
   },
   'GET /security/vulnerabilities': ({ db, repositories }, { query, viewer }) => {
-    const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories, query)
+    const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
     return listVulnerabilities(db, viewer, { filter: { ...filter, minEpss }, paging: pagingOf(query), sort })
   },
   'GET /security/vulnerabilities/{cve}': ({ db }, { params, query, viewer }) =>

@@ -29,6 +29,14 @@ export interface Feed {
 
 const below = (base: string, path: string): string => `${base.replace(/\/+$/, '')}/${path}`
 
+/** The setting `updateinfo_urls`: `codename=address`, separated by blanks. */
+export function readUpdateinfoUrls(text: string): readonly { readonly codename: string; readonly url: string }[] {
+  return text
+    .split(' ')
+    .filter(one => one !== '')
+    .map(one => ({ codename: one.slice(0, one.indexOf('=')), url: one.slice(one.indexOf('=') + 1) }))
+}
+
 /** Every address to fetch. */
 export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'all' | 'find'>): Feed[] {
   const feeds: Feed[] = []
@@ -63,20 +71,16 @@ export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'a
       }
     }
   }
-  at.updateinfo_urls
-    .split(' ')
-    .filter(text => text !== '')
-    .forEach((text, n) => {
-      const [codename = '', url = ''] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
-      const distribution = repositories.find(codename)
-      if (distribution !== undefined)
-        feeds.push({
-          url,
-          source: `updateinfo/${ecosystemOf(distribution).ecosystem}`,
-          label: `updateinfo/${codename}/${n}.xml`,
-          distribution: codename,
-        })
-    })
+  readUpdateinfoUrls(at.updateinfo_urls).forEach(({ codename, url }, n) => {
+    const distribution = repositories.find(codename)
+    if (distribution !== undefined)
+      feeds.push({
+        url,
+        source: `updateinfo/${ecosystemOf(distribution).ecosystem}`,
+        label: `updateinfo/${codename}/${n}.xml`,
+        distribution: codename,
+      })
+  })
   if (at.kev_url !== '')
     feeds.push({ url: at.kev_url, source: 'kev', label: 'kev/known_exploited_vulnerabilities.json' })
   if (at.epss_url !== '') feeds.push({ url: at.epss_url, source: 'epss', label: 'epss/epss_scores-current.csv.gz' })

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { createRepositories, type Distribution } from '../../core/repository.ts'
+import { DISTRIBUTIONS } from '../../../test/support/repositories.ts'
+import { createOpenViewer, createPublicViewer } from './public-viewer.ts'
+
+const [jammy] = DISTRIBUTIONS as readonly [Distribution]
+const ACME = { ...jammy, codename: 'acme' as Distribution['codename'], builtin: false }
+const authenticate = () => Promise.reject(new Error('nobody is signed in'))
+
+test('while the rules cannot be read, a public report tells of no distribution, own ones included', async () => {
+  const repositories = createRepositories([jammy])
+  const viewer = createPublicViewer({
+    authenticate,
+    hiddenFrom: () => Promise.reject(new Error('the database is gone')),
+    repositories,
+  })
+  repositories.replace([ACME])
+  expect(await viewer(undefined)).toEqual({ hidden: ['jammy', 'acme'] })
+})
+
+test('metrics that anybody may read show what everybody sees, and fail while that is not known', async () => {
+  expect(await createOpenViewer({ hiddenFrom: () => Promise.resolve(['acme']) })()).toEqual({ hidden: ['acme'] })
+  await expect(createOpenViewer({ hiddenFrom: () => Promise.reject(new Error('gone')) })()).rejects.toThrow('not known')
+})

@@ -1,0 +1,30 @@
+import { fail } from '../../core/errors.ts'
+import type { Distribution, SeenRepositories } from '../../core/repository.ts'
+import type { Format } from '../../formats/format.ts'
+
+/** What an upload may ask for: every format, and the distributions that the sender sees. */
+export interface Offered {
+  readonly formats: readonly Format[]
+  readonly repositories: SeenRepositories
+}
+
+/**
+ * The distribution that a package of this format goes to.
+ * @throws unknown_distribution, distribution_retired, wrong_format: naming the format of the distribution, and the
+ *   distributions of this format that the sender sees
+ */
+export function chooseTarget({ formats, repositories }: Offered, codename: string, format: Format): Distribution {
+  const distribution = repositories.get(codename)
+  if (distribution.state === 'retired') fail('distribution_retired', { codename })
+  if (distribution.format === format.id) return distribution
+  return fail('wrong_format', {
+    codename,
+    is: format.label,
+    takes: formats.find(({ id }) => id === distribution.format)?.label ?? `${distribution.format} packages`,
+    others: repositories
+      .all()
+      .filter(other => other.format === format.id)
+      .map(other => other.codename)
+      .join(', '),
+  })
+}

@@ -61,6 +61,7 @@ export interface EngineQuestion {
 }
 
 export interface Engine {
+  readonly id: string
   /** Also true for one that is installed and cannot be used: that must be reported, not skipped. */
   isPresent(): Promise<boolean>
   /** Undefined where it is not installed. @throws EngineUnavailable when it is installed and cannot be used */
@@ -184,6 +185,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
 
   return {
+    id,
     installed,
     isStale,
     async isPresent() {

@@ -1,6 +1,8 @@
+import type { Distribution } from '../core/repository.ts'
 import { mergeFindings } from '../core/findings.ts'
 import { CONTROL_NAME, engineDistribution, engineInput, printPurlFile } from './engine-input.ts'
-import { createEngine, lastWords, type Engine, type EngineData, type ExternalDeps, type Run } from './external.ts'
+import { engineCoverage, readAnswer } from './engine-answer.ts'
+import { createEngine, lastWords, type EngineData, type ExternalDeps, type Run } from './external.ts'
 import { grypeFindings, readGrype, type GrypeDocument, type GrypeMatch } from './grype-output.ts'
 import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'
 
@@ -63,28 +65,6 @@ export function sortMatches(
   return { ours, isProven: ours.length < matches.length }
 }
 
-async function coverage(
-  { installed, isStale }: Engine,
-  scanner: string | undefined,
-  label: string,
-): Promise<DistributionCoverage> {
-  const { grype } = engineDistribution(scanner)
-  if (grype === undefined) return { coverage: 'not_covered', said: `grype has no data for ${label}.` }
-  const now = await installed()
-  if (now === undefined) return { coverage: 'no_data', said: 'grype is not installed.' }
-  if ('missing' in now.data) return { coverage: 'no_data', said: `grype: ${now.data.missing}` }
-  const { at: data_at } = now.data
-  if (isStale(now.data))
-    return {
-      coverage: 'stale',
-      data_at,
-      said: `The data of grype are of ${data_at.slice(0, 10)}, too old to be believed.`,
-    }
-  return grype.partial === undefined
-    ? { coverage: 'covered', data_at, said: `grype ${now.version} covers ${label}.` }
-    : { coverage: 'partial', data_at, said: `grype ${now.version} covers ${label} in part: ${grype.partial}.` }
-}
-
 /**
  * grype, where it is installed. It gets a file with two package URLs: ours, and a control that is vulnerable
  * everywhere. When it says nothing about the control, its silence about ours is no answer.
@@ -92,9 +72,12 @@ async function coverage(
 export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine({ id: ID, environment, read }, deps)
 
+  const coverage = ({ scanner, label }: Pick<Distribution, 'scanner' | 'label'>): Promise<DistributionCoverage> =>
+    engineCoverage(engine, label, engineDistribution(scanner).grype)
+
   async function scan(subject: ScanSubject, signal: AbortSignal) {
     const { distribution, identity } = subject
-    const covers = await coverage(engine, distribution.scanner, distribution.label)
+    const covers = await coverage(distribution)
     const now = await engine.installed()
     const { grype } = engineDistribution(distribution.scanner)
     if (now === undefined || grype === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
@@ -108,16 +91,7 @@ export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
       },
       signal,
     )
-    let document: GrypeDocument
-    try {
-      document = readGrype(text)
-    } catch (error) {
-      throw new EngineUnavailable(
-        ID,
-        `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
-        error,
-      )
-    }
+    const document = readAnswer(ID, () => readGrype(text))
     const { ours, isProven } = sortMatches(document, input.controlVersion)
     const findings = mergeFindings([ours.flatMap(match => grypeFindings(match, identity.name))])
     const binary = { path: now.binary.path, sha256: now.binary.sha256, version: now.version }
@@ -136,6 +110,6 @@ export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
     scan,
     status: () => engine.status(),
     isPresent: () => engine.isPresent(),
-    covers: ({ scanner, label }) => coverage(engine, scanner, label),
+    covers: coverage,
   }
 }

@@ -1,6 +1,8 @@
+import type { Distribution } from '../core/repository.ts'
 import { mergeFindings } from '../core/findings.ts'
 import { CONTROL_NAME, engineDistribution, engineInput, printTrivyBill } from './engine-input.ts'
-import { createEngine, lastWords, type Engine, type EngineData, type ExternalDeps, type Run } from './external.ts'
+import { engineCoverage, readAnswer } from './engine-answer.ts'
+import { createEngine, lastWords, type EngineData, type ExternalDeps, type Run } from './external.ts'
 import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'
 import { readTrivy, trivyFindings, type TrivyDocument } from './trivy-output.ts'
 
@@ -63,28 +65,6 @@ export function sortResults(
   return { ours, isProven: isListed && ours.length < vulnerabilities.length }
 }
 
-async function coverage(
-  { installed, isStale }: Engine,
-  scanner: string | undefined,
-  label: string,
-): Promise<DistributionCoverage> {
-  const { trivy } = engineDistribution(scanner)
-  if (trivy === undefined) return { coverage: 'not_covered', said: `trivy has no data for ${label}.` }
-  const now = await installed()
-  if (now === undefined) return { coverage: 'no_data', said: 'trivy is not installed.' }
-  if ('missing' in now.data) return { coverage: 'no_data', said: `trivy: ${now.data.missing}` }
-  const { at: data_at } = now.data
-  if (isStale(now.data))
-    return {
-      coverage: 'stale',
-      data_at,
-      said: `The data of trivy are of ${data_at.slice(0, 10)}, too old to be believed.`,
-    }
-  return trivy.partial === undefined
-    ? { coverage: 'covered', data_at, said: `trivy ${now.version} covers ${label}.` }
-    : { coverage: 'partial', data_at, said: `trivy ${now.version} covers ${label} in part: ${trivy.partial}.` }
-}
-
 /**
  * trivy, where it is installed. It gets a bill of materials with one operating system, our package, and a control that
  * is vulnerable everywhere. It proves that it scanned by listing ours and by finding something in the control.
@@ -107,9 +87,12 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
     '--no-progress',
   ]
 
+  const coverage = ({ scanner, label }: Pick<Distribution, 'scanner' | 'label'>): Promise<DistributionCoverage> =>
+    engineCoverage(engine, label, engineDistribution(scanner).trivy)
+
   async function scan(subject: ScanSubject, signal: AbortSignal) {
     const { distribution, identity } = subject
-    const covers = await coverage(engine, distribution.scanner, distribution.label)
+    const covers = await coverage(distribution)
     const now = await engine.installed()
     const { trivy } = engineDistribution(distribution.scanner)
     if (now === undefined || trivy === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
@@ -123,16 +106,7 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
       },
       signal,
     )
-    let document: TrivyDocument
-    try {
-      document = readTrivy(text)
-    } catch (error) {
-      throw new EngineUnavailable(
-        ID,
-        `its answer cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : ''}`,
-        error,
-      )
-    }
+    const document = readAnswer(ID, () => readTrivy(text))
     const { ours, isProven } = sortResults(document, { name: identity.name, controlVersion: input.controlVersion })
     const findings = mergeFindings([ours.flatMap(one => trivyFindings(one, identity.name))])
     const binary = { path: now.binary.path, sha256: now.binary.sha256, version: now.version }
@@ -160,6 +134,6 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
     scan,
     status: () => engine.status(),
     isPresent: () => engine.isPresent(),
-    covers: ({ scanner, label }) => coverage(engine, scanner, label),
+    covers: coverage,
   }
 }

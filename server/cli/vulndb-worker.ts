@@ -3,7 +3,7 @@ import { getFormat } from '../formats/index.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf } from '../vulndb/store/importer.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
-import type { ImportJob } from '../vulndb/read/readers.ts'
+import type { ImportJob } from '../vulndb/read/run.ts'
 
 /**
  * The thread that compiles advisories: minutes of work that must not hold up a request. It is a separate program

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadFeedStates } from './feed-state.ts'
 import { createFeeds, listFeeds, type FeedAddresses, type FetchFeedOptions } from './feeds.ts'
 import type { ImportResult } from '../store/import.ts'
-import type { ImportFile } from '../read/readers.ts'
+import type { ImportFile } from '../read/run.ts'
 import { repositories } from '../../../test/support/repositories.ts'
 
 const NONE: FeedAddresses = {

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { ecosystemOf } from '../match/ecosystems.ts'
 import { loadFeedStates, saveFeedStates, type FeedState } from './feed-state.ts'
 import type { Importer } from '../store/importer.ts'
-import type { ImportFile } from '../read/readers.ts'
+import type { ImportFile } from '../read/run.ts'
 
 /** Addresses from the settings; empty ones are skipped. */
 export interface FeedAddresses {

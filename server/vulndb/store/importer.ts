@@ -5,8 +5,10 @@ import type { Clock } from '../../lib/clock.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { Malformed } from '../../lib/limited.ts'
 import { ecosystemsOf } from '../match/ecosystems.ts'
-import { ImportRunning, OlderData, type ImportResult } from './import.ts'
-import type { ImportFile, ImportJob } from '../read/readers.ts'
+import { OlderData } from './carry-over.ts'
+import type { ImportResult } from './import.ts'
+import { ImportRunning } from './import-lock.ts'
+import type { ImportFile, ImportJob } from '../read/run.ts'
 
 /** The result as it crosses threads, where errors lose their class. */
 export type ImportAnswer =

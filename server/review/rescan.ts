@@ -1,11 +1,11 @@
 import type { Viewer } from '../core/viewer.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Actor, Changed, Judgement } from '../catalog/change.ts'
-import { mergeFindings, worst, type Finding } from '../core/findings.ts'
+import { mergeFindings, type Finding } from '../core/findings.ts'
 import type { FormatId, Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'
 import type { Report } from '../core/report.ts'
-import { acceptanceOf, asksForReview, newFindings, openFindings, reconsider } from '../core/review.ts'
+import { acceptanceOf, asksForReview, openFindings, reconsider } from '../core/review.ts'
 import { fail } from '../core/errors.ts'
 import type { Repositories } from '../core/repository.ts'
 import { readPooled, type Pool } from '../files/pool.ts'
@@ -15,6 +15,7 @@ import { policyOf, type Step, type Subject } from '../pipeline/subject.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
+import { differ, idsOf, stateAfter, withScan, type Scanned } from './scan-result.ts'
 
 /** A known package, with or without its index facts. */
 export type Known = Omit<Manifest, 'facts' | 'paths'> & Partial<Pick<Manifest, 'facts' | 'paths'>>
@@ -64,66 +65,6 @@ export interface RescanDeps {
   readonly carried?: (known: Known) => Promise<readonly EmbeddedPackage[]>
 }
 
-const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
-/** Compares what is worth writing. Every score moves a little every day; people notice a hundredth. */
-const printFindings = (findings: readonly Finding[]): string =>
-  JSON.stringify(
-    [...findings]
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map(({ id, package: name, severity, detected_by, fixed_in, epss, kev }) => [
-        id,
-        name,
-        severity,
-        detected_by,
-        fixed_in,
-        Math.round((epss ?? -1) * 100),
-        kev,
-      ]),
-  )
-
-/** The manifest with new reports in place of those of the same steps, and their findings. */
-function withScan(
-  before: Manifest,
-  reports: readonly Report[],
-  now: Iso,
-): { readonly after: Manifest; readonly fresh: readonly Finding[]; readonly lost: readonly string[] } {
-  const scan = reports.find(({ step }) => step === 'vulnerabilities')
-  const found = mergeFindings([scan?.findings ?? []])
-  // an engine that could not answer does not change what was known before
-  const findings =
-    scan === undefined || scan.outcome === 'unavailable'
-      ? mergeFindings([found, before.findings])
-      : scan.outcome === 'skipped'
-        ? before.findings
-        : found
-  const fresh = newFindings(before, findings)
-  const lost = idsOf(before.findings.filter(known => !findings.some(({ id }) => id === known.id)))
-  const gone = [...new Set([...(before.review?.gone ?? []), ...lost])].filter(
-    id => !findings.some(finding => finding.id === id),
-  )
-  const { worst: _, ...rest } = before
-  const severity = worst(findings)
-  const replaced = before.reports.map(report => reports.find(({ step }) => step === report.step) ?? report)
-  const added = reports.filter(({ step }) => !before.reports.some(report => report.step === step))
-  const after: Manifest = {
-    ...rest,
-    changed_at: now,
-    reports: [...replaced, ...added],
-    findings,
-    ...(severity === undefined ? {} : { worst: severity }),
-    ...(gone.length === 0 && before.review === undefined ? {} : { review: { ...before.review, gone } }),
-  }
-  return { after, fresh, lost }
-}
-
-/** Where the policy sends a known package. Only a person's decision leads out of quarantine and rejection. */
-function stateAfter(before: Manifest, wanted: State): State {
-  if (before.state === 'published' && wanted !== 'published') return transition(before.state, 'hold')
-  return before.state === 'pending_review' && wanted === 'published'
-    ? transition(before.state, 'approve')
-    : before.state
-}
-
 const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
@@ -162,7 +103,7 @@ export function createRescans({
   /** Holds a served package because of new findings; otherwise only updates what is known. */
   async function judgeNew(
     ref: PackageRef,
-    work: (before: Manifest, now: Iso) => ReturnType<typeof withScan>,
+    work: (before: Manifest, now: Iso) => Scanned,
     by: string,
   ): Promise<Matched> {
     let matched: Matched = 'same'
@@ -176,7 +117,7 @@ export function createRescans({
           fresh = []
           if (before.state !== 'published' && before.state !== 'pending_review') return undefined
           const scan = work(before, now)
-          if (printFindings(scan.after.findings) === printFindings(before.findings)) return undefined
+          if (!differ(scan.after.findings, before.findings)) return undefined
           fresh = scan.fresh
           const counts = fresh.filter(finding => openFindings({ ...scan.after, findings: [finding] }, now).length > 0)
           const state =

@@ -153,6 +153,10 @@ export const ERRORS = {
   ],
   unknown_document: [422, '{codename} takes no document of the kind {kind}. Choose one of: {known}.'],
   bad_document: [422, 'The document {kind} is refused: {why}. The one before, if any, is still served.'],
+  documents_full: [
+    413,
+    '{codename} would have more than {documents} documents, or {mb} MB of them. Remove what it does not need first.',
+  ],
   document_not_found: [
     404,
     '{codename} has no {kind} document with this key. GET /distributions/{codename}/documents lists what it has.',

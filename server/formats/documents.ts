@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { SaxesParser } from 'saxes'
-import { parseDocument } from 'yaml'
+import { isScalar, parseDocument, visit, type Document } from 'yaml'
 import type { RelPath } from '../core/identity.ts'
 import { malformed, printBytes, quote } from '../lib/limited.ts'
 
@@ -35,10 +35,41 @@ export interface DocumentKind {
 /** The largest document; the components of all of Debian's main have 40 MB. */
 export const MAX_DOCUMENT = 64 * 2 ** 20
 
-/** @throws Malformed unless it is UTF-8 */
+/** @throws Malformed unless it is UTF-8 without control characters, at which readers stop */
 export function decodeText(bytes: Buffer, what: string): string {
   if (!isUtf8(bytes)) malformed(`${what} is not UTF-8`)
-  return bytes.toString('utf8')
+  const text = bytes.toString('utf8')
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
+  const odd = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.exec(text)
+  if (odd !== null) malformed(`${what} holds the control character ${quote(odd[0])}`)
+  return text
+}
+
+/** The text between the marks, one piece at a time. @param mark with the flag g */
+export function* piecesOf(text: string, mark: RegExp): Generator<string> {
+  let from = 0
+  for (const { 0: found, index } of text.matchAll(mark)) {
+    yield text.slice(from, index)
+    from = index + found.length
+  }
+  yield text.slice(from)
+}
+
+/**
+ * The parser's own search for keys that stand twice compares each with each: hours for a document of 4 MiB.
+ * @throws Malformed
+ */
+function mustHaveUniqueKeys(read: Document.Parsed, what: string): void {
+  visit(read, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        const value = isScalar(key) ? key.value : key
+        if (seen.has(value)) malformed(`${what} has the key ${quote(String(value))} twice in one mapping`)
+        seen.add(value)
+      }
+    },
+  })
 }
 
 /** Yields to other requests: checking a long document takes seconds. */
@@ -50,7 +81,7 @@ const breathe = (): Promise<void> => new Promise(resolve => setImmediate(resolve
  */
 export async function* readYaml(bytes: Buffer, what: string): AsyncGenerator<Readonly<Record<string, unknown>>> {
   let number = 0
-  for (const text of decodeText(bytes, what).split(/^---(?=[ \t\r]*$)/m)) {
+  for (const text of piecesOf(decodeText(bytes, what), /^---(?=[ \t\r]*$)/gm)) {
     if (
       text
         .replaceAll(/^#.*$/gm, '')
@@ -60,10 +91,11 @@ export async function* readYaml(bytes: Buffer, what: string): AsyncGenerator<Rea
       continue
     number += 1
     if (text.length > 4 * 2 ** 20) malformed(`document ${number} of ${what} has more than ${printBytes(4 * 2 ** 20)}`)
-    const read = parseDocument(text, { strict: true, uniqueKeys: true, logLevel: 'error' })
+    const read = parseDocument(text, { strict: true, uniqueKeys: false, logLevel: 'error' })
     const [fault] = read.errors
     if (fault !== undefined)
       malformed(`document ${number} of ${what} is no YAML (${fault.message.split('\n')[0]?.slice(0, 200) ?? ''})`)
+    mustHaveUniqueKeys(read, `document ${number} of ${what}`)
     const value: unknown = toValue(() => read.toJS({ maxAliasCount: 100 }), `document ${number} of ${what}`)
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return malformed(`document ${number} of ${what} is no mapping`)
@@ -80,6 +112,9 @@ function toValue(read: () => unknown, what: string): unknown {
     return malformed(`${what} cannot be read (${error instanceof Error ? error.message : String(error)})`, error)
   }
 }
+
+/** Groups, categories and advisories nest six deep. */
+const MAX_DEPTH = 64
 
 /**
  * Checks that it is one XML document with this outermost element.
@@ -101,9 +136,12 @@ export async function checkXml(
   // its own entities could expand without bound in a reader
   parser.on('doctype', type => {
     if (type.includes('[')) malformed(`${what} declares entities of its own`)
+    const [, system = ''] = /(?:"([^"]*)"|'[^']*')\s*$/.exec(type) ?? []
+    if (/[:/]/.test(system)) malformed(`${what} names a document type elsewhere (${quote(system)})`)
   })
   parser.on('opentag', ({ name }) => {
     depth += 1
+    if (depth > MAX_DEPTH) malformed(`${what} nests elements more than ${MAX_DEPTH} deep`)
     if (depth === 1 && name !== root) malformed(`${what} is a document of ${quote(name)}; ${root} is needed`)
     if (depth === 2 && name === element) count += 1
   })

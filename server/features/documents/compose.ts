@@ -9,11 +9,12 @@ import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { Log } from '../../lib/log.ts'
 import { readDocuments } from '../../publish/documents.ts'
+import { createDocumentCheck } from './check.ts'
 import { documents } from './contract.ts'
 import { documentHandlers, type DocumentRouteDeps } from './handlers.ts'
 import { restoreDocuments } from './restore.ts'
 
-type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'repositories'> & {
+type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'check' | 'repositories'> & {
   readonly layout: Pick<Layout, 'documents'>
   readonly repositories: Pick<Repositories, 'seenBy' | 'find'>
   readonly log: Log
@@ -25,7 +26,13 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
   const lock = createKeyedLock()
   const { db } = needs
   return {
-    routes: bind(documents, documentHandlers, { ...needs, files, lock, formats: getFormat }),
+    routes: bind(documents, documentHandlers, {
+      ...needs,
+      files,
+      lock,
+      formats: getFormat,
+      check: createDocumentCheck(),
+    }),
     debts: {
       document: {
         longestMs: FILES_LONGEST_MS,

@@ -60,7 +60,14 @@ export const documents = contract({
     query: Key,
     upload: 'data',
     reply: Card,
-    fails: ['distribution_not_found', 'unknown_document', 'bad_document', 'upload_too_large', 'upload_incomplete'],
+    fails: [
+      'distribution_not_found',
+      'unknown_document',
+      'bad_document',
+      'documents_full',
+      'upload_too_large',
+      'upload_incomplete',
+    ],
   },
   'DELETE /distributions/{codename}/documents/{kind}': {
     summary: 'Removes a document from the tree.',
@@ -79,6 +86,6 @@ export const documents = contract({
     params: Codename,
     body: Type.Object({ from_distribution: Type.String({ maxLength: 80 }) }),
     reply: List,
-    fails: ['distribution_not_found', 'other_format', 'same_distribution', 'outside_distribution'],
+    fails: ['distribution_not_found', 'other_format', 'same_distribution', 'outside_distribution', 'documents_full'],
   },
 })

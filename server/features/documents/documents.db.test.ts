@@ -14,6 +14,7 @@ import { createVerifier, type Verified } from '../../publish/audit-trees.ts'
 import { readDocuments } from '../../publish/documents.ts'
 import { createPublisher, type Publisher } from '../../publish/publisher.ts'
 import { createKeyring } from '../../signing/keyring.ts'
+import { createDocumentCheck } from './check.ts'
 import { copyDocuments, putDocument, removeDocument, type DocumentDeps } from './documents.ts'
 import { restoreDocuments } from './restore.ts'
 
@@ -38,7 +39,17 @@ beforeEach(async () => {
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
   files = createDocumentFiles(layout)
   publisher = createPublisher({ db, layout, keyring, clock, formats: getFormat, repositories, documents: files })
-  deps = { db, audit, outbox, clock, repositories, formats: getFormat, files, lock: createKeyedLock() }
+  deps = {
+    db,
+    audit,
+    outbox,
+    clock,
+    repositories,
+    formats: getFormat,
+    files,
+    check: createDocumentCheck(),
+    lock: createKeyedLock(),
+  }
   verifier = createVerifier({ db, layout, manifests, keyring, formats: getFormat, repositories })
   logged = []
 })

@@ -12,10 +12,10 @@ import type { Format } from '../../formats/format.ts'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
-import { Malformed } from '../../lib/limited.ts'
 import { belongs, readDocuments } from '../../publish/documents.ts'
 import type { Audit } from '../../record/audit.ts'
-import { deleteDocument, saveDocument } from './store.ts'
+import type { CheckDocument } from './check.ts'
+import { deleteDocument, needRoom, saveDocument } from './store.ts'
 
 export interface DocumentDeps {
   readonly db: Db
@@ -25,6 +25,7 @@ export interface DocumentDeps {
   readonly repositories: Pick<SeenRepositories, 'need'>
   readonly formats: (id: FormatId) => Pick<Format, 'tree'>
   readonly files: DocumentFiles
+  readonly check: CheckDocument
   /** Protects bytes from removal while no row names them yet. */
   readonly lock: KeyedLock
 }
@@ -103,15 +104,8 @@ async function oweFiles({ outbox }: Pick<DocumentDeps, 'outbox'>, tx: Tx, codena
   await outbox.owe(tx, `contents:${codename}`)
 }
 
-/** @throws bad_document */
-async function check(kind: DocumentKind, bytes: Buffer, key: DocumentKey): Promise<number> {
-  try {
-    return await kind.check(bytes, key)
-  } catch (error) {
-    if (error instanceof Malformed) return fail('bad_document', { kind: kind.id, why: error.why }, error)
-    throw error
-  }
-}
+/** The key of the lock that keeps the memory of all checks at that of one; no codename has a blank. */
+const CHECKING = 'one check'
 
 /** Writes rows, audit lines and debts in one transaction. The caller holds the lock and has kept the bytes. */
 async function save(
@@ -122,6 +116,7 @@ async function save(
   await deps.db.tx(async tx => {
     for (const row of rows) {
       await saveDocument(tx, row)
+      await needRoom(tx, row.codename)
       await deps.audit.owe(tx, {
         action: 'DOCUMENT_PUT',
         result: 'SUCCESS',
@@ -136,7 +131,7 @@ async function save(
   deps.outbox.nudge()
 }
 
-/** @throws distribution_not_found, unknown_document, bad_document */
+/** @throws distribution_not_found, unknown_document, bad_document, documents_full */
 export async function putDocument(
   deps: DocumentDeps,
   wish: Wish,
@@ -147,16 +142,20 @@ export async function putDocument(
   const { kind, key } = resolve(deps, distribution, wish)
   const file = await receive()
   try {
-    const bytes = await readFile(file.path)
-    const entries = await check(kind, bytes, key)
-    const { sha256, size } = file.blob
-    const at = deps.clock.now().toISOString()
-    const card = { kind: kind.id, ...key, sha256, size, entries, by: wish.by, at }
-    await deps.lock.run(codename, async () => {
-      await deps.files.keep(codename, sha256, bytes)
-      await save(deps, [{ codename, ...card }], wish)
+    return await deps.lock.run(CHECKING, async () => {
+      const checked = await deps.check({ format: distribution.format, kind: kind.id, path: file.path, key })
+      if ('why' in checked) return fail('bad_document', { kind: kind.id, why: checked.why })
+      const { sha256, size } = file.blob
+      const at = deps.clock.now().toISOString()
+      const card = { kind: kind.id, ...key, sha256, size, entries: checked.entries, by: wish.by, at }
+      await deps.lock.run(codename, async () => {
+        // it may be gone since the upload began
+        resolve(deps, deps.repositories.need(codename), wish)
+        await deps.files.keep(codename, sha256, await readFile(file.path))
+        await save(deps, [{ codename, ...card }], wish)
+      })
+      return card
     })
-    return card
   } finally {
     await file.discard()
   }

@@ -1,3 +1,4 @@
+import { fail } from '../../core/errors.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import type { StoredDocument } from '../../files/documents.ts'
 
@@ -21,6 +22,19 @@ export async function saveDocument(tx: Queryable, one: StoredDocument): Promise<
       new Date(one.at),
     ],
   )
+}
+
+/** Every language in a dozen components; all documents of Debian's main have 300 MB. */
+const MOST = { documents: 1000, mb: 2048 }
+
+/** Keeps the disk bounded. @throws documents_full */
+export async function needRoom(tx: Tx, codename: string): Promise<void> {
+  const all = await tx.first<{ readonly documents: string; readonly bytes: string }>(
+    'select count(*) as documents, coalesce(sum(size), 0) as bytes from document where codename = $1',
+    [codename],
+  )
+  if (Number(all?.documents) > MOST.documents || Number(all?.bytes) > MOST.mb * 2 ** 20)
+    fail('documents_full', { codename, documents: MOST.documents, mb: MOST.mb })
 }
 
 /** @returns false where there is none */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { relPath } from '../../core/identity.ts'
 import { malformed, quote } from '../../lib/limited.ts'
-import { decodeText, readYaml, type DocumentKind } from '../documents.ts'
+import { decodeText, piecesOf, readYaml, type DocumentKind } from '../documents.ts'
 import { parseParagraph, type Paragraph } from './paragraph.ts'
 
 /**
@@ -14,6 +14,9 @@ function descriptionMd5(paragraph: Paragraph, field: string): string {
     .update(`${[first, ...more].join('\n')}\n`)
     .digest('hex')
 }
+
+/** Others may have names of one letter, which policy 5.6.7 does not allow and apt reads. */
+const NAME = /^[a-z0-9][a-z0-9+.-]*$/
 
 /** Source: https://wiki.debian.org/DebianRepository/Format, "Translation" */
 const translation: DocumentKind = {
@@ -28,14 +31,16 @@ const translation: DocumentKind = {
   without: 'Clients with this language see the descriptions as the packages have them.',
   async check(bytes, { name }) {
     let entries = 0
-    for (const text of decodeText(bytes, 'the translation').split(/\n{2,}/)) {
+    for (const text of piecesOf(decodeText(bytes, 'the translation'), /\n{2,}/g)) {
       if (text.trim() === '') continue
       entries += 1
       const paragraph = parseParagraph(Buffer.from(`${text.replace(/\n+$/, '')}\n`), `entry ${entries}`)
       const [owner, md5] = ['package', 'description-md5'].map(key => paragraph.get(key)?.first ?? '')
       const field = `description-${name.toLowerCase()}`
-      if (!/^[a-z0-9][a-z0-9+.-]+$/.test(owner ?? '')) malformed(`entry ${entries} has no field Package`)
-      if (!/^[0-9a-f]{32}$/.test(md5 ?? '')) malformed(`entry ${entries}, of ${owner}, has no field Description-md5`)
+      if (owner === '') malformed(`entry ${entries} has no field Package, or it is empty`)
+      if (!NAME.test(owner ?? '')) malformed(`entry ${entries} is of ${quote(owner ?? '')}, which names no package`)
+      if (!/^[0-9a-f]{32}$/.test(md5 ?? ''))
+        malformed(`entry ${entries}, of ${owner}, has no Description-md5 of 32 lower-case hexadecimal digits`)
       if (!paragraph.has(field)) malformed(`entry ${entries}, of ${owner}, has no field Description-${name}`)
       if (name === 'en' && md5 !== descriptionMd5(paragraph, field))
         malformed(

@@ -1,5 +1,6 @@
 import { relPath } from '../../core/identity.ts'
 import { malformed } from '../../lib/limited.ts'
+import { joinUpdateinfo } from './updateinfo.ts'
 import { checkXml, readYaml, type DocumentKind } from '../documents.ts'
 
 const MODULE_DOCUMENTS = [
@@ -51,7 +52,13 @@ const updateinfo: DocumentKind = {
   label: 'Advisories (updateinfo.xml)',
   keys: ['arch'],
   without: 'Clients see only the advisories that come from the vulnerability data.',
-  check: bytes => checkXml(bytes, { what: 'updateinfo.xml', root: 'updates', element: 'update' }),
+  async check(bytes) {
+    const shape = { what: 'updateinfo.xml', root: 'updates', element: 'update' }
+    const count = await checkXml(bytes, shape)
+    // as it is published: a comment around the outermost element could cut it elsewhere
+    const joined = await checkXml(Buffer.from(joinUpdateinfo(bytes.toString('utf8'), undefined)), shape).catch(() => -1)
+    return joined === count ? count : malformed('updateinfo.xml has comments or blanks in the way of <updates>')
+  },
   path: ({ arch }) => relPath(`${arch}/repodata/updateinfo.xml`),
   kinds: [],
   addressed: 'name',

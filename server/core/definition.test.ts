@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { FORMATS } from '../formats/index.ts'
 import { DEFAULT_DISTRIBUTIONS } from './default-distributions.ts'
-import { readCodename, readDefinition, type DefinitionWish } from './definition.ts'
+import { readCodename, readDefinition, type DefinitionFields } from './definition.ts'
 import { AppError } from './errors.ts'
 import type { Codename } from './identity.ts'
 import { createRepositories } from './repository.ts'
 
 const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
 const deps = { repositories, formats: FORMATS }
-const define = (wish: DefinitionWish) => readDefinition(readCodename('acme', deps), wish, deps)
+const define = (wish: DefinitionFields) => readDefinition(readCodename('acme', deps), wish, deps)
 
 function refusal(work: () => unknown): string {
   try {
@@ -56,7 +56,7 @@ describe('an own distribution', () => {
     expect(define({ based_on: 'trixie', scanner: null }).scanner).toBeUndefined()
   })
 
-  test.each<[string, DefinitionWish, string]>([
+  test.each<[string, DefinitionFields, string]>([
     ['no format', {}, 'bad_distribution: format'],
     ['an unknown format', { format: 'nix' }, 'bad_distribution: format'],
     [

@@ -4,7 +4,7 @@ import { wordsFor } from './default-distributions.ts'
 import type { Distribution, Repositories } from './repository.ts'
 
 /** A distribution as an admin defines it. Missing fields follow the one it is based on, or the format's defaults. */
-export interface DefinitionWish {
+export interface DefinitionFields {
   readonly format?: string | undefined
   readonly label?: string | undefined
   readonly architectures?: readonly string[] | undefined
@@ -96,7 +96,7 @@ function readDay(text: string): string {
  * @throws bad_distribution where the named one is not there, or is of another format
  */
 function readBase(
-  wish: DefinitionWish,
+  wish: DefinitionFields,
   before: Distribution | undefined,
   deps: DefinitionDeps,
 ): Distribution | undefined {
@@ -114,7 +114,7 @@ function readBase(
  */
 export function readDefinition(
   codename: Codename,
-  wish: DefinitionWish,
+  wish: DefinitionFields,
   { before, ...deps }: DefinitionDeps & { readonly before?: Distribution | undefined },
 ): Distribution {
   const base = readBase(wish, before, deps)

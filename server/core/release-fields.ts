@@ -1,5 +1,5 @@
-/** The settings that the root of a tree announces to clients. Source: wiki.debian.org/DebianRepository/Format */
-export interface RootWords {
+/** Fields of a Release file that an admin can set. Source: wiki.debian.org/DebianRepository/Format */
+export interface ReleaseFields {
   /** `NotAutomatic: yes`: apt installs from here only what is requested by name and origin (priority 1). */
   readonly not_automatic: boolean
   /** `ButAutomaticUpgrades: yes`: and apt upgrades packages installed from here (priority 100). */
@@ -8,13 +8,13 @@ export interface RootWords {
   readonly valid_days: number
 }
 
-/** A root without these words, the default. */
-export const NO_WORDS: RootWords = { not_automatic: false, but_automatic_upgrades: false, valid_days: 0 }
+/** A root without these fields: the default. */
+export const NO_RELEASE_FIELDS: ReleaseFields = { not_automatic: false, but_automatic_upgrades: false, valid_days: 0 }
 
 const DAY_MS = 86_400_000
 
 /** The end of a root made now; undefined: clients accept it for ever. */
-export function validUntil({ valid_days }: Pick<RootWords, 'valid_days'>, at: Date): Date | undefined {
+export function validUntil({ valid_days }: Pick<ReleaseFields, 'valid_days'>, at: Date): Date | undefined {
   return valid_days === 0 ? undefined : new Date(at.getTime() + valid_days * DAY_MS)
 }
 

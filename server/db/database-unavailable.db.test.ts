@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
 import { createDb, type Db } from './db.ts'
-import { DatabaseGone } from './database-unavailable.ts'
+import { DatabaseUnavailable } from './database-unavailable.ts'
 
 let db: Db
 let close: () => Promise<void>
@@ -12,19 +12,19 @@ afterAll(() => close())
 const END = 'select pg_terminate_backend(pg_backend_pid())'
 
 test('a server that goes away in the middle is told apart from a fault, and the next statement finds it again', async () => {
-  await expect(db.query(END)).rejects.toBeInstanceOf(DatabaseGone)
-  await expect(db.tx(tx => tx.query(END))).rejects.toBeInstanceOf(DatabaseGone)
+  await expect(db.query(END)).rejects.toBeInstanceOf(DatabaseUnavailable)
+  await expect(db.tx(tx => tx.query(END))).rejects.toBeInstanceOf(DatabaseUnavailable)
   expect(await db.first('select 1 as one')).toEqual({ one: 1 })
 })
 
 test('so is one that is not there', async () => {
   const nowhere = createDb({ socket: '/nonexistent', database: 'none' })
-  await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseGone)
+  await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailable)
   await nowhere.close()
 })
 
 test('a statement that is wrong, and a file that is not there, are faults', async () => {
-  await expect(db.query('select nothing')).rejects.not.toBeInstanceOf(DatabaseGone)
+  await expect(db.query('select nothing')).rejects.not.toBeInstanceOf(DatabaseUnavailable)
   const missing = Object.assign(new Error('no such file'), { code: 'ENOENT' })
   await expect(db.tx(() => Promise.reject(missing))).rejects.toBe(missing)
 })

@@ -2,8 +2,8 @@ type Fault = Error & { readonly code?: string; readonly errors?: readonly Fault[
 
 // Source: PostgreSQL, appendix A: connection exceptions, and the codes of a server that stops, starts or has no room
 // left
-const SAID = /^(08...|57P0[1-5]|53300)$/
-const NETWORK = new Set([
+const UNAVAILABLE_CODES = /^(08...|57P0[1-5]|53300)$/
+const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOENT',
@@ -15,11 +15,11 @@ const NETWORK = new Set([
   'EAI_AGAIN',
 ])
 // pg and knex give these no code
-const WORDS =
+const UNAVAILABLE_MESSAGES =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Timeout acquiring a connection/i
 
-/** The database did not answer. The statement may have been carried out or not. */
-export class DatabaseGone extends Error {
+/** The database did not answer. It may or may not have carried out the statement. */
+export class DatabaseUnavailable extends Error {
   readonly code: string
 
   constructor(cause: Fault) {
@@ -33,10 +33,12 @@ export class DatabaseGone extends Error {
  * Returns the same error, or DatabaseGone when that is what it means. @param error  thrown by a statement or a
  * connection
  */
-export function orGone(error: unknown): unknown {
+export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const fault = error as Fault
   const first = fault.errors?.[0] ?? fault // a name with several addresses fails with one error for each
   const { code = '' } = first
-  return SAID.test(code) || NETWORK.has(code) || WORDS.test(first.message) ? new DatabaseGone(first) : error
+  return UNAVAILABLE_CODES.test(code) || NETWORK_CODES.has(code) || UNAVAILABLE_MESSAGES.test(first.message)
+    ? new DatabaseUnavailable(first)
+    : error
 }

@@ -1,7 +1,7 @@
 import knex, { type Knex } from 'knex'
 import type { PoolClient } from 'pg'
 import pg from 'pg'
-import { orGone } from './database-unavailable.ts'
+import { asUnavailable } from './database-unavailable.ts'
 
 // PostgreSQL's int8 (OID 20) arrives as text by default; every bigint here is a count, a size or a sequence below 2^53
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -54,7 +54,7 @@ function queryable(run: (sql: string, params: readonly unknown[]) => Promise<unk
 }
 
 const gone = (error: unknown): never => {
-  throw orGone(error)
+  throw asUnavailable(error)
 }
 
 /** Runs one statement. Errors thrown between statements do not concern the database, whatever their code. */

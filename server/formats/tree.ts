@@ -1,7 +1,7 @@
 import type { FixAdvisory } from '../core/advisories.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Blob, RelPath } from '../core/identity.ts'
-import type { RootWords } from '../core/release-fields.ts'
+import type { ReleaseFields } from '../core/release-fields.ts'
 import type { PackageFile, PackageKind } from '../core/manifest.ts'
 import type { DocumentKind } from './documents.ts'
 import type { Signer } from '../signing/signer.ts'
@@ -88,7 +88,7 @@ export const CARRIED = Symbol('carried')
 export interface RootMaking {
   readonly signer: Signer
   readonly at: Date
-  readonly words: RootWords
+  readonly words: ReleaseFields
   readonly read: (path: RelPath) => Promise<Buffer>
   readonly isSame: (files: readonly ListedFile[]) => boolean
 }
@@ -105,7 +105,7 @@ export interface TreeWriter {
   advisories?(distribution: Distribution): readonly AdvisoryPlan[]
   /** What may come with a package set from outside; absent where clients know nothing of the kind. */
   readonly documents?: readonly DocumentKind[]
-  /** True where clients of the format know words of `RootWords`. */
+  /** True where clients of the format read `ReleaseFields`. */
   readonly hasWords?: true
   /** Where clients fetch a package, relative to what their configuration names. @param path  its `poolName` */
   fileName(distribution: Distribution, arch: string, path: RelPath): string

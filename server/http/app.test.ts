@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Role } from '../core/access.ts'
 import { fail } from '../core/errors.ts'
-import { DatabaseGone } from '../db/database-unavailable.ts'
+import { DatabaseUnavailable } from '../db/database-unavailable.ts'
 import { WithStatus, type StreamEvent } from '../core/contract.ts'
 import { route, send, startApp, type TestApp } from '../../test/support/app.ts'
 
@@ -69,7 +69,7 @@ const ROUTES = [
     throw new Error('the secret is in here', { cause: new Error('deep') })
   }),
   route('GET /database-gone', { reply: json }, () => {
-    throw new DatabaseGone(new Error('connect ECONNREFUSED /tmp/socket'))
+    throw new DatabaseUnavailable(new Error('connect ECONNREFUSED /tmp/socket'))
   }),
   route('GET /refused', { reply: json }, () =>
     fail('duplicate_conflict', { ref: 'hello 1.0', incoming_sha256: 'aa', existing_sha256: 'bb' }),

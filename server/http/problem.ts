@@ -1,9 +1,9 @@
 import type { Context, Next } from 'koa'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
-import { DatabaseGone } from '../db/database-unavailable.ts'
+import { DatabaseUnavailable } from '../db/database-unavailable.ts'
 import { BASIC_CHALLENGE } from './basic.ts'
 import { readAway } from './body.ts'
-import { lackOf } from '../lib/machine-faults.ts'
+import { machineFaultOf } from '../lib/machine-faults.ts'
 import type { Log } from '../lib/log.ts'
 
 /** One fault of a request, in the form that older clients read. `loc` is its place: `['body', 'sync', 'hour']`. */
@@ -65,9 +65,9 @@ export function problemOf(error: unknown): Problem {
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
   // build systems retry after 503 and give up after 500
-  if (error instanceof DatabaseGone)
+  if (error instanceof DatabaseUnavailable)
     return { status: ERRORS.database_gone[0], code: 'database_gone', detail: ERRORS.database_gone[1] }
-  const code = lackOf(error) ?? 'internal'
+  const code = machineFaultOf(error) ?? 'internal'
   return { status: ERRORS[code][0], code, detail: ERRORS[code][1] }
 }
 

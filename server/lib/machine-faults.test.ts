@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { lackOf } from './machine-faults.ts'
+import { machineFaultOf } from './machine-faults.ts'
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code })
 
@@ -28,19 +28,19 @@ test.each([
   ['no error at all', null, undefined],
   ['text', 'ENOSPC', undefined],
 ])('%s', (_, error, lack) => {
-  expect(lackOf(error)).toBe(lack)
+  expect(machineFaultOf(error)).toBe(lack)
 })
 
 test('an error that is its own cause ends', () => {
   const error = new Error('round')
   error.cause = error
-  expect(lackOf(error)).toBeUndefined()
+  expect(machineFaultOf(error)).toBeUndefined()
 })
 
 test.skipIf(process.platform !== 'linux')('what a write to a device without room throws', async () => {
   const handle = await open('/dev/full', 'w')
   try {
-    expect(await handle.writeFile('x').catch(lackOf)).toBe('disk_full')
+    expect(await handle.writeFile('x').catch(machineFaultOf)).toBe('disk_full')
   } finally {
     await handle.close().catch(() => undefined)
   }

@@ -1,10 +1,10 @@
 type Fault = { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
 
-/** What the machine lacks when something cannot be done. The operator has to mend it; it is no fault of ours. */
-export type Lack = 'disk_full' | 'disk_read_only' | 'too_many_files'
+/** A fault of the machine that the operator has to repair. */
+export type MachineFault = 'disk_full' | 'disk_read_only' | 'too_many_files'
 
 // errno(3); PostgreSQL, appendix A: 53100 disk_full, 53000 insufficient_resources, its code for EMFILE and ENFILE
-const CODES: Readonly<Partial<Record<string, Lack>>> = {
+const CODES: Readonly<Partial<Record<string, MachineFault>>> = {
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',
   53100: 'disk_full',
@@ -15,8 +15,8 @@ const CODES: Readonly<Partial<Record<string, Lack>>> = {
 }
 const DEEPEST = 5
 
-/** Searches an error and its causes. @returns undefined when it is none of these */
-export function lackOf(error: unknown): Lack | undefined {
+/** The machine fault behind an error: searches the error and its causes. @returns undefined when there is none */
+export function machineFaultOf(error: unknown): MachineFault | undefined {
   let fault = error as Fault | null | undefined
   for (let depth = 0; depth < DEEPEST && typeof fault === 'object' && fault !== null; depth++) {
     const known = typeof fault.code === 'string' && Object.hasOwn(CODES, fault.code) ? CODES[fault.code] : undefined

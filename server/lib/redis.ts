@@ -28,13 +28,13 @@ const PREFIX = 'gatehouse:'
 const COMMAND_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 
-interface Told {
+interface Envelope {
   readonly from: unknown
   readonly message: unknown
 }
 
 /** @returns undefined for a message that none of our replicas sends */
-function readTold(text: string): Told | undefined {
+function readEnvelope(text: string): Envelope | undefined {
   try {
     const told = JSON.parse(text) as unknown
     return typeof told === 'object' && told !== null && 'from' in told
@@ -84,7 +84,7 @@ export function createShared({
   ears.on('error', () => undefined) // the other connection reports it
   // foreign messages on these channels must not end this process
   ears.on('message', (channel: string, text: string) => {
-    const told = readTold(text)
+    const told = readEnvelope(text)
     if (told === undefined || told.from === self) return
     for (const listener of listeners.get(channel) ?? []) {
       try {

@@ -1,4 +1,4 @@
-import { listFileOffers, listServedOffers } from '../catalog/queries/provides.ts'
+import { listFileProviders, listServedProvides } from '../catalog/queries/provides.ts'
 import { nativeOf, type Distribution } from '../core/repository.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
@@ -13,7 +13,7 @@ import type { Step } from './subject.ts'
  */
 async function offered(db: Queryable, distribution: Distribution, names: readonly string[]): Promise<Provided[]> {
   const { codename } = distribution
-  const rows = await listServedOffers(db, ALL_SEEING, { codename, names })
+  const rows = await listServedProvides(db, ALL_SEEING, { codename, names })
   return rows.map(({ provides, version, arch }) => ({
     name: provides,
     ...(version === null ? {} : { version }),
@@ -43,7 +43,7 @@ export function dependenciesStep(db: Queryable): Step {
         ...one,
       }))
       const others = names.filter(name => !own.some(offer => offer.name === name))
-      const files = await listFileOffers(db, ALL_SEEING, {
+      const files = await listFileProviders(db, ALL_SEEING, {
         format: format.id,
         fileOf: format.fileOf,
         codename: distribution.codename,

@@ -121,7 +121,7 @@ export type Enrich = (
  * A policy that relies on a missing catalogue was not fully applied: that is reported like an engine that does not
  * answer.
  */
-function unasked(
+function missingCatalogues(
   without: readonly ('epss' | 'kev')[],
   { kev_action, epss_action }: Subject['settings']['cve_policy'],
 ): Answer[] {
@@ -186,7 +186,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           ? { findings: merged, without: [] }
           : await enrich(merged)
       return {
-        ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject),
+        ...reportOf([...answers, ...missingCatalogues(without, cve_policy)], findings, subject),
         engines: answers.map(recordOf),
       }
     },

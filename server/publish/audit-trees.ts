@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { mainOf, type Distribution, type Repositories } from '../core/repository.ts'
 import { relPath, sha256, type FormatId } from '../core/identity.ts'
-import { listProved, type VerifiedRow } from '../catalog/queries/verify.ts'
+import { listVersions, type VerifiedRow } from '../catalog/queries/verify.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
@@ -80,7 +80,7 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ve
   await checkEntries(run, distribution, { published, state })
 }
 
-interface Said {
+interface Compared {
   readonly published: readonly VerifiedRow[]
   readonly state: GenerationState
 }
@@ -89,7 +89,7 @@ interface Said {
 async function checkEntries(
   { db, layout, formats, verified: { differences } }: Run,
   distribution: Distribution,
-  { published, state }: Said,
+  { published, state }: Compared,
 ): Promise<void> {
   const { codename, format, neutral } = distribution
   const cache = createShardCache(layout)
@@ -139,15 +139,15 @@ async function checkEntries(
     else if (there.ino !== blob?.ino && !(isFrozen && blob === undefined))
       say(path, 'clients fetch other bytes than those in the pool')
   }
-  const graves = new Set(state.graves.map(grave => grave.path))
+  const unlisted = new Set(state.graves.map(grave => grave.path))
   for (const { pieces } of await readStates(layout, codename)) {
     for (const shard of Object.values(pieces).flat())
-      for (const file of everyFile((await cache.find(shard.digest))?.files ?? [])) graves.add(file.path)
+      for (const file of everyFile((await cache.find(shard.digest))?.files ?? [])) unlisted.add(file.path)
   }
   const top = layout.publishedFolder(codename)
   for await (const path of walkFiles(top)) {
     const name = relative(top, path)
-    if (!named.has(name) && !graves.has(name)) say(name, 'clients can fetch it, and no index names it')
+    if (!named.has(name) && !unlisted.has(name)) say(name, 'clients can fetch it, and no index names it')
   }
 }
 
@@ -160,7 +160,7 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
       notes: [] as Difference[],
     }
     const run: Run = { ...deps, verified }
-    const rows = await listProved(deps.db, ALL_SEEING)
+    const rows = await listVersions(deps.db, ALL_SEEING)
     verified.checked.packages = rows.length
     await checkBlobs(run, rows)
     await checkManifests(run, rows)

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Distribution } from '../core/repository.ts'
 import { relPath, type Codename } from '../core/identity.ts'
-import type { RootWords } from '../core/release-fields.ts'
+import type { ReleaseFields } from '../core/release-fields.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Shard } from '../formats/shards.ts'
 import { CARRIED, type IndexPlan, type Kind, type ListedFile, type TreeWriter } from '../formats/tree.ts'
@@ -36,7 +36,7 @@ export interface Plan {
   readonly pieces: Pieces
   readonly contents: readonly ListedFile[]
   readonly signer: Signer
-  readonly words: RootWords
+  readonly words: ReleaseFields
   /** Files of an earlier generation to reuse, in place of pieces and contents. */
   readonly carried?:
     { readonly from: number; readonly files: readonly ListedFile[]; readonly made: GenerationState['made'] } | undefined

@@ -21,7 +21,7 @@ export async function digestOf(path: string): Promise<string | undefined> {
  * True when every file that the live root names is there with its digest: a power cut can leave names without their
  * bytes.
  */
-export async function proveLiveTree(
+export async function isLiveTreeIntact(
   layout: Pick<Layout, 'generation'>,
   codename: Codename,
   { n, files }: GenerationState,

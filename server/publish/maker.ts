@@ -14,11 +14,11 @@ import { age, buildGeneration, goLive } from './generation.ts'
 import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
-import { bury, KEEP, liveGeneration, prune, readStates, type Keep } from './prune.ts'
+import { removeDueFiles, KEEP, liveGeneration, prune, readStates, type Keep } from './prune.ts'
 import type { ForeignIndexes } from './reprepro.ts'
 import { treeParts, type TreePart } from './tree-parts.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
-import { readState, stateFile, writeState, type GenerationState, type Grave } from './state.ts'
+import { readState, stateFile, writeState, type GenerationState, type UnlistedFile } from './state.ts'
 import {
   everyFile,
   lastGeneration,
@@ -26,7 +26,7 @@ import {
   readFrozen,
   readWords,
   recordGeneration,
-  whichAreWithheld,
+  pathsWithheld,
   type PoolFile,
 } from './store.ts'
 
@@ -45,7 +45,7 @@ export interface MakerDeps {
 /** The input of a new generation. */
 export interface Order {
   readonly distribution: Distribution
-  /** The live generation, whose graves and files are carried on. */
+  /** The live generation, whose files and unlisted files are carried on. */
   readonly live: GenerationState | undefined
   readonly pieces: Pieces
   readonly contents: readonly ListedFile[]
@@ -77,8 +77,8 @@ export interface Maker {
   partsOf(distribution: Distribution): readonly TreePart[]
   /** The package files that the pieces name, each by itself. */
   filesOf(distribution: Distribution, pieces: Pieces): Promise<PoolFile[]>
-  /** Files that new pieces name, where there are graves that they may have left. */
-  whatCame(distribution: Distribution, order: Pick<Order, 'pieces' | 'live'>): Promise<ReadonlySet<string>>
+  /** The files that new pieces name; empty when the live generation has no unlisted files to compare them with. */
+  listNewFiles(distribution: Distribution, order: Pick<Order, 'pieces' | 'live'>): Promise<ReadonlySet<string>>
   /** The state of the live generation; undefined when there is none, or when it was lost. */
   current(codename: Codename): Promise<GenerationState | undefined>
   /** @throws no_signing_key */
@@ -116,11 +116,11 @@ async function signersOf(signer: Signer, keyring: MakerDeps['keyring']): Promise
   return [...signer.keys.map(key => key.fingerprint), ...rsa.map(key => key.key_name)].join(' ')
 }
 
-function gravesOf(
+function unlistedFrom(
   gone: readonly PoolFile[],
   withheld: ReadonlySet<string>,
   { at, n }: { readonly at: Date; readonly n: number },
-): Grave[] {
+): UnlistedFile[] {
   return gone.filter(file => !withheld.has(file.path)).map(file => ({ path: file.path, at: at.toISOString(), n }))
 }
 
@@ -162,10 +162,10 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     codename: Codename,
     gone: readonly PoolFile[],
     { at, n }: { readonly at: Date; readonly n: number },
-  ): Promise<Grave[]> {
-    const withheld = await whichAreWithheld(db, codename, gone)
+  ): Promise<UnlistedFile[]> {
+    const withheld = await pathsWithheld(db, codename, gone)
     for (const path of withheld) await unlinkPackage(layout, codename, path)
-    return gravesOf(gone, withheld, { at, n })
+    return unlistedFrom(gone, withheld, { at, n })
   }
 
   async function make({ distribution, live, rootOnly, ...order }: Order): Promise<Made> {
@@ -193,7 +193,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const named = new Set(gone.map(file => file.path))
     const entries = countPackages(parts, pieces)
     const bytes = files.reduce((sum, file) => sum + file.size, 0)
-    // graves of packages that came back are no graves
+    // a package that is listed again is not unlisted any more
     const old = (live?.graves ?? []).filter(grave => !named.has(grave.path) && !came.has(grave.path))
     const state: GenerationState = {
       schema: 3,
@@ -209,13 +209,13 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       signed_by: signedBy,
       ...(from === undefined ? {} : { from }),
     }
-    // written with its graves before it goes live: a crash in between would lose them
+    // written with its unlisted files before it goes live: a crash in between would lose them
     await writeState(layout, codename, {
       ...state,
-      graves: [...old, ...gravesOf(gone, await whichAreWithheld(db, codename, gone), { at, n })],
+      graves: [...old, ...unlistedFrom(gone, await pathsWithheld(db, codename, gone), { at, n })],
     })
     await goLive(layout, codename, n)
-    await settleGraves({ ...state, graves: [...old, ...(await retire(codename, gone, { at, n }))] }, codename, at)
+    await removeUnlisted({ ...state, graves: [...old, ...(await retire(codename, gone, { at, n }))] }, codename, at)
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
     const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
     await age(layout, codename, { files: past, at })
@@ -228,22 +228,22 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   /** Removes files whose time is over, and writes the state when it changed. */
-  async function settleGraves(state: GenerationState, codename: Codename, now: Date): Promise<void> {
+  async function removeUnlisted(state: GenerationState, codename: Codename, now: Date): Promise<void> {
     const frozen = await readFrozen(db, codename)
     const oldest = await prune(layout, codename, {
       now,
       needs: [state.n, ...(frozen === undefined ? [] : [frozen.head, frozen.to])],
       keep: keep(),
     })
-    const graves = await bury(layout, codename, state.graves, { now, oldest })
-    const settled = { ...state, graves }
-    const isSame = JSON.stringify((await readState(layout, codename, state.n))?.graves) === JSON.stringify(graves)
+    const unlisted = await removeDueFiles(layout, codename, state.graves, { now, oldest })
+    const settled = { ...state, graves: unlisted }
+    const isSame = JSON.stringify((await readState(layout, codename, state.n))?.graves) === JSON.stringify(unlisted)
     states.set(codename, settled)
     if (!isSame) await writeState(layout, codename, settled)
   }
 
-  /** Files that new pieces name, where there are graves that they may have left. */
-  async function whatCame(
+  /** The files that new pieces name; empty when the live generation has no unlisted files to compare them with. */
+  async function listNewFiles(
     distribution: Distribution,
     { pieces, live }: { readonly pieces: Pieces; readonly live: GenerationState | undefined },
   ): Promise<ReadonlySet<string>> {
@@ -282,7 +282,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     writerOf,
     partsOf,
     filesOf,
-    whatCame,
+    listNewFiles,
     current,
     make,
     forget: codename => {
@@ -291,7 +291,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     forgetLost,
     async tidy(codename) {
       const state = await current(codename)
-      if (state !== undefined) await settleGraves(state, codename, clock.now())
+      if (state !== undefined) await removeUnlisted(state, codename, clock.now())
     },
     close: () => joiner.close(),
   }

@@ -2,7 +2,7 @@ import { readdir, readlink, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
-import { readState, stateFile, type GenerationState, type Grave } from './state.ts'
+import { readState, stateFile, type GenerationState, type UnlistedFile } from './state.ts'
 import { unlinkPackage } from './pool-links.ts'
 
 /** How many generations are kept, the live one included, and for how long those that are not live. */
@@ -67,19 +67,19 @@ async function removeOld(
 }
 
 /**
- * Removes package files from the tree whose hour is over and which no kept generation names.
+ * Removes unlisted package files from the tree once their hour is over and no kept generation lists them.
  * @param oldest the oldest generation that is kept
- * @returns those that still wait
+ * @returns those that stay for now
  */
-export async function bury(
+export async function removeDueFiles(
   layout: Pick<Layout, 'published' | 'blob'>,
   codename: Codename,
-  graves: readonly Grave[],
+  unlisted: readonly UnlistedFile[],
   { now, oldest }: { readonly now: Date; readonly oldest: number },
-): Promise<readonly Grave[]> {
-  const due = graves.filter(grave => now.getTime() - Date.parse(grave.at) >= GRACE_MS && grave.n <= oldest)
+): Promise<readonly UnlistedFile[]> {
+  const due = unlisted.filter(file => now.getTime() - Date.parse(file.at) >= GRACE_MS && file.n <= oldest)
   for (const grave of due) await unlinkPackage(layout, codename, grave.path)
-  return graves.filter(grave => !due.includes(grave))
+  return unlisted.filter(file => !due.includes(file))
 }
 
 /** The states of the generations that exist, oldest first; a generation without its state cannot be returned to. */

@@ -16,15 +16,7 @@ import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState, RootDates } from './state.ts'
 import { upgradeStates } from './upgrade.ts'
-import {
-  clearDirty,
-  readDirty,
-  readFrozen,
-  wasPublished,
-  whichAreWithheld,
-  type Dirty,
-  type PoolFile,
-} from './store.ts'
+import { clearDirty, readDirty, readFrozen, wasPublished, pathsWithheld, type Dirty, type PoolFile } from './store.ts'
 
 /** The result of a publication, for logs, events and the dashboard. */
 export interface Publication extends Made {
@@ -140,15 +132,14 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const pieces: Pieces = Object.assign({}, ...updates.map(update => update.pieces)) as Pieces
     const gone = updates.flatMap(update => update.gone)
     // forward again from a rollback: packages that only that generation had go, too
-    if (live !== undefined && live.n !== before?.n)
-      gone.push(...(await whatOnlyOneHas(distribution, live.pieces, pieces)))
+    if (live !== undefined && live.n !== before?.n) gone.push(...(await filesOnlyIn(distribution, live.pieces, pieces)))
     const made = await maker.make({
       distribution,
       live,
       pieces,
       contents: contents ?? before?.contents ?? [],
       gone,
-      came: await maker.whatCame(distribution, { pieces, live }),
+      came: await maker.listNewFiles(distribution, { pieces, live }),
       record: async (tx, n, until) => {
         await clearDirty(
           tx,
@@ -167,7 +158,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     }
   }
 
-  async function whatOnlyOneHas(distribution: Distribution, one: Pieces, other: Pieces): Promise<readonly PoolFile[]> {
+  async function filesOnlyIn(distribution: Distribution, one: Pieces, other: Pieces): Promise<readonly PoolFile[]> {
     const there = new Set((await maker.filesOf(distribution, other)).map(file => file.path))
     return (await maker.filesOf(distribution, one)).filter(file => !there.has(file.path))
   }
@@ -243,7 +234,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const touched = (await maker.filesOf(distribution, live?.pieces ?? {})).filter(
       file => names.has('') || names.has(file.name),
     )
-    for (const path of await whichAreWithheld(db, distribution.codename, touched))
+    for (const path of await pathsWithheld(db, distribution.codename, touched))
       await unlinkPackage(layout, distribution.codename, path)
   }
 

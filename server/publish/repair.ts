@@ -5,10 +5,10 @@ import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Maker } from './maker.ts'
 import { hasEveryIndex } from './tree-parts.ts'
-import { proveLiveTree } from './live-tree.ts'
+import { isLiveTreeIntact } from './live-tree.ts'
 import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.ts'
 import { readState, stateFile, type GenerationState } from './state.ts'
-import { markAllDirty, wasPublished, whichAreWithheld } from './store.ts'
+import { markAllDirty, wasPublished, pathsWithheld } from './store.ts'
 
 export interface RepairDeps {
   readonly db: Db
@@ -30,7 +30,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
       )
     ).flat()
     const named = new Set([...files, ...(live?.graves ?? [])].map(file => file.path))
-    const withheld = await whichAreWithheld(db, distribution.codename, files)
+    const withheld = await pathsWithheld(db, distribution.codename, files)
     const top = layout.publishedFolder(distribution.codename)
     for await (const path of walkFiles(top)) {
       const name = relative(top, path)
@@ -54,7 +54,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     await unlinkUnnamed(distribution, state)
     if (live === undefined && !(await wasPublished(db, codename))) return false
     // the next publication adds and removes indexes
-    if (live !== undefined && state !== undefined && (await proveLiveTree(layout, codename, state)))
+    if (live !== undefined && state !== undefined && (await isLiveTreeIntact(layout, codename, state)))
       return !hasEveryIndex(maker.writerOf(distribution), distribution, state.pieces)
     // no link: this was restored from a backup without trees
     if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })

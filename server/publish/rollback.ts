@@ -11,8 +11,8 @@ import {
   readDirty,
   readFrozen,
   saveFrozen,
-  whichAreNotPublished,
-  whichAreWithheld,
+  pathsNotPublished,
+  pathsWithheld,
   type Dirty,
   type Frozen,
 } from './store.ts'
@@ -107,7 +107,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
       pieces,
       contents: base.contents,
       gone,
-      came: await maker.whatCame(distribution, { pieces, live }),
+      came: await maker.listNewFiles(distribution, { pieces, live }),
       from,
       record,
     })
@@ -125,7 +125,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
     if (fresh.length === 0 && live !== undefined) return undefined
     const names = new Set(fresh.map(mark => mark.name))
     const touched = (await maker.filesOf(distribution, base.pieces)).filter(file => names.has(file.name))
-    const out = await whichAreNotPublished(db, codename, touched)
+    const out = await pathsNotPublished(db, codename, touched)
     const seq = Math.max(frozen.seq, ...fresh.map(mark => mark.seq))
     const record = (tx: Queryable): Promise<void> => saveFrozen(tx, codename, { ...frozen, seq })
     if (out.size > 0 || names.has('') || live === undefined)
@@ -157,15 +157,15 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
       })
     }
     const files = await maker.filesOf(distribution, base.pieces)
-    const unserved = await whichAreNotPublished(db, codename, files)
-    const withheld = await whichAreWithheld(
+    const unserved = await pathsNotPublished(db, codename, files)
+    const withheld = await pathsWithheld(
       db,
       codename,
       files.filter(file => unserved.has(file.path)),
     )
-    const graves = new Set(live.graves.map(grave => grave.path))
+    const unlisted = new Set(live.graves.map(grave => grave.path))
     // packages that were only deleted come back if their bytes still exist
-    const out = new Set([...unserved].filter(path => withheld.has(path) || !graves.has(path)))
+    const out = new Set([...unserved].filter(path => withheld.has(path) || !unlisted.has(path)))
     const seq = Math.max(0, ...(await readDirty(db, codename)).map(mark => mark.seq))
     const publication = await republish(distribution, {
       base,

@@ -7,10 +7,10 @@ import { writeAtomic } from '../lib/atomic.ts'
 import type { Pieces } from './indexes.ts'
 
 /**
- * A package file that generation `n` names no more. It stays reachable for an hour after `at`, and for as long as an
- * earlier generation is kept: somebody may be pinned to it, and a rollback may bring it back.
+ * A package file that generation `n` no longer lists. It stays in the tree for an hour after `at`, and for as long as
+ * an earlier generation is kept: a client may read that one, and a rollback may list it again.
  */
-export interface Grave {
+export interface UnlistedFile {
   readonly path: string
   readonly at: string
   readonly n: number
@@ -34,7 +34,8 @@ export interface GenerationState {
    * until a new one is made.
    */
   readonly contents: readonly ListedFile[]
-  readonly graves: readonly Grave[]
+  /** Files that stay in the tree for now though no index lists them. */
+  readonly graves: readonly UnlistedFile[]
   /** Clients accept the root until then; absent: for ever. */
   readonly validUntil?: string
   /** The published files of each index, by its id, so that the next generation can reuse unchanged ones. */

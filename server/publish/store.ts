@@ -1,6 +1,6 @@
 import { listPublishedFiles, listWithheld } from '../catalog/queries/entries.ts'
 import type { Codename } from '../core/identity.ts'
-import { NO_WORDS, type RootWords } from '../core/release-fields.ts'
+import { NO_RELEASE_FIELDS, type ReleaseFields } from '../core/release-fields.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 
@@ -34,13 +34,13 @@ export async function markAllDirty(db: Queryable, codename: Codename): Promise<v
   await db.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
 }
 
-/** The Release words of a distribution. */
-export async function readWords(db: Queryable, codename: Codename): Promise<RootWords> {
-  const row = await db.first<RootWords>(
+/** The Release fields of a distribution. */
+export async function readWords(db: Queryable, codename: Codename): Promise<ReleaseFields> {
+  const row = await db.first<ReleaseFields>(
     'select not_automatic, but_automatic_upgrades, valid_days from distribution where codename = $1',
     [codename],
   )
-  return row ?? NO_WORDS
+  return row ?? NO_RELEASE_FIELDS
 }
 
 /** A package file as clients fetch it. */
@@ -94,7 +94,7 @@ export async function saveFrozen(tx: Queryable, codename: Codename, frozen: Froz
 }
 
 /** Of these, each by itself, those that are not published any more with these bytes: withheld, deleted, or replaced. */
-export async function whichAreNotPublished(
+export async function pathsNotPublished(
   db: Queryable,
   codename: Codename,
   files: readonly PoolFile[],
@@ -110,7 +110,7 @@ export async function whichAreNotPublished(
 }
 
 /** Of these, each by itself, those that are still known but must not be served: held, quarantined or rejected since. */
-export async function whichAreWithheld(
+export async function pathsWithheld(
   db: Queryable,
   codename: Codename,
   files: readonly PoolFile[],

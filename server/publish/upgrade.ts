@@ -71,12 +71,12 @@ export async function upgradeStates(
     )
     if (state?.schema !== 2) continue
     for (const { digest } of Object.values(state.pieces).flat()) await upgradeCard(digest)
-    const graves = await Promise.all(
-      state.graves.map(async grave => {
-        const path = relPath(`${COMPONENT}/${grave.path}`)
-        return (await isThere(layout.published(codename, path))) ? { ...grave, path } : grave
+    const unlisted = await Promise.all(
+      state.graves.map(async file => {
+        const path = relPath(`${COMPONENT}/${file.path}`)
+        return (await isThere(layout.published(codename, path))) ? { ...file, path } : file
       }),
     )
-    await writeState(layout, codename, { ...state, schema: 3, graves, made: {}, signed_by: '' })
+    await writeState(layout, codename, { ...state, schema: 3, graves: unlisted, made: {}, signed_by: '' })
   }
 }

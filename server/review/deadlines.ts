@@ -1,4 +1,4 @@
-import { countWaiting, listBreaches, noteTold, type Breach } from '../catalog/queries/deadlines.ts'
+import { countWaiting, listBreaches, markNotified, type Breach } from '../catalog/queries/deadlines.ts'
 import { slaDays } from '../core/review.ts'
 import { ALL_SEEING, seesAll, type Viewer } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
@@ -40,7 +40,7 @@ export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps
   /** @returns the ids of those that nobody had been told of */
   async function tellOf(rows: readonly (Breach & { readonly id: number })[], now: Date): Promise<ReadonlySet<number>> {
     return db.tx(async tx => {
-      const told = await noteTold(tx, ALL_SEEING, { rows, now })
+      const told = await markNotified(tx, ALL_SEEING, { rows, now })
       const packages = rows
         .filter(({ id }) => told.has(id))
         .map(({ name, version, arch, distribution, severity: worst, due_at }) => ({

@@ -8,7 +8,7 @@ import type { Queryable } from '../db/db.ts'
 import { policyOf } from '../pipeline/subject.ts'
 import type { AuditFacts, DecidedFact } from '../record/audit-facts.ts'
 import type { Settings } from '../settings/store.ts'
-import { DECISIONS, type Said } from './requested-decision.ts'
+import { DECISIONS, type RequestedDecision } from './requested-decision.ts'
 import type { Found } from './find-version.ts'
 
 export interface Decided {
@@ -18,7 +18,7 @@ export interface Decided {
 
 export interface Decisions {
   /** @throws four_eyes, already_decided, not_possible, finding_not_found, version_not_found */
-  decide(found: Found, said: Said, actor: Actor): Promise<Decided>
+  decide(found: Found, said: RequestedDecision, actor: Actor): Promise<Decided>
   /** Gives a waiting package to a reviewer, or to nobody. @throws bad_assignee, not_possible */
   assign(found: Found, username: string | undefined, actor: Actor): Promise<Changed>
   /** Takes a package out of its distribution at once. @throws not_possible */
@@ -35,7 +35,7 @@ const withoutStanding = ({ decision: _, ...rest }: Manifest): Manifest => rest
 const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.history?.at(-1) ?? manifest.decision
 
 /** Refuses a decision when somebody else decided since the reviewer looked. */
-function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said): void {
+function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: RequestedDecision): void {
   const last = lastWord(before)
   const isStale =
     before.state !== found.state ||
@@ -53,7 +53,7 @@ function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: Said
 /** The decisions in a request: one for each named vulnerability, or one about the package. */
 function decisionsOf(
   before: Manifest,
-  said: Said,
+  said: RequestedDecision,
   { by, at, due }: { readonly by: string; readonly at: Iso; readonly due: Iso | undefined },
 ): Decision[] {
   const base: Decision = {

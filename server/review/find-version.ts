@@ -7,15 +7,12 @@ import type { SeenRepositories } from '../core/repository.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
-/** A version as a request names it, with its distribution when that is not clear. */
-export type Which = VersionPlace
-
 type Place = { readonly distribution?: string; readonly arch?: string }
 /** The version that path, query and body name together; the first that names a place counts. */
-export const whichOf = (
+export const versionPlaceOf = (
   params: { readonly name: string; readonly version: string },
   ...places: readonly Place[]
-): Which => ({
+): VersionPlace => ({
   ...params,
   distribution: places.find(place => place.distribution !== undefined)?.distribution,
   arch: places.find(place => place.arch !== undefined)?.arch,
@@ -44,7 +41,7 @@ export interface Found {
   readonly uploadedBy: string
 }
 
-async function candidates(db: Queryable, viewer: Viewer, which: Which): Promise<readonly Found[]> {
+async function candidates(db: Queryable, viewer: Viewer, which: VersionPlace): Promise<readonly Found[]> {
   const { name, version } = which
   const rows = await listCandidates(db, viewer, which)
   if (rows.length === 0) {
@@ -59,7 +56,7 @@ async function candidates(db: Queryable, viewer: Viewer, which: Which): Promise<
  * The one package that the request means: a reviewer acts on one version in one distribution.
  * @throws package_not_found, version_not_found, ambiguous_version naming where it lies
  */
-export async function findOne(db: Queryable, viewer: Viewer, which: Which): Promise<Found> {
+export async function findOne(db: Queryable, viewer: Viewer, which: VersionPlace): Promise<Found> {
   const found = await candidates(db, viewer, which)
   const [first] = found
   if (first !== undefined && found.length === 1) return first
@@ -75,7 +72,7 @@ export async function findOne(db: Queryable, viewer: Viewer, which: Which): Prom
 async function findAny(
   db: Queryable,
   viewer: Viewer,
-  which: Which,
+  which: VersionPlace,
 ): Promise<{ readonly found: Found; readonly others: readonly Found[] }> {
   const [found, ...others] = await candidates(db, viewer, which)
   return found === undefined
@@ -93,7 +90,7 @@ export interface VersionDeps {
 export async function readVersion(
   { db, catalog, repositories }: VersionDeps,
   viewer: Viewer,
-  which: Which,
+  which: VersionPlace,
 ): Promise<{ readonly manifest: Manifest; readonly others: readonly Found[] }> {
   if (which.distribution !== undefined) repositories.get(which.distribution)
   const { found, others } = await findAny(db, viewer, which)

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { listStale, markLooked, type Looked } from '../catalog/queries/rescans.ts'
+import { listStale, markScanned, type ScannedPackage } from '../catalog/queries/rescans.ts'
 import { isRefusal } from '../core/errors.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
@@ -40,7 +40,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
   let running: Promise<RematchCounts> | undefined
   let again = false
 
-  async function matchOne({ manifest, facts }: Looked): Promise<Matched | 'failed'> {
+  async function matchOne({ manifest, facts }: ScannedPackage): Promise<Matched | 'failed'> {
     await breathe() // requests go first
     try {
       return await rescans.rematch({ ...manifest, facts }, stopping.signal)
@@ -78,7 +78,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       }
       await Promise.all(Array.from({ length: parallel }, worker))
       last = rows.at(-1)?.id ?? last
-      await markLooked(db, ALL_SEEING, { ids: looked, at: start })
+      await markScanned(db, ALL_SEEING, { ids: looked, at: start })
     }
     if (silent >= GIVE_UP) log.warn({ ...counts }, 'no vulnerability engine answers: packages were not looked up again')
     else log.info({ ...counts }, 'packages were looked up again')

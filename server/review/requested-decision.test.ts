@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
-import { readSaid, type SentDecision } from './requested-decision.ts'
+import { readRequestedDecision, type DecisionBody } from './requested-decision.ts'
 
 const NOW = new Date('2026-05-01T10:00:00.000Z')
-function refusal(body: SentDecision): string {
+function refusal(body: DecisionBody): string {
   try {
-    return readSaid(body, NOW).decision
+    return readRequestedDecision(body, NOW).decision
   } catch (error) {
     return isRefusal(error) ? `${error.code}: ${error.message}` : String(error)
   }
 }
 const KNOWN = 'approve, accepted, accept_risk, exception, reject, upgrade_required'
 
-test.each<[SentDecision, string]>([
+test.each<[DecisionBody, string]>([
   [{ decision: 'accepted', comment: 'c' }, 'accepted'],
   [{ action: 'reject', justification: 'c' }, 'reject'],
   [{ decision: 'approve', justification: '\u200b', comment: 'seen' }, 'approve'],
@@ -22,7 +22,7 @@ test.each<[SentDecision, string]>([
   expect(refusal(body)).toBe(decision)
 })
 
-test.each<[SentDecision, string]>([
+test.each<[DecisionBody, string]>([
   [{ justification: 'c' }, `missing_decision: The field decision is missing. It is one of ${KNOWN}.`],
   [{ decision: 'maybe', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],
   [{ decision: 'maybe', action: 'approve', justification: 'c' }, `bad_decision: decision: It is one of ${KNOWN}.`],

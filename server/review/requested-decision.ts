@@ -3,7 +3,7 @@ import type { Iso } from '../core/identity.ts'
 import type { Decision } from '../core/manifest.ts'
 import { readExpiry } from './expiry.ts'
 
-/** The words of both forms of the specification, and what each does. */
+/** The values of `decision` and `action` that a request may send, and what each does. */
 export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
   approve: 'approve',
   accepted: 'approve',
@@ -13,11 +13,11 @@ export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
   upgrade_required: 'reject',
 }
 
-/** A reviewer's decision. */
-export interface Said {
+/** A reviewer's decision, read from either form of the request. */
+export interface RequestedDecision {
   readonly decision: string
   readonly justification: string
-  /** Only about these vulnerabilities; empty: about the package. */
+  /** The decision is about these vulnerabilities only; empty: about the version. */
   readonly cves: readonly string[]
   readonly expiresAt?: Iso
   /** When the request came. The reviewer cannot have seen later decisions. */
@@ -26,8 +26,8 @@ export interface Said {
   readonly seenAt?: Iso
 }
 
-/** A decision as it is sent, in either form of the specification. */
-export interface SentDecision {
+/** The body of a request, in either form of the specification. */
+export interface DecisionBody {
   readonly decision?: string
   readonly action?: string
   readonly justification?: string
@@ -40,12 +40,11 @@ export interface SentDecision {
 }
 
 const KNOWN = Object.keys(DECISIONS).join(', ')
-// something visible: no blank, no control or format character, nor one that is drawn as nothing (a zero-width space, a
-// filler)
+// one visible character: no blank, control or format character, nor one without a shape (zero-width space, filler)
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** The word of either form. A record sent back as it was answered has both, and they may not contradict each other. */
-function readDecision({ decision, action }: SentDecision): string {
+/** The value of either form. An answer sent back has both; they must agree. */
+function readDecision({ decision, action }: DecisionBody): string {
   for (const [field, word] of Object.entries({ decision, action })) {
     if (word !== undefined && !Object.hasOwn(DECISIONS, word))
       fail('bad_decision', { field, why: `It is one of ${KNOWN}` })
@@ -57,10 +56,10 @@ function readDecision({ decision, action }: SentDecision): string {
 }
 
 /**
- * Folds the two forms of the specification into one.
+ * Reads a decision from either form of the request.
  * @throws missing_decision, bad_decision, missing_justification, bad_expiry
  */
-export function readSaid(body: SentDecision, now: Date): Said {
+export function readRequestedDecision(body: DecisionBody, now: Date): RequestedDecision {
   const decision = readDecision(body)
   const justification =
     [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => VISIBLE.test(text)) ??

@@ -156,9 +156,11 @@ export function createRescans({
         (await catalog.find(viewer, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
       const subject = await subjectOf(known)
       // an antivirus engine that was silent then may answer now: otherwise the package would wait for ever
-      const isBlind = known.reports.some(({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable')
+      const wasUnavailable = known.reports.some(
+        ({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable',
+      )
       const reports = await Promise.all(
-        [steps.vulnerabilities, ...(isBlind ? [steps.antivirus] : [])].map(step => step.run(subject, signal)),
+        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : [])].map(step => step.run(subject, signal)),
       )
       const [report] = reports
       if (report === undefined) throw new Error('the scan said nothing')

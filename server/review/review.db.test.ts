@@ -13,7 +13,7 @@ import { getFormat } from '../formats/index.ts'
 import { Value } from '@sinclair/typebox/value'
 import { slaDays } from '../core/review.ts'
 import { createDecisions } from './decisions.ts'
-import type { Said } from './requested-decision.ts'
+import type { RequestedDecision } from './requested-decision.ts'
 import { listDecisions } from './history.ts'
 import { readPosture } from './posture.ts'
 import { previewPolicy } from '../features/policy/preview.ts'
@@ -61,7 +61,7 @@ const ref = (name: string): PackageRef => ({
   codename: 'jammy' as Codename,
 })
 const stateOf = async (name: string): Promise<unknown> => (await stock.catalog.find(ALL_SEEING, ref(name)))?.state
-const decide = async (name: string, more: Partial<Said> = {}) =>
+const decide = async (name: string, more: Partial<RequestedDecision> = {}) =>
   createDecisions({ db: stock.db, catalog: stock.catalog, settings }).decide(
     await find(name),
     { decision: 'approve', justification: 'Seen.', cves: [], arrivedAt: stock.clock.now().toISOString(), ...more },

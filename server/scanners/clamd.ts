@@ -135,7 +135,7 @@ export function createClamd({
    * Whether this clamd reports that it stopped at a limit (AlertExceedsMax). Asked at most every ten minutes, and only
    * for large streams.
    */
-  function tellsLimits(): Promise<boolean> {
+  function reportsLimits(): Promise<boolean> {
     const now = clock.now().getTime()
     if (told === undefined || told.until < now) {
       const limits = probeLimits()
@@ -152,7 +152,7 @@ export function createClamd({
     const answer = readAnswer(text, where)
     if (answer.kind === 'clean' && !complete)
       throw new EngineUnavailable(ID, 'it answered OK before everything was sent')
-    if (answer.kind !== 'clean' || sentBytes <= UNTOLD_BYTES || (await tellsLimits())) return answer
+    if (answer.kind !== 'clean' || sentBytes <= UNTOLD_BYTES || (await reportsLimits())) return answer
     return {
       kind: 'unscannable',
       where,

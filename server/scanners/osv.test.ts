@@ -10,7 +10,7 @@ import { EngineUnavailable, type ScanSubject } from './scanner.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
-import { createPlace } from '../vulndb/store/layout.ts'
+import { createVulndbLayout } from '../vulndb/store/layout.ts'
 import { createOsvScanner, type OsvScanner } from './osv.ts'
 import { ecosystemsOf } from '../vulndb/match/ecosystems.ts'
 
@@ -206,6 +206,6 @@ test('the module of an RPM is taken from its header', async () => {
 })
 test('data that cannot be read are an engine that does not answer', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
-  await writeFile(join(createPlace({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'damaged')
+  await writeFile(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'damaged')
   await expect(scan('bookworm', 'filler1', '0.1')).rejects.toThrow(EngineUnavailable)
 })

@@ -138,7 +138,7 @@ async function measure(subject: Subject, root: string, size: number): Promise<Fi
  * @param isGood  more budgets of a size
  * @returns whether every size keeps its budgets
  */
-export async function oneMore(
+export async function addOne(
   subject: Subject,
   args: readonly string[],
   isGood: (size: number, figures: Figures) => boolean,

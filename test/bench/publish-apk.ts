@@ -1,6 +1,6 @@
 import { getDistribution } from '../support/repositories.ts'
 import { buildApk } from '../support/packages-apk.ts'
-import { nameOf, oneMore } from './add-one.ts'
+import { nameOf, addOne } from './add-one.ts'
 import { isInstalled } from './tools.ts'
 
 /** A package whose index entry is as long as a usual one. */
@@ -28,7 +28,7 @@ const INDEX = "find packages -name '*.apk' | xargs apk index --allow-untrusted -
  * One APK more in a distribution of so many, beside `apk index` where it is: `npm run bench publish-apk -- 1000 10000`.
  */
 export function run(args: readonly string[]): Promise<boolean> {
-  return oneMore(
+  return addOne(
     {
       distribution: getDistribution('alpine3.20'),
       build: buildOne,

@@ -1,6 +1,6 @@
 import { getDistribution } from '../support/repositories.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
-import { nameOf, oneMore } from './add-one.ts'
+import { nameOf, addOne } from './add-one.ts'
 import { isInstalled } from './tools.ts'
 
 /** A package with as many needs, files and changes as a usual one has. */
@@ -41,7 +41,7 @@ const INDEX = 'createrepo_c -q --update --no-database --workers 2 packages'
 
 /** One RPM more in a distribution of so many, beside createrepo_c: `npm run bench publish-rpm -- 1000 10000`. */
 export function run(args: readonly string[]): Promise<boolean> {
-  return oneMore(
+  return addOne(
     {
       distribution: getDistribution('almalinux9'),
       build: buildOne,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { startMirror, type Mirror } from '../support/altering-proxy.ts'
+import { startAlteringProxy, type AlteringProxy } from '../support/altering-proxy.ts'
 import { buildDeb } from '../support/packages.ts'
 import { lacking, mustRun } from '../support/tools.ts'
 
@@ -15,13 +15,13 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0)(
   'apt with two architectures and two components (needs apt, gpgv, gnupg)',
   () => {
     let daemon: Daemon
-    let mirror: Mirror
+    let mirror: AlteringProxy
     let token: string
     const roots: AptRoot[] = []
 
     beforeAll(async () => {
       daemon = await startDaemon()
-      mirror = await startMirror(() => daemon.url)
+      mirror = await startAlteringProxy(() => daemon.url)
       token = await daemon.setupAdmin()
       const set = await ask('PATCH', '/distributions/trixie', { components: COMPONENTS })
       expect(set, set.text).toMatchObject({ status: 200, body: { architectures: ARCHS, components: COMPONENTS } })

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** A server between a client and the daemon, such as a bad mirror or an attacker on the way. */
-export interface Mirror {
+export interface AlteringProxy {
   readonly url: string
   /** The answer to send instead: undefined for the original, null for 404. */
   alter: ((path: string, bytes: Buffer) => Buffer | null | undefined) | undefined
@@ -10,7 +10,7 @@ export interface Mirror {
 }
 
 /** Fetches everything from `origin`; where `alter` gives other bytes, these are answered. */
-export async function startMirror(origin: () => string): Promise<Mirror> {
+export async function startAlteringProxy(origin: () => string): Promise<AlteringProxy> {
   const server = createServer((req, res) => {
     const path = req.url ?? '/'
     void fetch(`${origin()}${path}`)
@@ -26,7 +26,7 @@ export async function startMirror(origin: () => string): Promise<Mirror> {
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve)
   })
-  const mirror: Mirror = {
+  const mirror: AlteringProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     alter: undefined,
     close: () =>

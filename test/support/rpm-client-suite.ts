@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getDistribution } from './repositories.ts'
 import { startDaemon, type Answer, type Daemon, type Uploaded } from './daemon.ts'
 import type { RpmClient, RpmClientOptions } from './dnf.ts'
-import { startMirror, type Mirror } from './altering-proxy.ts'
+import { startAlteringProxy, type AlteringProxy } from './altering-proxy.ts'
 import { buildRpm, type RpmSpec } from './packages-rpm.ts'
 import { mustRun, run } from './tools.ts'
 
@@ -32,7 +32,7 @@ const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts
 export function describeRpmClient({ program, lacks, create, codename, badIndex, badPackage }: RpmClientSuite): void {
   describe.skipIf(lacks.length > 0)(`${program} (needs ${program}, rpm, gnupg)`, () => {
     let daemon: Daemon
-    let mirror: Mirror
+    let mirror: AlteringProxy
     let token: string
     let work: string
     const clients: RpmClient[] = []
@@ -40,7 +40,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
     beforeAll(async () => {
       work = await mkdtemp(join(tmpdir(), 'gh-rpm-'))
       daemon = await startDaemon()
-      mirror = await startMirror(() => daemon.url)
+      mirror = await startAlteringProxy(() => daemon.url)
       token = await daemon.setupAdmin()
       const init = await daemon.call('POST', '/distributions/init', { token, body: { codename } })
       expect(init, init.text).toMatchObject({ status: 200 })

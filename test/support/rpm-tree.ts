@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { getDistribution } from './repositories.ts'
 import { relPath } from '../../server/core/identity.ts'
-import { NO_WORDS } from '../../server/core/release-fields.ts'
+import { NO_RELEASE_FIELDS } from '../../server/core/release-fields.ts'
 import type { PublishedEntry } from '../../server/formats/tree.ts'
 import { rpm } from '../../server/formats/rpm/index.ts'
 import { signRpm } from '../../server/formats/rpm/sign.ts'
@@ -86,7 +86,7 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
   const made = {
     signer: options.signer,
     at: options.at ?? new Date(),
-    words: NO_WORDS,
+    words: NO_RELEASE_FIELDS,
     read: () => Promise.reject(new Error('not needed')),
     isSame: () => false,
   }

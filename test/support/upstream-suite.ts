@@ -6,7 +6,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
 import { relPath, type RelPath } from '../../server/core/identity.ts'
-import { NO_WORDS } from '../../server/core/release-fields.ts'
+import { NO_RELEASE_FIELDS } from '../../server/core/release-fields.ts'
 import { layoutOf } from './repositories.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { XZ_FLAGS, xzBlock, xzHeader, xzTail } from '../../server/lib/xz-stream.ts'
@@ -97,7 +97,7 @@ async function publish(
   for (const [path, bytes] of await writer.root(listed, distribution, {
     signer,
     at: new Date(),
-    words: NO_WORDS,
+    words: NO_RELEASE_FIELDS,
     read,
     isSame: () => false,
   }))

@@ -51,7 +51,7 @@ export async function countWaiting(db: Queryable, viewer: Viewer): Promise<numbe
  * Notes that these missed deadlines were reported, unless the package is gone. @returns the ids that were not reported
  * before: of two calls at once, one gets them
  */
-export async function noteTold(
+export async function markNotified(
   tx: Tx,
   viewer: Viewer,
   {

@@ -3,7 +3,7 @@ import type { PackageFile } from '../../core/manifest.ts'
 import type { Queryable } from '../../db/db.ts'
 
 /** Which file of which package: of any version of it. */
-export interface WantedPart extends Pick<PackageIdentity, 'format' | 'name' | 'arch'> {
+export interface WantedFile extends Pick<PackageIdentity, 'format' | 'name' | 'arch'> {
   readonly codename: string
   readonly path: string
   readonly sha256: string
@@ -13,9 +13,9 @@ export interface WantedPart extends Pick<PackageIdentity, 'format' | 'name' | 'a
  * A file of an earlier version of a package, such as the upstream tarball that revisions share. For somebody who
  * uploads to this distribution.
  */
-export async function findPart(
+export async function findEarlierFile(
   db: Queryable,
-  { format, codename, name, arch, path, sha256 }: WantedPart,
+  { format, codename, name, arch, path, sha256 }: WantedFile,
 ): Promise<PackageFile | undefined> {
   const row = await db.first<Blob>(
     `

@@ -6,7 +6,7 @@ import type { Format } from '../../formats/format.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package with a file that something needs by its path. */
-export interface FileOffer {
+export interface FileProvider {
   /** As the need names it. */
   readonly provides: string
   readonly name: string
@@ -25,11 +25,11 @@ export interface FileNeeds {
  * Packages of one distribution with one of the files that these needs name, newest first. Reads every file list of the
  * distribution; reads nothing when no need is a file, which is the usual case.
  */
-export async function listFileOffers(
+export async function listFileProviders(
   db: Queryable,
   viewer: Viewer,
   { format, fileOf, codename, names }: FileNeeds,
-): Promise<FileOffer[]> {
+): Promise<FileProvider[]> {
   const wanted = names.flatMap(name => {
     const path = fileOf?.(name)
     return path === undefined ? [] : [{ name, path }]
@@ -41,7 +41,7 @@ export async function listFileOffers(
     codename,
     format,
   )
-  return db.query<FileOffer>(
+  return db.query<FileProvider>(
     `
     select need.name as provides, p.name, p.version, p.state
     from unnest($1::text[], $2::text[]) as need (name, path)
@@ -53,7 +53,7 @@ export async function listFileOffers(
 }
 
 /** One name that a package offers; `provided_version` null for an unversioned virtual name. */
-export interface Offer {
+export interface Provider {
   readonly provides: string
   readonly provided_version: string | null
   /** Of the package that offers it. */
@@ -64,7 +64,7 @@ export interface Offer {
 }
 
 /** Everything in one distribution that offers one of these names; the newest first. */
-export function listOffers(
+export function listProviders(
   db: Queryable,
   viewer: Viewer,
   {
@@ -72,9 +72,9 @@ export function listOffers(
     codename,
     names,
   }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] },
-): Promise<Offer[]> {
+): Promise<Provider[]> {
   const { values, add } = params(names, codename, format)
-  return db.query<Offer>(
+  return db.query<Provider>(
     `
     select o.provides, o.version as provided_version, p.arch as provided_arch, p.name, p.version, p.state
     from package_offer o join package p on p.id = o.package_id
@@ -85,20 +85,20 @@ export function listOffers(
 }
 
 /** One name that served packages offer, for one architecture; `version` null for an unversioned virtual name. */
-export interface ServedOffer {
+export interface ServedProvide {
   readonly provides: string
   readonly version: string | null
   readonly arch: string
 }
 
 /** What published packages of one distribution offer under these names. One index scan a name. */
-export function listServedOffers(
+export function listServedProvides(
   db: Queryable,
   viewer: Viewer,
   { codename, names }: { readonly codename: string; readonly names: readonly string[] },
-): Promise<ServedOffer[]> {
+): Promise<ServedProvide[]> {
   const { values, add } = params(names, codename)
-  return db.query<ServedOffer>(
+  return db.query<ServedProvide>(
     `
     select distinct o.provides, o.version, p.arch
     from package_offer o join package p on p.id = o.package_id

@@ -5,7 +5,7 @@ import type { IndexedManifest } from './search.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package to scan again. */
-export interface Looked {
+export interface ScannedPackage {
   readonly id: number
   readonly manifest: IndexedManifest
   readonly facts: unknown
@@ -16,9 +16,9 @@ export function listStale(
   db: Queryable,
   viewer: Viewer,
   { before, after, limit }: { readonly before: Date; readonly after: number; readonly limit: number },
-): Promise<Looked[]> {
+): Promise<ScannedPackage[]> {
   const { values, add } = params(before, after, limit)
-  return db.query<Looked>(
+  return db.query<ScannedPackage>(
     `select id, manifest, facts from package
     where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2
       and ${seenBy(viewer, add, 'codename')}
@@ -36,7 +36,7 @@ export function listNew(
   db: Queryable,
   viewer: Viewer,
   { candidates, after, limit }: { readonly candidates: string; readonly after: number; readonly limit: number },
-): Promise<(Looked & { readonly carries: boolean })[]> {
+): Promise<(ScannedPackage & { readonly carries: boolean })[]> {
   const { values, add } = params(after, candidates, limit)
   return db.query(
     `
@@ -52,9 +52,9 @@ export function listWithFindings(
   db: Queryable,
   viewer: Viewer,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<Omit<Looked, 'facts'>[]> {
+): Promise<Omit<ScannedPackage, 'facts'>[]> {
   const { values, add } = params(after, limit)
-  return db.query<Omit<Looked, 'facts'>>(
+  return db.query<Omit<ScannedPackage, 'facts'>>(
     `select id, manifest from package where findings > 0 and id > $1 and ${seenBy(viewer, add, 'codename')} order by id limit $2`,
     values,
   )
@@ -75,7 +75,7 @@ export function listReopening(
 }
 
 /** Notes that these packages were scanned. */
-export async function markLooked(
+export async function markScanned(
   db: Queryable,
   viewer: Viewer,
   { ids, at }: { readonly ids: readonly number[]; readonly at: Date },

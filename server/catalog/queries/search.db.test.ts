@@ -5,7 +5,7 @@ import { countArtifacts, countBlobs, countStates } from './counts.ts'
 import { newestOf, searchArtifacts, searchPackages } from './search.ts'
 import { listFound } from './vulnerabilities.ts'
 
-const BLIND = { hidden: ['noble'] }
+const WITHOUT_NOBLE = { hidden: ['noble'] }
 const paging = { page: 1, perPage: 10 }
 let stock: Stock
 beforeAll(async () => {
@@ -21,39 +21,39 @@ beforeAll(async () => {
 afterAll(() => stock.close())
 
 test.each([undefined, 'both', 'open'])('an artifact tells what its visible versions tell, searched by %s', async q => {
-  const page = await searchArtifacts(stock.db, BLIND, { filter: { q }, paging })
+  const page = await searchArtifacts(stock.db, WITHOUT_NOBLE, { filter: { q }, paging })
   expect(page).toMatchObject({ total: 1, items: [{ name: 'both', latest: '1.0', versions: 1, summary: 'open' }] })
-  const [newest] = await newestOf(stock.db, BLIND, { artifacts: page.items, most: 1 })
+  const [newest] = await newestOf(stock.db, WITHOUT_NOBLE, { artifacts: page.items, most: 1 })
   expect(newest).toMatchObject({ version: '1.0', codename: 'jammy' })
   const whole = await searchArtifacts(stock.db, ALL_SEEING, { filter: { q: 'both' }, paging })
   expect(whole).toMatchObject({ total: 1, items: [{ name: 'both', latest: '2.0', versions: 2 }] })
 })
 
 test.each(['secret', 'secret words'])('%s is found by who may see it, and by nobody else', async q => {
-  const total = async (viewer: typeof BLIND | typeof ALL_SEEING): Promise<number[]> => [
+  const total = async (viewer: typeof WITHOUT_NOBLE | typeof ALL_SEEING): Promise<number[]> => [
     (await searchArtifacts(stock.db, viewer, { filter: { q }, paging })).total,
     (await searchPackages(stock.db, viewer, { filter: { q, states: ['published'] }, paging })).total,
   ]
-  expect(await total(BLIND)).toEqual([0, 0])
+  expect(await total(WITHOUT_NOBLE)).toEqual([0, 0])
   expect((await total(ALL_SEEING))[0]).toBe(q === 'secret' ? 2 : 1)
 })
 
 test('a filter by the hidden distribution finds nothing, and one by state counts the others', async () => {
   const of = async (filter: object): Promise<number> =>
-    (await searchArtifacts(stock.db, BLIND, { filter, paging })).total
+    (await searchArtifacts(stock.db, WITHOUT_NOBLE, { filter, paging })).total
   expect([await of({ distribution: 'noble' }), await of({ state: 'published' }), await of({ format: 'deb' })]).toEqual([
     0, 1, 1,
   ])
 })
 
 test('counts are of what is seen', async () => {
-  const counts = async (viewer: typeof BLIND | typeof ALL_SEEING): Promise<number[]> => [
+  const counts = async (viewer: typeof WITHOUT_NOBLE | typeof ALL_SEEING): Promise<number[]> => [
     await countArtifacts(stock.db, viewer),
     (await countBlobs(stock.db, viewer)).blobs,
     (await countStates(stock.db, viewer)).published,
     (await listFound(stock.db, viewer, { filter: {}, paging, sort: 'id' })).total,
   ]
-  expect([await counts(BLIND), await counts(ALL_SEEING)]).toEqual([
+  expect([await counts(WITHOUT_NOBLE), await counts(ALL_SEEING)]).toEqual([
     [1, 1, 1, 0],
     [2, 3, 3, 1],
   ])

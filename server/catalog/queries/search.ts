@@ -4,7 +4,7 @@ import type { Manifest, PackageKind, State } from '../../core/manifest.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
-import { artifactsSeenBy, pageClause, params, seenBy, toldAnew, type AddParam } from './sql.ts'
+import { artifactsSeenBy, pageClause, params, seenBy, describedBySeen, type AddParam } from './sql.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
 export interface PackageRow {
@@ -114,7 +114,7 @@ export async function searchArtifacts(
   const page = `select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
     order by ${rank} a.name, a.format ${pageClause(paging, add)}`
   const rows = db.query<ArtifactRow>(
-    isWalk ? `select a.* from ${toldAnew(viewer, add, page)} a order by a.name, a.format` : page,
+    isWalk ? `select a.* from ${describedBySeen(viewer, add, page)} a order by a.name, a.format` : page,
     values,
   )
   const [total, items] = await Promise.all([counted, rows])

@@ -19,14 +19,14 @@ export function seenBy(viewer: Viewer, add: AddParam, codename: string): string 
 }
 
 const newest = (column: string): string => `(array_agg(p.${column} order by p.sort_key desc))[1]`
-const TOLD = `${newest('summary')} as summary, count(distinct p.version)::int as versions, ${newest('version')} as latest, max(p.changed_at) as updated_at`
+const SEEN_COLUMNS = `${newest('summary')} as summary, count(distinct p.version)::int as versions, ${newest('version')} as latest, max(p.changed_at) as updated_at`
 
-/** Artifact names of a page, each with what the packages tell that the viewer may see. */
-export function toldAnew(viewer: Viewer, add: AddParam, page: string): string {
+/** The artifact names of a page, each described by those of its packages that the viewer may see. */
+export function describedBySeen(viewer: Viewer, add: AddParam, page: string): string {
   return `(
     select listed.format, listed.name, told.* from (${page}) listed
     cross join lateral (
-      select ${TOLD} from package p where p.name = listed.name and p.format = listed.format and ${seenBy(viewer, add, 'p.codename')}
+      select ${SEEN_COLUMNS} from package p where p.name = listed.name and p.format = listed.format and ${seenBy(viewer, add, 'p.codename')}
     ) told)`
 }
 
@@ -41,7 +41,7 @@ export function artifactsSeenBy(viewer: Viewer, add: AddParam): string {
     select whole.format, whole.name, whole.summary, whole.versions, whole.latest, whole.updated_at, whole.haystack from artifact whole
     where not exists (select 1 from package p where p.name = whole.name and p.format = whole.format and p.codename = ${hidden})
     union all
-    select p.format, p.name, ${TOLD},
+    select p.format, p.name, ${SEEN_COLUMNS},
       lower((p.name || ' ' || ${newest('summary')}) collate "default") collate "C"
     from (select distinct h.format, h.name from package h where h.codename = ${hidden}) touched
     join package p on p.name = touched.name and p.format = touched.format and not p.codename = ${hidden}

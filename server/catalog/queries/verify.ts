@@ -17,7 +17,7 @@ export interface VerifiedRow extends PackageRef {
 }
 
 /** Every version, in the order of ids. */
-export function listProved(db: Queryable, viewer: Viewer): Promise<VerifiedRow[]> {
+export function listVersions(db: Queryable, viewer: Viewer): Promise<VerifiedRow[]> {
   const { values, add } = params()
   return db.query<VerifiedRow>(
     `

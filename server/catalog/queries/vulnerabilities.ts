@@ -180,12 +180,12 @@ export async function countAffected(
   return new Map(rows.map(row => [row.cve, row]))
 }
 
-const looksAtPackages = ({ q, status, distribution, format, package: name }: VulnerabilityFilter): boolean =>
+const filtersPackages = ({ q, status, distribution, format, package: name }: VulnerabilityFilter): boolean =>
   (q ?? '').trim() !== '' || [status, distribution, format, name].some(value => value !== undefined)
 
 /** `finding f`, joined with `package p` only when a condition concerns packages. */
 const findings = (viewer: Viewer, filter: VulnerabilityFilter): string =>
-  `finding f ${looksAtPackages(filter) || !seesAll(viewer) ? 'join package p on p.id = f.package_id' : ''}`
+  `finding f ${filtersPackages(filter) || !seesAll(viewer) ? 'join package p on p.id = f.package_id' : ''}`
 
 /** A page of vulnerabilities in all packages that the filter selects, each once. */
 export async function listFound(

@@ -17,12 +17,12 @@ import { NameVersion } from '../../core/schemas.ts'
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const PLACE = { distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })) }
-const Which = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
+const PlaceQuery = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
 /** Routes about the newest version, or the one that `version` names. */
 const OF_VERSION = {
   access: 'any',
   params: Name,
-  query: Type.Object({ ...Which.properties, version: Type.Optional(Type.String({ maxLength: 300 })) }),
+  query: Type.Object({ ...PlaceQuery.properties, version: Type.Optional(Type.String({ maxLength: 300 })) }),
   fails: ['package_not_found', 'version_not_found'],
 } as const
 
@@ -73,7 +73,7 @@ export const artifacts = contract({
     summary: 'Shows one package with every version: reports of the gate, findings, decision.',
     access: 'any',
     params: Name,
-    query: Which,
+    query: PlaceQuery,
     fails: ['package_not_found'],
     reply: Type.Unsafe<Artifact>(
       Type.Object({
@@ -130,7 +130,7 @@ export const artifacts = contract({
     summary: 'Shows one version. If it exists more than once: the published one, with the others under `variants`.',
     access: 'any',
     params: NameVersion,
-    query: Which,
+    query: PlaceQuery,
     fails: ['package_not_found', 'version_not_found'],
     reply: Type.Intersect([
       PackageDetailSchema,
@@ -144,7 +144,7 @@ export const artifacts = contract({
     access: 'maintainer+',
     scoped: 'distribution',
     params: Name,
-    query: Which,
+    query: PlaceQuery,
     reply: Deleted,
     fails: ['package_not_found'],
   },
@@ -153,7 +153,7 @@ export const artifacts = contract({
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
-    query: Which,
+    query: PlaceQuery,
     reply: Deleted,
     fails: ['package_not_found', 'version_not_found'],
   },

@@ -1,4 +1,4 @@
-import { listFileOffers, listOffers, type Offer } from '../../catalog/queries/provides.ts'
+import { listFileProviders, listProviders, type Provider } from '../../catalog/queries/provides.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/queries/search.ts'
 import { nativeOf, type Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly dependencies: readonly Dependency[]
 }
 
-function answer(need: Alternatives, offers: readonly Offer[], format: Pick<Format, 'satisfies'>): Dependency {
+function answer(need: Alternatives, offers: readonly Provider[], format: Pick<Format, 'satisfies'>): Dependency {
   const fits = offers.filter(({ provides: name, provided_version: version, provided_arch: arch }) =>
     need.some(
       relation =>
@@ -69,7 +69,7 @@ export async function resolveDependencies(
   const format = formats(ref.format)
   const distribution = repositories.get(ref.codename)
   const [native = ''] = distribution.archs
-  const files = await listFileOffers(db, viewer, {
+  const files = await listFileProviders(db, viewer, {
     format: ref.format,
     fileOf: format.fileOf,
     codename: ref.codename,
@@ -77,7 +77,7 @@ export async function resolveDependencies(
   })
   const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))
   const offers = [
-    ...(await listOffers(db, viewer, { format: ref.format, codename: ref.codename, names })),
+    ...(await listProviders(db, viewer, { format: ref.format, codename: ref.codename, names })),
     ...ofFiles,
   ].map(offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }))
   // a package satisfies its own needs wherever it is

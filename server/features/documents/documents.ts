@@ -54,7 +54,7 @@ export interface DocumentList {
 }
 
 /** A requested change: the caller and the document. */
-export interface Wish {
+export interface DocumentUpload {
   readonly codename: string
   readonly kind: string
   readonly key: Readonly<Partial<Record<keyof DocumentKey, string | undefined>>>
@@ -69,7 +69,7 @@ const kindsOf = ({ formats }: Pick<DocumentDeps, 'formats'>, { format }: Distrib
 function resolve(
   deps: Pick<DocumentDeps, 'formats'>,
   distribution: Distribution,
-  { kind: id, key }: Pick<Wish, 'kind' | 'key'>,
+  { kind: id, key }: Pick<DocumentUpload, 'kind' | 'key'>,
 ): { readonly kind: DocumentKind; readonly key: DocumentKey } {
   const { codename, components, archs } = distribution
   const kinds = kindsOf(deps, distribution)
@@ -111,7 +111,7 @@ const CHECKING = 'one check'
 async function save(
   deps: DocumentDeps,
   rows: readonly StoredDocument[],
-  { by, ip }: Pick<Wish, 'by' | 'ip'>,
+  { by, ip }: Pick<DocumentUpload, 'by' | 'ip'>,
 ): Promise<void> {
   await deps.db.tx(async tx => {
     for (const row of rows) {
@@ -134,7 +134,7 @@ async function save(
 /** @throws distribution_not_found, unknown_document, bad_document, documents_full */
 export async function putDocument(
   deps: DocumentDeps,
-  wish: Wish,
+  wish: DocumentUpload,
   receive: () => Promise<SpooledFile>,
 ): Promise<DocumentCard> {
   const distribution = deps.repositories.need(wish.codename)
@@ -162,7 +162,7 @@ export async function putDocument(
 }
 
 /** @throws distribution_not_found, unknown_document, bad_document, document_not_found */
-export async function removeDocument(deps: DocumentDeps, wish: Wish): Promise<void> {
+export async function removeDocument(deps: DocumentDeps, wish: DocumentUpload): Promise<void> {
   const distribution = deps.repositories.need(wish.codename)
   const { codename } = distribution
   const { kind, key } = resolve(deps, distribution, wish)
@@ -185,7 +185,7 @@ export async function removeDocument(deps: DocumentDeps, wish: Wish): Promise<vo
 /** @throws distribution_not_found, other_format, same_distribution */
 export async function copyDocuments(
   deps: DocumentDeps,
-  { codename: name, from: source, by, ip }: Pick<Wish, 'codename' | 'by' | 'ip'> & { readonly from: string },
+  { codename: name, from: source, by, ip }: Pick<DocumentUpload, 'codename' | 'by' | 'ip'> & { readonly from: string },
 ): Promise<void> {
   const [to, from] = [deps.repositories.need(name), deps.repositories.need(source)]
   if (to.codename === from.codename) fail('same_distribution', { codename: to.codename })

@@ -8,7 +8,7 @@ export interface Seen {
   /** The specification's non-critical group, without the scheduler. Empty before the first round. */
   readonly probes: Readonly<Record<string, Probe>>
   /** Why no engine can scan for vulnerabilities. */
-  readonly blind?: string | undefined
+  readonly dataWarning?: string | undefined
   /** Keys of debts that could not be delivered, with their tries. */
   readonly stuck: readonly string[]
   /** null: the folder is absent. No entry: not measured yet. */
@@ -93,9 +93,9 @@ export function createBackground(deps: HealthDeps): Background {
     )
     const debts = await within(PROBE_MS, async () => ({ ok: true, rows: await deps.outbox.stuck() }))
     const stuck = 'rows' in debts ? debts.rows.map(row => `${row.key.slice(0, 60)} (${row.tries} tries)`) : seen.stuck
-    const data = await within(PROBE_MS, async () => ({ ok: true, said: await deps.vulnerabilityTrouble() }))
-    const blind = 'said' in data ? data.said : 'The vulnerability engines do not answer.'
-    seen = { ...seen, probes: Object.fromEntries(found), stuck, blind }
+    const data = await within(PROBE_MS, async () => ({ ok: true, said: await deps.vulnerabilityDataWarning() }))
+    const dataWarning = 'said' in data ? data.said : 'The vulnerability engines do not answer.'
+    seen = { ...seen, probes: Object.fromEntries(found), stuck, dataWarning }
   }
 
   async function measure(): Promise<void> {

@@ -18,7 +18,7 @@ import type { Metrics } from '../../record/metrics.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../../scanners/scanner.ts'
 import type { Settings } from '../../settings/store.ts'
 import { health } from './contract.ts'
-import { dataTrouble } from './data-warning.ts'
+import { dataWarning } from './data-warning.ts'
 import type { HealthDeps } from './deps.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
@@ -87,10 +87,10 @@ function reportOf(needs: HealthNeeds): Health {
     keyring,
     outbox,
     onUnavailable: () => settings.now().validation.on_scanner_unavailable,
-    vulnerabilityTrouble: async () => {
+    vulnerabilityDataWarning: async () => {
       const { grype_scan: isWanted, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
       if (!isWanted) return undefined
-      return dataTrouble(await Promise.all(vulnerability.map(scanner => scanner.status())), {
+      return dataWarning(await Promise.all(vulnerability.map(scanner => scanner.status())), {
         maxAgeDays,
         now: clock.now(),
       })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EngineStatus } from '../../scanners/scanner.ts'
-import { dataTrouble } from './data-warning.ts'
+import { dataWarning } from './data-warning.ts'
 
 const now = new Date('2026-03-31T10:00:00Z')
 const engine = (id: string, ok: boolean, data_at?: string): EngineStatus => ({
@@ -25,5 +25,5 @@ test.each<[string, EngineStatus[], string | undefined]>([
     undefined,
   ],
 ])('%s: %s', (_, engines, said) => {
-  expect(dataTrouble(engines, { maxAgeDays: 14, now })).toBe(said)
+  expect(dataWarning(engines, { maxAgeDays: 14, now })).toBe(said)
 })

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
  * /security/engines` shows what they know about each distribution.
  * @param maxAgeDays  older data count as none
  */
-export function dataTrouble(
+export function dataWarning(
   engines: readonly EngineStatus[],
   { maxAgeDays, now }: { readonly maxAgeDays: number; readonly now: Date },
 ): string | undefined {

@@ -26,7 +26,7 @@ export interface HealthDeps {
   /** The policy for an upload that no engine can scan. */
   readonly onUnavailable: () => 'hold' | 'warn'
   /** Why no engine can scan for vulnerabilities now, in one sentence; undefined when one can, or scanning is off. */
-  readonly vulnerabilityTrouble: () => Promise<string | undefined>
+  readonly vulnerabilityDataWarning: () => Promise<string | undefined>
   /** The newest applied migration. */
   readonly schemaVersion: () => Promise<string | undefined>
   readonly antivirus: (signal: AbortSignal) => Promise<EngineStatus & { readonly enabled: boolean }>

@@ -43,7 +43,7 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
     version: 'dev',
     formats: ['deb', 'rpm', 'apk'],
     onUnavailable: () => 'warn',
-    vulnerabilityTrouble: async () => undefined,
+    vulnerabilityDataWarning: async () => undefined,
     schemaVersion: () => schemaVersion(db),
     dirs: {
       pool: layout.pool,
@@ -243,7 +243,7 @@ describe('GET /health', () => {
     let then: 'hold' | 'warn' = 'hold'
     current = await start({
       onUnavailable: () => then,
-      vulnerabilityTrouble: async () => 'No vulnerability data are loaded.',
+      vulnerabilityDataWarning: async () => 'No vulnerability data are loaded.',
     })
     expect(await call('GET /health')).toMatchObject({
       status: 'healthy',

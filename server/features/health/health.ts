@@ -124,12 +124,12 @@ export function createHealth(deps: HealthDeps): Health {
   }
 
   function warnings(viewer: Viewer): string[] {
-    const { probes, stuck, blind } = background.seen()
+    const { probes, stuck, dataWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
     const then =
       deps.onUnavailable() === 'hold' ? 'Uploads are held for review.' : 'Uploads are published with a warning.'
     if (probes['clamav']?.ok === false) said.push(`The antivirus engine does not answer. ${then}`)
-    if (blind !== undefined) said.push(`${blind} ${then}`)
+    if (dataWarning !== undefined) said.push(`${dataWarning} ${then}`)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
     if (late.length > 0) said.push(`Not yet delivered: ${late.slice(0, 5).join(', ')}.`)
     return said

@@ -49,12 +49,15 @@ function findingOf(profile: number, threshold: number): Finding {
 /** As `reconsider` in core/review.ts, from rows instead of manifests. */
 function stateUnder(policy: CvePolicy, findings: readonly Finding[], waiting: Waiting | undefined): State {
   const reports = waiting === undefined || waiting.approved ? [] : waiting.reports
-  const isBlind = reports.some(({ step, outcome }) => step === 'vulnerabilities' && outcome === 'unavailable')
+  const wasUnavailable = reports.some(({ step, outcome }) => step === 'vulnerabilities' && outcome === 'unavailable')
   const others = reports
     .filter(({ step }) => step !== 'vulnerabilities')
     .map(({ step, outcome }): Report => ({ step, outcome, verdict: '', said: '' }))
   return decide(
-    [...others, { step: 'vulnerabilities', outcome: isBlind ? 'unavailable' : 'ok', verdict: '', said: '', findings }],
+    [
+      ...others,
+      { step: 'vulnerabilities', outcome: wasUnavailable ? 'unavailable' : 'ok', verdict: '', said: '', findings },
+    ],
     policy,
     'retro',
   ).state

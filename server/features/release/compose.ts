@@ -4,7 +4,7 @@ import { getFormat } from '../../formats/index.ts'
 import { release } from './contract.ts'
 import { releaseHandlers, type ReleaseRouteDeps } from './handlers.ts'
 
-/** The Release words of a distribution. */
+/** The Release fields of a distribution. */
 export function composeRelease(needs: Omit<ReleaseRouteDeps, 'knowsWords'>): Feature {
   return {
     routes: bind(release, releaseHandlers, {

@@ -14,7 +14,7 @@ const Reply = Type.Unsafe<ReleaseCard>(
   }),
 )
 
-/** The Release words of a distribution: reading and changing them. */
+/** The Release fields of a distribution: reading and changing them. */
 export const release = contract({
   'GET /distributions/{codename}/release': {
     summary: 'Shows the NotAutomatic, ButAutomaticUpgrades and Valid-Until fields of the Release file.',

@@ -1,6 +1,6 @@
 import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import { fail } from '../../core/errors.ts'
-import { renewAt, type RootWords } from '../../core/release-fields.ts'
+import { renewAt, type ReleaseFields } from '../../core/release-fields.ts'
 import type { Db, Queryable } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { readWords } from '../../publish/store.ts'
@@ -17,14 +17,14 @@ export interface ReleaseDeps {
   readonly knowsWords: (distribution: Distribution) => boolean
 }
 
-/** The Release words of a distribution. Dates are those of the live root. */
-export interface ReleaseCard extends RootWords {
+/** The Release fields of a distribution. Dates are those of the live root. */
+export interface ReleaseCard extends ReleaseFields {
   readonly codename: string
   readonly valid_until: string | null
   readonly renew_at: string | null
 }
 
-async function saveWords(tx: Queryable, codename: string, words: RootWords): Promise<void> {
+async function saveWords(tx: Queryable, codename: string, words: ReleaseFields): Promise<void> {
   await tx.query(
     `insert into distribution (codename, not_automatic, but_automatic_upgrades, valid_days) values ($1, $2, $3, $4)
     on conflict (codename) do update set not_automatic = $2, but_automatic_upgrades = $3, valid_days = $4`,
@@ -52,7 +52,7 @@ export async function readRelease({ db, publisher, repositories }: ReleaseDeps, 
 export async function changeRelease(
   deps: ReleaseDeps,
   name: string,
-  { by, ip, ...wish }: Partial<RootWords> & { readonly by: string; readonly ip: string },
+  { by, ip, ...wish }: Partial<ReleaseFields> & { readonly by: string; readonly ip: string },
 ): Promise<ReleaseCard> {
   const distribution = deps.repositories.need(name)
   const { codename, format } = distribution

@@ -10,9 +10,10 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SlaWatch } from '../../review/deadlines.ts'
-import { readSaid } from '../../review/requested-decision.ts'
+import { readRequestedDecision } from '../../review/requested-decision.ts'
 import type { Decisions } from '../../review/decisions.ts'
-import { checkFilter, findOne, readVersion, whichOf, type Found, type Which } from '../../review/find-version.ts'
+import type { VersionPlace } from '../../catalog/queries/versions.ts'
+import { checkFilter, findOne, readVersion, versionPlaceOf, type Found } from '../../review/find-version.ts'
 import { decisionView, listDecisions } from '../../review/history.ts'
 import { listReviews } from '../../review/queue.ts'
 import type { Rescans } from '../../review/rescan.ts'
@@ -41,7 +42,11 @@ interface Caller {
 }
 
 /** The package that a change concerns, if the caller may change it there. @throws unknown_distribution */
-async function target({ db, repositories }: ReviewHandlerDeps, which: Which, { who, viewer }: Caller): Promise<Found> {
+async function target(
+  { db, repositories }: ReviewHandlerDeps,
+  which: VersionPlace,
+  { who, viewer }: Caller,
+): Promise<Found> {
   if (which.distribution !== undefined) repositories.seenBy(viewer).get(which.distribution)
   const found = await findOne(db, viewer, which)
   needScope(who, found.ref.codename)
@@ -71,13 +76,13 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     })
   },
   'GET /security/packages/{name}/{version}/decision': async (deps, { params, query, viewer }) => {
-    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, whichOf(params, query))
+    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
     return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
   },
   'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
     const now = deps.clock.now()
-    const said = readSaid(body, now)
-    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const said = readRequestedDecision(body, now)
+    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
     const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
     const [first] = decisions
     if (first === undefined) throw new Error('a decision about nothing')
@@ -90,7 +95,7 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     }
   },
   'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
     const username = (body.assignee ?? body.assigned_to ?? '') as string
     const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
     return {
@@ -100,13 +105,13 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     }
   },
   'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
     const why =
       [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
     return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
   },
   'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, whichOf(params, query, body), { who, viewer })
+    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
     const { changed, before, report, fresh, gone } = await deps.rescans.rescan(
       { ref: found.ref, viewer },
       actorOf(who, raw),

@@ -1,4 +1,4 @@
-import { findPart } from '../../catalog/queries/earlier-files.ts'
+import { findEarlierFile } from '../../catalog/queries/earlier-files.ts'
 import { bind } from '../../core/contract.ts'
 import type { Feature, Job } from '../../core/feature.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -37,7 +37,7 @@ export function composeUploads(needs: UploadNeeds): Feature {
     formats,
     repositories,
     async findPart({ format, codename }, name, { name: path, sha256 }) {
-      const found = await findPart(db, { format, codename, name, arch: 'source', path, sha256 })
+      const found = await findEarlierFile(db, { format, codename, name, arch: 'source', path, sha256 })
       return found === undefined ? undefined : readPooled(pool, [found])
     },
     db,

@@ -5,7 +5,7 @@ import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Db } from '../../db/db.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
-import { checkFilter, readVersion, whichOf } from '../../review/find-version.ts'
+import { checkFilter, readVersion, versionPlaceOf } from '../../review/find-version.ts'
 import { readPosture } from '../../review/posture.ts'
 import { listReviews } from '../../review/queue.ts'
 import { versionCves } from '../../review/version-view.ts'
@@ -36,7 +36,7 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
     })
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query, viewer }) => {
-    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, whichOf(params, query))
+    const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
     return versionCves(manifest, others, isoNow(deps.clock))
   },
   'GET /security/vulnerabilities': ({ db, repositories }, { query, viewer }) => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readApkIndex } from '../../../test/support/apk.ts'
 import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
 import { relPath, sha256, type RelPath } from '../../core/identity.ts'
-import { NO_WORDS } from '../../core/release-fields.ts'
+import { NO_RELEASE_FIELDS } from '../../core/release-fields.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
 import type { Signer } from '../../signing/signer.ts'
@@ -90,7 +90,7 @@ async function write(
   for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, {
     signer: by,
     at: new Date(),
-    words: NO_WORDS,
+    words: NO_RELEASE_FIELDS,
     read,
     isSame: () => false,
   }))

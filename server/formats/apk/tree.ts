@@ -122,7 +122,7 @@ export const apkTree: TreeWriter = {
   async verifyRoot(read, signer, distribution, carried = new Set()) {
     const proofs = partsOf(distribution)
       .filter(part => !carried.has(archiveOf(part)))
-      .map(async part => isProved(await read(archiveOf(part)), { index: await read(part.path), signer }))
+      .map(async part => isVerified(await read(archiveOf(part)), { index: await read(part.path), signer }))
     return (await Promise.all(proofs)).every(Boolean)
   },
 }
@@ -148,7 +148,7 @@ function readSignatures(archive: Buffer): { readonly files: readonly TarEntry[];
 }
 
 /** True when the signed member holds exactly this index, and every active key signed it in each kind. */
-async function isProved(
+async function isVerified(
   archive: Buffer,
   { index, signer }: { readonly index: Buffer; readonly signer: Signer },
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { Distribution } from '../../core/repository.ts'
 import { relPath, type RelPath } from '../../core/identity.ts'
-import { validUntil, type RootWords } from '../../core/release-fields.ts'
+import { validUntil, type ReleaseFields } from '../../core/release-fields.ts'
 import type { PublishedEntry } from '../tree.ts'
 import { indexId, type IndexPlan, type ListedFile, type TreeWriter } from '../tree.ts'
 import { debDocuments } from './documents.ts'
@@ -21,7 +21,7 @@ function releaseDate(at: Date): string {
 function printRelease(
   files: readonly ListedFile[],
   { codename, components, archs, release }: Distribution,
-  { at, words }: { readonly at: Date; readonly words: RootWords },
+  { at, words }: { readonly at: Date; readonly words: ReleaseFields },
 ): string {
   const list = (digest: 'sha256' | 'sha512'): string =>
     files.map(file => ` ${file[digest]} ${String(file.size).padStart(12)} ${file.path}\n`).join('')

@@ -166,7 +166,7 @@ export function sourceOf(
  * The names that others may require: its own, those it provides, and its files that clients find without the file lists
  * or that it requires itself.
  */
-function offersOf({ name, version }: PackageIdentity, facts: RpmFacts): Provided[] {
+function providesOf({ name, version }: PackageIdentity, facts: RpmFacts): Provided[] {
   const needed = new Set(facts.requires.map(one => one.name))
   const paths = facts.files
     .map(({ path }) => path)
@@ -197,7 +197,7 @@ export function describe(identity: PackageIdentity, facts: RpmFacts): Descriptio
     installed_size: facts.installed,
     depends: needsOf(facts.requires),
     // nothing that is installed can ask for a source
-    provides: identity.arch === SOURCE ? [] : offersOf(identity, facts),
+    provides: identity.arch === SOURCE ? [] : providesOf(identity, facts),
     conflicts: conflictsOf(facts.conflicts),
   }
 }

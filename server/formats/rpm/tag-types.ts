@@ -43,7 +43,7 @@ const MAIN_TYPES: readonly (readonly [type: TagType, tags: string])[] = [
 ]
 
 /** Types that are not called as rpm calls them. */
-const SAID: Readonly<Partial<Record<TagType, string>>> = { one: 'one text', list: 'an array of texts' }
+const TYPE_NAMES: Readonly<Partial<Record<TagType, string>>> = { one: 'one text', list: 'an array of texts' }
 
 /**
  * What it wants of the signature header, and how many bytes where it says so. Source: rpm, lib/rpmvs.c, `rpmvsitems`.
@@ -107,7 +107,7 @@ export function checkTagType(
   if (type === 'none') malformed(`${what} has the value ${value.tag}, which belongs into the signature header`)
   if (!isOfType(value, type))
     malformed(
-      `${what}: the value ${value.tag} is of type ${value.type}${value.count > 1 ? `, ${value.count} of them` : ''}, rpm wants it to be ${SAID[type] ?? type}`,
+      `${what}: the value ${value.tag} is of type ${value.type}${value.count > 1 ? `, ${value.count} of them` : ''}, rpm wants it to be ${TYPE_NAMES[type] ?? type}`,
     )
   if (bytes !== undefined && value.to - value.from !== bytes)
     malformed(`${what}: the value ${value.tag} has ${value.to - value.from} bytes, rpm wants ${bytes}`)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { writeAtomic } from '../../lib/atomic.ts'
-import { createPlace } from '../store/layout.ts'
+import { createVulndbLayout } from '../store/layout.ts'
 
 /**
  * The last answer of a feed's address: its validators for the next request, and when it last confirmed what is current.
@@ -18,7 +18,7 @@ export type FeedStates = Readonly<Record<string, FeedState>>
 
 /** The last answer of each feed, by its address. */
 export async function loadFeedStates(security: string): Promise<FeedStates> {
-  const text = await readFile(createPlace({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(createVulndbLayout({ security }).feeds, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}'
     throw error
   })
@@ -31,7 +31,7 @@ export async function loadFeedStates(security: string): Promise<FeedStates> {
 
 /** Keeps the last answer of each feed. */
 export async function saveFeedStates(security: string, states: FeedStates): Promise<void> {
-  await writeAtomic(createPlace({ security }).feeds, `${JSON.stringify(states, null, 2)}\n`)
+  await writeAtomic(createVulndbLayout({ security }).feeds, `${JSON.stringify(states, null, 2)}\n`)
 }
 
 /** By source: when its feed last confirmed that nothing newer exists than what is loaded. */

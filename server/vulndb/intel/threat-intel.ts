@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Layout } from '../../files/layout.ts'
-import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from '../store/layout.ts'
+import { createVulndbLayout, currentGeneration, hashOf, pieceFile, pieceOf, type Digits } from '../store/layout.ts'
 
 /** Exploit probability of one CVE. Both are 0 to 1; `date` is the day of the scores. Source: FIRST EPSS. */
 export interface Epss {
@@ -70,7 +70,7 @@ interface Opened {
 
 /** Reads the side tables of the live generation; switches to a new one at the next call. */
 export function createThreatIntel({ layout }: { readonly layout: Pick<Layout, 'security'> }): ThreatIntel {
-  const place = createPlace(layout)
+  const place = createVulndbLayout(layout)
   let opened: Opened | undefined
 
   async function open(): Promise<Opened> {

@@ -25,7 +25,7 @@ export function sourceOf(query: PackageQuery): Versioned {
 }
 
 /** Whether a row concerns this build: name, architecture, and what its kind asks. */
-function speaksOf(row: StoredRow, reading: Reading): boolean {
+function concernsBuild(row: StoredRow, reading: Reading): boolean {
   const { kind, query, source } = reading
   if (row.name !== (row.by === 'source' ? source.name : query.name)) return false
   if (row.archs !== undefined && query.arch !== undefined && !row.archs.includes(query.arch)) return false
@@ -82,7 +82,7 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
     source: sourceOf(query),
     streams: streamsOf(query, rows),
   }
-  const speaking = rows.filter(row => isSecurity(row.advisory) && speaksOf(row, reading))
+  const speaking = rows.filter(row => isSecurity(row.advisory) && concernsBuild(row, reading))
   const judged = kind.settle(speaking.map(row => ({ row, answer: judge(row, reading, orders) })))
   const classOf = kind.classesOf(speaking.map(({ advisory }) => advisory))
   const byId = new Map<string, Judged[]>()

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { malformed } from '../../lib/limited.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
 import { readMeta, type Meta } from './generation-meta.ts'
-import { createPlace, currentGeneration, hashOf, pieceFile, pieceOf, type Place } from './layout.ts'
+import { createVulndbLayout, currentGeneration, hashOf, pieceFile, pieceOf, type VulndbLayout } from './layout.ts'
 import { openShard, type Shard, type StoredRow } from './shards.ts'
 
 /** One generation, as it was when it was opened. */
@@ -63,7 +63,7 @@ function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number
   }
 }
 
-function openSnapshot(place: Place, meta: Meta): Snapshot {
+function openSnapshot(place: VulndbLayout, meta: Meta): Snapshot {
   const folder = place.generation(meta.generation)
   const cached = createCache<Opened>(MOST_CACHED)
   const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(
@@ -111,7 +111,7 @@ function openSnapshot(place: Place, meta: Meta): Snapshot {
 
 /** Opens `/repos/security/vulndb`. */
 export function createDatabase({ security }: { readonly security: string }): Database {
-  const place = createPlace({ security })
+  const place = createVulndbLayout({ security })
   let opened: Snapshot | undefined
   return {
     async open() {

@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { processFacts } from '../../lib/process.ts'
-import type { Place } from './layout.ts'
+import type { VulndbLayout } from './layout.ts'
 
 /** Another import is running. */
 export class ImportRunning extends Error {}
@@ -12,7 +12,7 @@ async function processMark(pid: number): Promise<string | undefined> {
 }
 
 /** Takes the only right to import. A lock of a dead process is free. @throws ImportRunning */
-export async function takeLock(place: Place): Promise<() => Promise<void>> {
+export async function takeLock(place: VulndbLayout): Promise<() => Promise<void>> {
   await mkdir(place.folder, { recursive: true })
   for (let attempt = 0; attempt < 2; attempt++) {
     try {

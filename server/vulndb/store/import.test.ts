@@ -16,7 +16,7 @@ import { OlderData } from './carry-over.ts'
 import { importData, type ImportResult } from './import.ts'
 import { matchPackage } from '../match/match.ts'
 import { createOrders } from '../versions/orders.ts'
-import { createPlace, currentGeneration } from './layout.ts'
+import { createVulndbLayout, currentGeneration } from './layout.ts'
 import type { ImportFile } from '../read/run.ts'
 import { createThreatIntel } from '../intel/threat-intel.ts'
 import { ecosystemsOf } from '../match/ecosystems.ts'
@@ -129,7 +129,7 @@ test('older data are refused and leave everything as it was, unless they are for
   await expect(load([await whole(4)])).rejects.toThrow('debian/tracker is of 2026-01-04')
 })
 test('one generation before the current one is kept, and pieces of an import that was cut off are swept', async () => {
-  const place = createPlace({ security })
+  const place = createVulndbLayout({ security })
   await mkdir(join(place.folder, '9.part', 'debian-12'), { recursive: true })
   for (const n of [1, 2, 3]) await load([await file(osvZip([debian(`DEBIAN-CVE-2026-1000${n}`, 'a', '2')]), 'all.zip')])
   expect((await readdir(place.folder)).sort()).toEqual(['2', '3', 'current'])
@@ -147,9 +147,9 @@ test('damage leaves the old data live and nothing behind', async () => {
     await expect(load([await file(bytes, 'x')])).rejects.toThrow()
   }
   expect([
-    await currentGeneration(createPlace({ security })),
+    await currentGeneration(createVulndbLayout({ security })),
     await ids('debian-12', 'a', '1'),
-    (await readdir(createPlace({ security }).folder)).sort(),
+    (await readdir(createVulndbLayout({ security }).folder)).sort(),
   ]).toEqual([1, ['CVE-2026-10001'], ['1', 'current']])
 })
 test('a small zip that unpacks to hundreds of megabytes is refused', async () => {
@@ -166,7 +166,7 @@ test('a small zip that unpacks to hundreds of megabytes is refused', async () =>
       ),
     ]),
   ).rejects.toThrow('unpacks to more than allowed')
-  expect(await currentGeneration(createPlace({ security }))).toBeUndefined()
+  expect(await currentGeneration(createVulndbLayout({ security }))).toBeUndefined()
 })
 test('a record of a hundred thousand brackets is one that says nothing', async () => {
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
@@ -202,9 +202,9 @@ test('a table that grows is cut into more pieces, and every name is found before
 })
 test('a piece that is missing is an error, never nothing known', async () => {
   await load([await file(osvZip([debian('DEBIAN-CVE-2026-10001', 'a', '2')]), 'all.zip')])
-  await rm(join(createPlace({ security }).generation(1), 'debian-12', 'all.ndjson.gz'))
+  await rm(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'))
   await expect(ids('debian-12', 'a', '1')).rejects.toThrow('ENOENT')
-  await writeFile(join(createPlace({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'not gzip')
+  await writeFile(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'not gzip')
   await expect(ids('debian-12', 'a', '1')).rejects.toThrow('damaged')
 })
 
@@ -392,8 +392,8 @@ describe('bundles', () => {
     ],
   ])('one %s is refused', async (_, bytes, why) => {
     await expect(load([await file(bytes(), 'vulndb.tar')])).rejects.toThrow(why)
-    expect(await currentGeneration(createPlace({ security }))).toBeUndefined()
-    expect(await readdir(createPlace({ security }).folder)).toEqual([])
+    expect(await currentGeneration(createVulndbLayout({ security }))).toBeUndefined()
+    expect(await readdir(createVulndbLayout({ security }).folder)).toEqual([])
   })
 })
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { orders } from '../../../test/support/advisory-set.ts'
 import { osvRecord, osvZip } from '../../../test/support/zip.ts'
 import { importData, type ImportResult } from './import.ts'
-import { createPlace } from './layout.ts'
+import { createVulndbLayout } from './layout.ts'
 import { ecosystemsOf } from '../match/ecosystems.ts'
 import { repositories } from '../../../test/support/repositories.ts'
 
@@ -41,7 +41,7 @@ const mark = async (pid: string): Promise<string> => `${pid} ${(await words(pid)
 test.skipIf(process.platform !== 'linux')(
   'an import that was killed does not stand in the way of the next, also while nobody has waited for it',
   async () => {
-    const { folder, lock } = createPlace({ security })
+    const { folder, lock } = createVulndbLayout({ security })
     await mkdir(folder, { recursive: true })
     // its child ends when it is told to, and it never waits for it: what is left is a zombie
     const parent = spawn('/bin/sh', ['-c', 'sleep 100 & echo $!; exec sleep 100'], {

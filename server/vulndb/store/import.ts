@@ -10,7 +10,7 @@ import { carryIntel, keeper, refuseOlder } from './carry-over.ts'
 import { isKnown, moveOthers, prepare, type OtherFile } from './import-files.ts'
 import { takeLock } from './import-lock.ts'
 import { readMeta, type Meta, type SourceFacts } from './generation-meta.ts'
-import { createPlace, currentGeneration, sweepGenerations } from './layout.ts'
+import { createVulndbLayout, currentGeneration, sweepGenerations } from './layout.ts'
 import { testGeneration } from './self-test.ts'
 import type { StoredRow } from './shards.ts'
 import { createTables, syncFolder } from './tables.ts'
@@ -92,7 +92,7 @@ async function fill(
  */
 export async function importData(job: ImportJob, orders: Orders): Promise<ImportResult> {
   const started = performance.now()
-  const place = createPlace({ security: job.security })
+  const place = createVulndbLayout({ security: job.security })
   const unlock = await takeLock(place)
   try {
     await sweepGenerations(place)

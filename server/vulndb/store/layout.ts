@@ -18,7 +18,7 @@ import type { Layout } from '../../files/layout.ts'
  *
  * One generation before the current one is kept.
  */
-export interface Place {
+export interface VulndbLayout {
   readonly folder: string
   readonly link: string
   readonly lock: string
@@ -27,7 +27,7 @@ export interface Place {
 }
 
 /** The paths of the vulnerability data below one folder. */
-export function createPlace({ security }: Pick<Layout, 'security'>): Place {
+export function createVulndbLayout({ security }: Pick<Layout, 'security'>): VulndbLayout {
   const folder = join(security, 'vulndb')
   return {
     folder,
@@ -39,7 +39,7 @@ export function createPlace({ security }: Pick<Layout, 'security'>): Place {
 }
 
 /** The number of the live generation, or undefined before the first import. */
-export async function currentGeneration(place: Place): Promise<number | undefined> {
+export async function currentGeneration(place: VulndbLayout): Promise<number | undefined> {
   const target = await readlink(place.link).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -48,7 +48,7 @@ export async function currentGeneration(place: Place): Promise<number | undefine
 }
 
 /** Removes what no reader can ask for any more: everything but the current generation and the one before it. */
-export async function sweepGenerations(place: Place): Promise<void> {
+export async function sweepGenerations(place: VulndbLayout): Promise<void> {
   const current = (await currentGeneration(place)) ?? 0
   const names = await readdir(place.folder).catch(() => [])
   const numbers = names

@@ -61,7 +61,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
   /**
    * The account, when the second factor is active and the password right. Guesses count, also from a logged-in session.
    */
-  async function proven(
+  async function requirePassword(
     who: Principal,
     { password, ip }: From & { readonly password: string },
     action: AuditAction,
@@ -113,7 +113,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       })
     },
     async disable(who, given) {
-      const { username } = await proven(who, given, 'MFA_DISABLE')
+      const { username } = await requirePassword(who, given, 'MFA_DISABLE')
       await changing(async tx => {
         if (!(await removeFactor(tx, username))) fail('mfa_not_active', {})
         await audit.owe(tx, {
@@ -126,7 +126,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
       })
     },
     async renewCodes(who, given) {
-      const { username } = await proven(who, given, 'MFA_RECOVERY_CODES')
+      const { username } = await requirePassword(who, given, 'MFA_RECOVERY_CODES')
       const codes = makeRecoveryCodes(random)
       await changing(async tx => {
         // waits for a request that is switching it off

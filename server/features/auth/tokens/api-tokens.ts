@@ -9,7 +9,7 @@ import { creatorOfToken, deleteToken, insertToken, listTokens, type ApiToken } f
 
 export const TOKEN_PREFIX = 'svc_'
 
-export interface TokenWish {
+export interface NewToken {
   readonly name: string
   readonly role: Role
   readonly expiresDays?: number | undefined
@@ -23,7 +23,7 @@ export interface ApiTokens {
    * @returns the token itself, this once; 256 random bits behind its prefix
    * @throws role_above_own, unknown_distribution, useless_scope
    */
-  create(wish: TokenWish, by: By): Promise<{ readonly token: string; readonly row: ApiToken }>
+  create(wish: NewToken, by: By): Promise<{ readonly token: string; readonly row: ApiToken }>
   /** @throws token_not_found */
   revoke(id: string, by: By): Promise<ApiToken>
 }
@@ -52,7 +52,7 @@ export function scopeOf({
     : { uploadOnly, ...(distributions === null ? {} : { distributions }) }
 }
 
-const factsOf = ({ name, role, expiresDays, scope }: TokenWish): AuditFacts => ({
+const factsOf = ({ name, role, expiresDays, scope }: NewToken): AuditFacts => ({
   kind: 'token.created',
   name,
   role,

@@ -63,8 +63,9 @@ function textOf(name: string, language = 'en'): string {
   const md5 = createHash('md5').update(`About ${name}\n`).digest('hex')
   return `Package: ${name}\nDescription-md5: ${md5}\nDescription-${language}: About ${name}\n\n`
 }
+let uploads = 0
 const put = (wish: typeof ENGLISH, text: string): Promise<unknown> =>
-  putDocument(deps, wish, () => spoolBytes(stock.layout.incoming, 'document', Buffer.from(text)))
+  putDocument(deps, wish, () => spoolBytes(stock.layout.incoming, `document${uploads++}`, Buffer.from(text)))
 
 /** Delivers what is owed to the files of a distribution and to its tree. */
 async function deliver(codename: Codename): Promise<void> {

@@ -13,7 +13,7 @@ const STATEMENTS: readonly RegExp[] = [
 ].map(pattern => new RegExp(pattern, 'i'))
 
 /** Whether a text is a statement on packages, or a part of one. */
-export const isPackageSql = (text: string): boolean => STATEMENTS.some(statement => statement.test(text))
+const isPackageSql = (text: string): boolean => STATEMENTS.some(statement => statement.test(text))
 
 /** Refuses SQL on packages: what is allowed to hold it is said in `eslint.config.js`. */
 export const packageSql: Rule.RuleModule = {

@@ -32,7 +32,7 @@ export interface Screen {
  * The screens of the console, by the path of their address (`#/packages`). Adding one is a folder in `screens/` and a
  * row here. `DOORS` are seen without a session.
  */
-export const SCREENS = {
+const SCREENS = {
   dashboard: { title: 'Dashboard', icon: 'dash', key: 'd', group: 'Work', file: 'dashboard/Dashboard.svelte' },
   review: { title: 'Review queue', icon: 'inbox', key: 'r', group: 'Work', file: 'review/Review.svelte' },
   upload: { title: 'Upload', icon: 'upload', key: 'u', group: 'Work', file: 'upload/Upload.svelte' },

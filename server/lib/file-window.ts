@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { malformed } from './limited.ts'
+import { readAt } from './read-at.ts'
 
 /** Bytes per read; a smaller file is one read. */
 const CHUNK = 256 * 1024
@@ -20,13 +21,8 @@ export async function openWindow(path: string): Promise<FileWindow> {
   try {
     const { size } = await handle.stat()
     const fromDisk = async (offset: number, length: number): Promise<Buffer> => {
-      const buffer = Buffer.allocUnsafe(length)
-      for (let done = 0; done < length;) {
-        const { bytesRead } = await handle.read(buffer, done, length - done, offset + done)
-        if (bytesRead === 0) malformed(`the file ends at byte ${offset + done}`)
-        done += bytesRead
-      }
-      return buffer
+      const bytes = await readAt(handle, offset, length)
+      return bytes.length === length ? bytes : malformed(`the file ends at byte ${offset + bytes.length}`)
     }
     const head = await fromDisk(0, Math.min(size, CHUNK))
     const read = async (offset: number, length: number): Promise<Buffer> => {

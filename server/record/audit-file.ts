@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { mkdir, open, readdir, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fsyncFolder } from '../lib/atomic.ts'
+import { readAt } from '../lib/read-at.ts'
 import type { AuditEntry } from './audit-entry.ts'
 
 /** The `prev` of the very first line. */
@@ -24,18 +25,6 @@ export async function auditFiles(folder: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
-}
-
-/** Reads `length` bytes at `position`, in as many calls as that takes; fewer only at the end of the file. */
-export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length)
-  let filled = 0
-  while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled)
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return buffer.subarray(0, filled)
 }
 
 /**

@@ -66,7 +66,7 @@ const owed = (row: PendingRow): { id: string; timestamp: string } => ({
  * One line. The order of the keys is part of the format: `audit-search.ts` searches lines as bytes and relies on
  * `timestamp` being first and `prev` last.
  */
-export function renderLine(row: PendingRow, prev: string): string {
+function renderLine(row: PendingRow, prev: string): string {
   const { action, result, user, package: name, version, distribution, ip } = row.fact
   const { id, timestamp } = owed(row)
   const said =

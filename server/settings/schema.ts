@@ -1,19 +1,11 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
-/** What a leaf may carry beside JSON Schema. The console and docs/reference.md are made from it. */
-export interface Leaf {
-  readonly default: unknown
-  readonly description: string
-  readonly unit?: string
-  /** Encrypted at rest, `***` in every answer. */
-  readonly secret?: true
-}
-
 /** No control characters: such a text may end up in a mail header or in a file. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
 
 /** `rule` says in words what the pattern asks: "it must be …". */
 interface Texted {
+  /** Encrypted at rest, `***` in every answer. */
   readonly secret?: true
   readonly pattern?: string
   readonly rule?: string

@@ -117,7 +117,7 @@ export function apkParts(spec: ApkSpec): ApkParts {
 }
 
 /** The signature member over a packed control member. */
-export function signatureMember(
+function signatureMember(
   control: Buffer,
   { keyName, privateKey, hash = 'sha1' }: NonNullable<ApkSpec['sign']>,
 ): Buffer {

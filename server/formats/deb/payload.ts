@@ -46,7 +46,7 @@ export interface Payload {
  * The most bytes of all paths together: they are kept in memory, and a package of a megabyte can hold 300,000 of 4096
  * bytes. The largest texlive has 10 MiB.
  */
-export const MAX_NAMES = 64 * 2 ** 20
+const MAX_NAMES = 64 * 2 ** 20
 
 /** The longest name of a file or folder that a file system takes, in bytes. */
 const LONGEST = 255

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { fail } from '../../core/errors.ts'
 import type { SpooledFile } from '../../files/spool.ts'
+import { readAt } from '../../lib/read-at.ts'
 import type { Signer } from '../../signing/signer.ts'
 import type { RpmFacts } from './facts.ts'
 
@@ -48,17 +49,6 @@ const SIGNATURES = new Set([RSA_HEADER, DSA_HEADER, OPENPGP, 1002, 1005, 1008, 9
 const RPM_FORMAT = 5114
 
 const refuse = (file: SpooledFile, why: string): never => fail('bad_package', { filename: file.filename, why })
-
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length)
-  let at = 0
-  while (at < length) {
-    const { bytesRead } = await handle.read(bytes, at, length - at, position + at)
-    if (bytesRead === 0) break
-    at += bytesRead
-  }
-  return bytes.subarray(0, at)
-}
 
 function valueOf(
   store: Buffer,

@@ -1,4 +1,4 @@
-import { createSender, type Parcel } from '../../sender.svelte.ts'
+import { createSender } from '../../sender.svelte.ts'
 import type { Reply } from '../../wire.ts'
 
 type Imported = Reply<'POST /security/database'>
@@ -8,7 +8,6 @@ interface Data {
   /** For an updateinfo.xml that does not name its own; else empty. */
   distribution: string
 }
-export type Item = Parcel<Imported> & Data
 
 /**
  * Vulnerability data on their way. One at a time: the server imports one at a time as well. The file is the body

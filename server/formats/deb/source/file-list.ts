@@ -2,7 +2,7 @@ import { malformed, quote } from '../../../lib/limited.ts'
 import { valueOf, type Paragraph } from '../paragraph.ts'
 
 /** The most files that one source package or one upload may name. */
-export const MAX_FILES = 500
+const MAX_FILES = 500
 /** A valid file name: no folder, no blank, no dot or dash first. Source: policy 5.6.21. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9+.,_~=:@-]*$/
 

@@ -194,7 +194,7 @@ function mustBeUstar(header: Buffer, what: string): void {
     malformed(`${what} holds a GNU header with a prefix, which readers join differently`)
 }
 
-/** @throws Malformed for a header that is damaged, or that the package's own installer reads differently or not at all */
+/** @throws Malformed for a header that is damaged, or that the package's own installer reads differently, or not */
 export function checkHeader(
   header: Buffer,
   { dialect, what }: { readonly dialect: Dialect; readonly what: string },

@@ -34,8 +34,8 @@ function differenceOf(row: StoredDocument, filed: StoredDocument | undefined): s
 }
 
 /**
- * Every document of the database has its file and its bytes on disk, and every file its document. @returns the documents
- * of the database
+ * Every document of the database has its file and its bytes on disk, and every file its document.
+ * @returns the documents of the database
  */
 export async function checkDocumentFiles({
   db,

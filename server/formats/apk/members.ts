@@ -34,7 +34,7 @@ export interface ApkMembers {
 const ADB = Buffer.from('ADB')
 const HASHES: Readonly<Record<string, RsaSigned['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
 
-/** What the kind of a signature, `RSA256` of `.SIGN.RSA256.<key>`, is made over. Undefined for kinds that apk passes over. */
+/** The hash of a kind of signature: `RSA256` of `.SIGN.RSA256.<key>`. Undefined for kinds that apk passes over. */
 export const hashOf = (kind: string): RsaSigned['hash'] | undefined =>
   Object.hasOwn(HASHES, kind) ? HASHES[kind] : undefined
 

@@ -1,45 +1,21 @@
 import { createHash } from 'node:crypto'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { toyPackage } from '../support/toy/index.ts'
+import { copyWithToy } from '../support/toy/server.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-let copy: string
+let copy: Awaited<ReturnType<typeof copyWithToy>>
 let daemon: Daemon
 let token: string
 
-async function edit(path: string, change: (text: string) => string): Promise<void> {
-  const before = await readFile(path, 'utf8')
-  const after = change(before)
-  expect(after, path).not.toBe(before)
-  await writeFile(path, after)
-}
-
-/** The server as it is, with a folder and its line in the list of formats. */
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'gh-toy-'))
-  await cp(join(ROOT, 'server'), join(copy, 'server'), { recursive: true })
-  await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
-  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  const formats = join(copy, 'server', 'formats')
-  await mkdir(join(formats, 'toy'))
-  await cp(join(ROOT, 'test', 'support', 'toy', 'index.ts'), join(formats, 'toy', 'index.ts'))
-  await edit(join(formats, 'toy', 'index.ts'), text => text.replaceAll('../../../server/', '../../'))
-  await edit(join(formats, 'index.ts'), text =>
-    text.replace(
-      'FORMATS: readonly Format[] = [',
-      'FORMATS: readonly Format[] = [(await import("./toy/index.ts")).toy, ',
-    ),
-  )
-  daemon = await startDaemon({ entry: join(copy, 'server', 'main.ts') })
+  copy = await copyWithToy()
+  daemon = await startDaemon({ entry: copy.entry })
   token = await daemon.setupAdmin()
 }, 120_000)
 afterAll(async () => {
   await daemon.close()
-  await rm(copy, { recursive: true, force: true })
+  await copy.remove()
 })
 
 const read = async (path: string): Promise<string> => (await fetch(`${daemon.url}${path}`)).text()

@@ -1,15 +1,13 @@
-import { call } from '../../api.ts'
+import { call, sentence } from '../../api.ts'
+import { endingsInWords, readFormats } from '../../formats.ts'
 import { createSender, type Parcel } from '../../sender.svelte.ts'
 import { currentSession } from '../../session.svelte.ts'
 import { toast } from '../../toasts.svelte.ts'
 import { gateMarks, type Mark, type StepMark } from '../../words.ts'
 import type { UploadResult } from '../../wire.ts'
 
-export const FORMATS = ['deb', 'rpm', 'apk'] as const
-export type Format = (typeof FORMATS)[number]
-
 interface Package {
-  readonly format: Format
+  readonly format: string
   distribution: string
   /** Only where the distribution has several; empty means the one that the package names, else the first. */
   component: string
@@ -49,25 +47,28 @@ export function pick(item: Item | undefined): void {
   pickedId = item?.id
 }
 
-/** The component that packages of a format go to; empty is the one they name, or the first. */
-export const components: Record<Format, string> = $state({ deb: '', rpm: '', apk: '' })
-
 const KEY = 'gatehouse.goes-to.'
 
-/** Where packages of a format went last time, in this browser. */
-export function rememberedTarget(format: Format): string {
+/** Where packages of a format went last time, in this browser: `acme`, or `acme/tools` with the component. */
+export function rememberedTarget(format: string): string {
   try {
     return localStorage.getItem(KEY + format) ?? ''
   } catch {
     return ''
   }
 }
-function rememberTarget(format: Format, codename: string): void {
+function rememberTarget(format: string, target: string): void {
   try {
-    localStorage.setItem(KEY + format, codename)
+    localStorage.setItem(KEY + format, target)
   } catch {
     /* then it is asked for next time */
   }
+}
+
+/** Splits a target at its first slash; no codename has one. */
+function placeOf(target: string): Pick<Item, 'distribution' | 'component'> {
+  const [distribution = '', ...component] = target.split('/')
+  return { distribution, component: component.join('/') }
 }
 
 /** Learns the size limit where this person may read it. */
@@ -81,29 +82,32 @@ export async function learnLimit(): Promise<void> {
 }
 
 /** Puts files in the queue. Files without a package's name are never sent. */
-export function addFiles(files: readonly File[]): void {
-  for (const file of files) {
-    const format = FORMATS.find(one => file.name.toLowerCase().endsWith(`.${one}`))
-    if (format === undefined) toast('bad', `${file.name} is no package`, 'The console sends .deb, .rpm and .apk files.')
-    else
-      uploads.add(file, {
-        format,
-        distribution: rememberedTarget(format),
-        component: components[format],
-        steps: gateMarks([], undefined),
-      })
+export async function addFiles(files: readonly File[]): Promise<void> {
+  try {
+    const formats = await readFormats()
+    for (const file of files) {
+      const name = file.name.toLowerCase()
+      const format = formats.find(({ endings }) => endings.some(ending => name.endsWith(ending)))?.id
+      if (format === undefined)
+        toast('bad', `${file.name} is no package`, `The console sends ${endingsInWords(formats, 'and')} files.`)
+      else
+        uploads.add(file, {
+          format,
+          ...placeOf(rememberedTarget(format)),
+          steps: gateMarks([], undefined),
+        })
+    }
+  } catch (error) {
+    toast('bad', 'The files are not taken', sentence(error))
   }
 }
 
 /** Gives every waiting file of a format this target, and starts. */
-export function chooseTarget(format: Format, codename: string): void {
-  if (codename === '') return
-  rememberTarget(format, codename)
-  components[format] = ''
-  for (const item of uploads.items) {
-    if (item.format === format && item.phase === 'waiting')
-      Object.assign(item, { distribution: codename, component: '' })
-  }
+export function chooseTarget(format: string, target: string): void {
+  if (target === '') return
+  rememberTarget(format, target)
+  for (const item of uploads.items)
+    if (item.format === format && item.phase === 'waiting') Object.assign(item, placeOf(target))
   uploads.pump()
 }
 
@@ -149,7 +153,7 @@ function follow(item: Item): void {
 export function retry(items: readonly Item[]): void {
   for (const item of items) {
     const target = rememberedTarget(item.format)
-    if (target !== '') item.distribution = target
+    if (target !== '') Object.assign(item, placeOf(target))
   }
   uploads.retry(items)
 }

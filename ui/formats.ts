@@ -1,0 +1,22 @@
+import { call } from './api.ts'
+import type { FormatCard } from './wire.ts'
+
+let reading: Promise<readonly FormatCard[]> | undefined
+
+/** Reads the package formats once: they change only with the server. @throws ApiProblem */
+export function readFormats(): Promise<readonly FormatCard[]> {
+  reading ??= call('GET /formats').then(
+    answer => answer.formats,
+    (error: unknown) => {
+      reading = undefined
+      throw error
+    },
+  )
+  return reading
+}
+
+/** `.deb, .rpm or .apk`: the usual file of each format that is switched on. */
+export function endingsInWords(all: readonly FormatCard[], last: 'or' | 'and'): string {
+  const usual = all.filter(({ active }) => active).map(({ endings, id }) => endings[0] ?? id)
+  return usual.length < 2 ? usual.join('') : `${usual.slice(0, -1).join(', ')} ${last} ${usual.at(-1) ?? ''}`
+}

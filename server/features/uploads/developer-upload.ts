@@ -7,6 +7,7 @@ import type { Db } from '../../db/db.ts'
 import { together, type SpooledFile } from '../../files/spool.ts'
 import type { AnnouncedFile, Announcement, Announcements } from '../../formats/announcements.ts'
 import type { Format } from '../../formats/format.ts'
+import { printBytes } from '../../lib/limited.ts'
 import type { Gate } from '../../pipeline/gate.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
@@ -74,8 +75,11 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
     fail('unknown_format', { filename: name, formats: formats.map(({ label }) => label).join(' nor ') })
 
   async function read(file: SpooledFile): Promise<Announcement> {
-    const { reader } = needReader(file.filename)
-    return reader.read(await readFile(file.path), file.filename)
+    const { filename, blob } = file
+    const { reader } = needReader(filename)
+    if (blob.size > reader.limitBytes)
+      fail('bad_package', { filename, why: `it is larger than ${printBytes(reader.limitBytes)}` })
+    return reader.read(await readFile(file.path), filename)
   }
 
   /** @throws announcement_unsigned, announcement_untrusted */

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { watch, type FSWatcher } from 'node:fs'
-import { constants, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { constants, lstat, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '../../core/errors.ts'
+import { isRefusal } from '../../core/errors.ts'
 import type { Part } from '../../core/feature.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Spool, SpooledFile } from '../../files/spool.ts'
@@ -18,6 +19,13 @@ export interface WatchedFolderDeps {
   readonly uploads: DeveloperUploads
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+interface Entry {
+  readonly isFile: boolean
+  readonly size: number
+  /** In milliseconds. */
+  readonly age: number
 }
 
 const REJECTED = 'rejected'
@@ -41,20 +49,28 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
   let watching: { readonly folder: string; readonly watcher: FSWatcher } | undefined
   let running: Promise<void> | undefined
   let soon: NodeJS.Timeout | undefined
+  let stopping = false
 
-  async function sizeOf(path: string): Promise<{ readonly size: number; readonly age: number } | undefined> {
-    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  /** @returns undefined where there is nothing. Age: since it came here, which a copy with its old date does not hide */
+  async function statOf(path: string): Promise<Entry | undefined> {
+    const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined
       throw error
     })
-    return found?.isFile() === true ? { size: found.size, age: clock.now().getTime() - found.mtimeMs } : undefined
+    return found && { isFile: found.isFile(), size: found.size, age: clock.now().getTime() - Math.floor(found.ctimeMs) }
   }
 
-  /** Copies a file in. Does not follow a link, which may lead anywhere. */
+  /** Copies a file in. Follows no link, which may lead anywhere, and waits for no writer of a pipe. */
   async function take(folder: string, filename: string): Promise<SpooledFile> {
-    const handle = await open(join(folder, filename), constants.O_RDONLY | constants.O_NOFOLLOW)
-    const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
-    return spool.receive(handle.createReadStream(), { filename, limitBytes, signal: new AbortController().signal })
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+    const handle = await open(join(folder, filename), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
+      const stream = handle.createReadStream({ autoClose: false })
+      return await spool.receive(stream, { filename, limitBytes, signal: new AbortController().signal })
+    } finally {
+      await handle.close()
+    }
   }
 
   async function reject(folder: string, names: readonly string[], why: string): Promise<void> {
@@ -70,7 +86,11 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
 
   /** @returns whether every file is here as long as announced; those that are still being written are shorter */
   async function isComplete(folder: string, { files }: Announcement): Promise<boolean> {
-    for (const { name, size } of files) if ((await sizeOf(join(folder, name)))?.size !== size) return false
+    for (const { name, size } of files) {
+      const found = await statOf(join(folder, name))
+      if (found?.isFile === true && found.size === size) continue
+      return false
+    }
     return true
   }
 
@@ -93,9 +113,17 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
   }
 
   async function look(folder: string, filename: string): Promise<void> {
-    const age = (await sizeOf(join(folder, filename)))?.age
-    if (age === undefined) return
-    const announcement = await take(folder, filename)
+    const found = await statOf(join(folder, filename))
+    if (found === undefined) return
+    const { isFile, age } = found
+    if (!isFile) return reject(folder, [filename], `${filename} is no plain file. Send the file itself.`)
+    let announcement: SpooledFile
+    try {
+      announcement = await take(folder, filename)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EACCES' || age < ARRIVING_MS) throw error
+      return reject(folder, [filename], `${filename} may not be read here. Change its permissions and send it again.`)
+    }
     let announced: Announcement | undefined
     try {
       announced = await uploads.read(announcement)
@@ -107,12 +135,27 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
       for (const name of [filename, ...announced.files.map(file => file.name)])
         await rm(join(folder, name), { force: true })
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
+      // a full disk is no fault of the upload, which stays for the next run
+      if (!isRefusal(error) || error.code === 'storage_full') throw error
       if (announced !== undefined || age > ARRIVING_MS)
         await reject(folder, [filename, ...(announced?.files ?? []).map(file => file.name)], error.message)
     } finally {
       await announcement.discard()
     }
+  }
+
+  /** Every name of the folder. One that is no UTF-8 could not be opened again by its text: it gets another name. */
+  async function namesIn(folder: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for (const bytes of await readdir(folder, { encoding: 'buffer' })) {
+      const name = bytes.toString('utf8')
+      if (!isUtf8(bytes) && uploads.isAnnouncement(name)) {
+        const readable = bytes.toString('latin1')
+        await rename(Buffer.concat([Buffer.from(`${folder}/`), bytes]), join(folder, readable))
+        names.push(readable)
+      } else names.push(name)
+    }
+    return names.sort()
   }
 
   function follow(folder: string): void {
@@ -135,10 +178,12 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
 
   async function scanNow(): Promise<void> {
     const folder = settings.now().developer_uploads.watched_folder
-    if (folder !== '') await mkdir(folder, { recursive: true })
+    // the watcher of a folder that was removed sees nothing of the new one
+    if (folder !== '' && (await mkdir(folder, { recursive: true })) !== undefined) follow('')
     follow(folder)
     if (folder === '') return
-    for (const name of (await readdir(folder)).sort()) {
+    for (const name of await namesIn(folder)) {
+      if (stopping) return
       if (!uploads.isAnnouncement(name)) continue
       await look(folder, name).catch((error: unknown) =>
         log.error({ err: error, upload: name }, 'an upload in the watched folder could not be taken'),
@@ -170,6 +215,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
       scan().catch((error: unknown) => log.error({ err: error }, 'the watched folder could not be read'))
     },
     async stop() {
+      stopping = true
       clearTimeout(soon)
       watching?.watcher.close()
       await running?.catch(() => undefined)

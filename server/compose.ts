@@ -148,7 +148,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
     composeAudit(base),
     composeDistributions({ ...base, catalog, publisher: trees.publisher, clientFacts, activeFormats: active }),
-    composeOwnDistributions({ ...base, alone: trees.publisher.alone }),
+    composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
     composeUploaderKeys(base),
     access,
     composeLicense(base),

@@ -7,7 +7,7 @@ import type { Codename } from './identity.ts'
 import { createRepositories } from './repository.ts'
 
 const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
-const deps = { repositories, formats: FORMATS }
+const deps = { repositories, formats: FORMATS, scanners: ['debian:13', 'ubuntu:24.04'] }
 const define = (wish: DefinitionFields) => readDefinition(readCodename('acme', deps), wish, deps)
 
 function refusal(work: () => unknown): string {
@@ -51,6 +51,29 @@ describe('an own distribution', () => {
     expect(after).toEqual({ ...rest, label: 'Still here' })
   })
 
+  test('keeps a scanner of before that no engine knows any more, until it is changed', () => {
+    const before = { ...define({ based_on: 'trixie' }), scanner: 'debian:99' }
+    const change = (wish: DefinitionFields) => readDefinition(before.codename, wish, { ...deps, before })
+    expect([change({ label: 'New' }).scanner, change({ scanner: 'debian:99' }).scanner]).toEqual([
+      'debian:99',
+      'debian:99',
+    ])
+    expect(refusal(() => change({ scanner: 'debian:98' }))).toContain('bad_distribution: scanner')
+  })
+
+  test('is not based on one that is based on it', () => {
+    const all = createRepositories(DEFAULT_DISTRIBUTIONS)
+    const upper = { ...define({ based_on: 'trixie' }), codename: 'upper' as Codename, basedOn: 'middle' as Codename }
+    all.replace([upper, { ...upper, codename: 'middle' as Codename, basedOn: 'acme' as Codename }])
+    expect(
+      refusal(() => readDefinition('acme' as Codename, { based_on: 'upper' }, { ...deps, repositories: all })),
+    ).toBe('bad_distribution: based_on: middle is itself based on acme.')
+  })
+
+  test('takes letters of every script in its lines', () => {
+    expect(define({ format: 'deb', label: 'Пакеты für 会社 – naïve' }).label).toBe('Пакеты für 会社 – naïve')
+  })
+
   test('that nobody scans has no scanner, and that is said', () => {
     expect(define({ format: 'apk', scanner: null }).scanner).toBeUndefined()
     expect(define({ based_on: 'trixie', scanner: null }).scanner).toBeUndefined()
@@ -68,7 +91,23 @@ describe('an own distribution', () => {
     ['components where there are none', { format: 'rpm', components: ['main', 'x'] }, 'bad_distribution: components'],
     ['a component with a slash', { format: 'deb', components: ['a/b'] }, 'bad_distribution: components'],
     ['two lines', { format: 'deb', suite: 'a\nOrigin: Debian' }, 'bad_distribution: suite'],
-    ['a scanner of nobody', { format: 'deb', scanner: 'templeos:1' }, 'bad_distribution: scanner'],
+    ...['templeos:1', 'debian:nosuch', 'debian', 'debian:13 '].map((scanner): [string, DefinitionFields, string] => [
+      `the scanner ${scanner}`,
+      { format: 'deb', scanner },
+      `bad_distribution: scanner: no vulnerability data is known for ${scanner}. There are: debian:13, ubuntu:24.04; or null: not scanned.`,
+    ]),
+    ...[
+      ...'\u202e\u2066\u200b\u200d\u00ad\u00a0\u2003\u2028\ufeff\u3164\u2800\u0085\u001b\ud800\ufe0f',
+      '\u{e0041}',
+    ].flatMap(odd =>
+      (['label', 'suite', 'origin', 'release_label', 'version', 'description_line'] as const).map(
+        (field): [string, DefinitionFields, string] => [
+          `U+${odd.codePointAt(0)?.toString(16)} in ${field}`,
+          { format: 'deb', [field]: `Acme${odd} Tools` },
+          `bad_distribution: ${field}: one line of 1 to 200 visible characters`,
+        ],
+      ),
+    ),
     ['a base of another format', { format: 'rpm', based_on: 'trixie' }, 'bad_distribution: based_on'],
     ['a base that is not there', { based_on: 'sid' }, 'bad_distribution: based_on'],
     ['a day that is none', { format: 'deb', end_of_life: '2026-13-01' }, 'bad_distribution: end_of_life'],

@@ -34,16 +34,20 @@ export interface DefinitionRules {
 export interface DefinitionDeps {
   readonly repositories: Pick<Repositories, 'all' | 'find'>
   readonly formats: readonly DefinitionRules[]
+  /** Identifiers that vulnerability engines know: `debian:13`. */
+  readonly scanners: readonly string[]
 }
 
 /** First segments of addresses that belong to no distribution, and the pool that reprepro keeps. */
 const RESERVED = ['dists', 'pool', 'main', 'gpg.key', 'none', 'init', 'promote', 'migrate']
 const CODENAME = /^[a-z0-9][a-z0-9.-]{0,62}[a-z0-9]$/
 const COMPONENT = /^[a-z0-9][a-z0-9-]{0,31}$/
-const SCANNER = /^[a-z][a-z.]{1,40}:[a-z0-9][a-z0-9.]{0,20}$/
 const DAY = /^\d{4}-\d{2}-\d{2}$/
-// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused here
-const ONE_LINE = /^[^\u0000-\u001f\u007f]{1,200}$/
+/**
+ * Visible characters and plain blanks. Others could make one line look like another: control characters, line ends,
+ * changes of direction, blanks and fillers that show nothing (UTR 36, 2.5 and 2.10; U+2800 is an empty Braille cell).
+ */
+const ONE_LINE = /^(?:[^\p{C}\p{Z}\p{DI}\u2800]| ){1,200}$/u
 
 const refuse = (field: string, why: string): never => fail('bad_distribution', { field, why })
 
@@ -61,7 +65,7 @@ export function readCodename(text: string, { repositories }: Pick<DefinitionDeps
 function oneLine(field: string, text: string): string {
   return ONE_LINE.test(text) && text.trim() === text && text !== ''
     ? text
-    : refuse(field, 'one line of 1 to 200 characters is needed, with no blank at either end')
+    : refuse(field, 'one line of 1 to 200 visible characters is needed, with no blank at either end')
 }
 
 function listOf(
@@ -76,12 +80,24 @@ function listOf(
   return names
 }
 
-/** Accepts scanner identifiers whose family a distribution here has, with any release. */
-function readScanner(text: string, { repositories }: DefinitionDeps): string {
-  const families = new Set(repositories.all().flatMap(({ scanner }) => scanner?.split(':')[0] ?? []))
-  if (!SCANNER.test(text) || !families.has(text.split(':')[0] ?? ''))
-    refuse('scanner', `a family and a release are needed, as in debian:13. Families: ${[...families].join(', ')}`)
+/** One that no engine knows would look covered and never find anything. */
+function readScanner(text: string, { scanners }: DefinitionDeps): string {
+  if (!scanners.includes(text))
+    refuse(
+      'scanner',
+      `no vulnerability data is known for ${text.slice(0, 60)}. There are: ${scanners.join(', ')}; or null: not scanned`,
+    )
   return text
+}
+
+/** A removed distribution may be added again on top of one that was based on it. */
+function refuseCircle(codename: Codename, base: Distribution, { repositories }: DefinitionDeps): void {
+  const seen = new Set<string>()
+  for (let one: Distribution | undefined = base; one !== undefined && !seen.has(one.codename);) {
+    if (one.basedOn === codename) refuse('based_on', `${one.codename} is itself based on ${codename}`)
+    seen.add(one.codename)
+    one = repositories.find(one.basedOn ?? '')
+  }
 }
 
 function readDay(text: string): string {
@@ -118,6 +134,7 @@ export function readDefinition(
   { before, ...deps }: DefinitionDeps & { readonly before?: Distribution | undefined },
 ): Distribution {
   const base = readBase(wish, before, deps)
+  if (wish.based_on !== undefined && base !== undefined) refuseCircle(codename, base, deps)
   const known = deps.formats.map(({ id }) => id).join(', ')
   const id = wish.format ?? before?.format ?? base?.format ?? refuse('format', `it is needed. There are: ${known}`)
   if (before !== undefined && id !== before.format) refuse('format', 'it cannot be changed')
@@ -125,7 +142,12 @@ export function readDefinition(
   const { archs } = format
   const label = wish.label ?? before?.label ?? base?.label ?? codename
   const words = before?.release ?? wordsFor(codename, label)
-  const scanner = wish.scanner === undefined ? (before ?? base)?.scanner : (wish.scanner ?? undefined)
+  const scanner =
+    typeof wish.scanner === 'string' && wish.scanner !== before?.scanner
+      ? readScanner(wish.scanner, deps)
+      : wish.scanner === undefined
+        ? (before ?? base)?.scanner
+        : (wish.scanner ?? undefined)
   const end = wish.end_of_life === undefined ? (before ?? base)?.endOfLife : (wish.end_of_life ?? undefined)
   const version = wish.version ?? words.version
   const components = wish.components ?? before?.components ?? base?.components ?? ['main']
@@ -150,7 +172,7 @@ export function readDefinition(
       ...(version === undefined ? {} : { version: oneLine('version', version) }),
       description: oneLine('description_line', wish.description_line ?? words.description),
     },
-    scanner: scanner === undefined ? undefined : readScanner(scanner, deps),
+    scanner,
     ...(base === undefined ? {} : { basedOn: base.codename }),
     ...(end === undefined ? {} : { endOfLife: readDay(end) }),
     state: before?.state ?? 'active',

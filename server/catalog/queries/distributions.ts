@@ -1,4 +1,4 @@
-import type { State } from '../../core/manifest.ts'
+import type { PackageKind, State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
@@ -34,17 +34,18 @@ export function listDistributionRows(db: Queryable, viewer: Viewer): Promise<Dis
 
 /** How many packages there are of an architecture in a component; null is the first one of the distribution. */
 export interface PartCount {
+  readonly kind: PackageKind
   readonly arch: string
   readonly component: string | null
   readonly packages: number
 }
 
-/** The packages of a distribution by architecture and component, in whatever state. */
+/** The packages of a distribution by kind, architecture and component, in whatever state. */
 export function countParts(db: Queryable, viewer: Viewer, codename: string): Promise<PartCount[]> {
   const { values, add } = params(codename)
   return db.query<PartCount>(
-    `select arch, component, count(*)::int as packages from package
-    where codename = $1 and ${seenBy(viewer, add, 'codename')} group by arch, component order by arch, component`,
+    `select kind, arch, component, count(*)::int as packages from package
+    where codename = $1 and ${seenBy(viewer, add, 'codename')} group by kind, arch, component order by arch, component, kind`,
     values,
   )
 }

@@ -18,6 +18,8 @@ export interface OwnDistributionDeps {
   readonly repositories: Repositories
   readonly definitions: Definitions
   readonly formats: readonly DefinitionRules[]
+  /** Scanner identifiers that vulnerability data is known for. */
+  readonly scanners: () => Promise<readonly string[]>
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
@@ -84,14 +86,15 @@ async function save(
 /** @throws distribution_in_use where an architecture or component that goes still has packages */
 async function refuseUsed({ db }: OwnDistributionDeps, before: Distribution, after: Distribution): Promise<void> {
   const parts = await countParts(db, ALL_SEEING, before.codename)
+  const lost = (from: readonly string[], to: readonly string[]): readonly string[] =>
+    from.filter(one => !to.includes(one))
+  const [archs, components] = [lost(before.archs, after.archs), lost(before.components, after.components)]
   const held = parts.filter(
-    ({ arch, component }) =>
-      !(
-        [...after.archs, ...after.neutral, 'source'].includes(arch) &&
-        after.components.includes(component ?? mainOf(after)) &&
-        // packages without a component are in the first one, which must stay the same
-        (component !== null || mainOf(after) === mainOf(before))
-      ),
+    ({ kind, arch, component }) =>
+      (kind !== 'source' && archs.includes(arch)) ||
+      components.includes(component ?? mainOf(before)) ||
+      // packages without a component are in the first one, which must stay the same
+      (component === null && mainOf(after) !== mainOf(before)),
   )
   if (held.length > 0)
     fail('distribution_in_use', {
@@ -102,16 +105,11 @@ async function refuseUsed({ db }: OwnDistributionDeps, before: Distribution, aft
     })
 }
 
-/** What else is kept by the codename; a later distribution of this name must not find it. */
-const TABLES = [
-  'distribution',
-  'generation',
-  'publish_dirty',
-  'distribution_access',
-  'document',
-  'retention',
-  'pin',
-] as const
+/**
+ * What else is kept by the codename; a later distribution of this name must not find it. The access rule stays:
+ * decisions and the audit log still tell of the packages that were there.
+ */
+const TABLES = ['distribution', 'generation', 'publish_dirty', 'document', 'retention', 'pin'] as const
 
 /** @throws distribution_not_found, distribution_builtin, distribution_in_use */
 async function remove(deps: OwnDistributionDeps, codename: string, by: By): Promise<void> {
@@ -147,8 +145,8 @@ export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistr
   'GET /distributions/{codename}/definition': ({ repositories }, { params, viewer }) =>
     viewOf(repositories.seenBy(viewer).need(params.codename)),
   'POST /distributions/': (deps, { body: { codename, ...wish }, who, raw }) =>
-    inTurn(deps, () =>
-      save(deps, readDefinition(readCodename(codename, deps), wish, deps), {
+    inTurn(deps, async () =>
+      save(deps, readDefinition(readCodename(codename, deps), wish, { ...deps, scanners: await deps.scanners() }), {
         by: { name: who.name, ip: raw.clientIp },
         kind: 'added',
       }),
@@ -156,7 +154,7 @@ export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistr
   'PATCH /distributions/{codename}': (deps, { params, body, who, raw }) =>
     inTurn(deps, async () => {
       const before = deps.repositories.need(params.codename)
-      const after = readDefinition(before.codename, body, { ...deps, before })
+      const after = readDefinition(before.codename, body, { ...deps, scanners: await deps.scanners(), before })
       await refuseUsed(deps, before, after)
       return save(deps, after, { by: { name: who.name, ip: raw.clientIp }, kind: 'changed' })
     }),

@@ -1,3 +1,4 @@
+import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { OrderId } from '../versions/orders.ts'
 
@@ -134,4 +135,27 @@ const DEBIAN: Readonly<Record<string, string>> = {
 /** The ecosystem of a release by its codename, or undefined. */
 export function debianRelease(codename: string): Ecosystem | undefined {
   return Object.hasOwn(DEBIAN, codename) ? `debian-${DEBIAN[codename]}` : undefined
+}
+
+/** The scanner identifiers whose packages are looked up in this ecosystem: of `redhat-9` both RHEL's and CentOS's. */
+function scannersOf(ecosystem: Ecosystem): readonly string[] {
+  if (familyOf(ecosystem)?.kind !== 'distribution') return []
+  const cut = ecosystem.lastIndexOf('-')
+  const isWhole = cut < 0 || Object.values(SPELLED).includes(ecosystem)
+  const [name, release] = isWhole ? [ecosystem, 'rolling'] : [ecosystem.slice(0, cut), ecosystem.slice(cut + 1)]
+  const spelled = Object.keys(SPELLED).filter(family => SPELLED[family] === name)
+  return [...(name.includes('-') ? [] : [name]), ...spelled].map(family => `${family}:${release}`)
+}
+
+/**
+ * Every scanner identifier for which there is data, or a reader of data: those of the default set and Debian's other
+ * releases, and what is loaded.
+ */
+export function listScanners(loaded: readonly Ecosystem[]): readonly string[] {
+  const known = [
+    ...DEFAULT_DISTRIBUTIONS.flatMap(({ scanner }) => scanner ?? []),
+    ...Object.values(DEBIAN).map(release => `debian:${release}`),
+    ...loaded.flatMap(scannersOf),
+  ]
+  return [...new Set(known)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 }

@@ -15,7 +15,7 @@ const STATEMENTS: readonly RegExp[] = [
 /** Whether a text is a statement on packages, or a part of one. */
 const isPackageSql = (text: string): boolean => STATEMENTS.some(statement => statement.test(text))
 
-/** Refuses SQL on packages: what is allowed to hold it is said in `eslint.config.js`. */
+/** Refuses SQL on packages: `eslint.config.js` lists the files that may hold it. */
 export const packageSql: Rule.RuleModule = {
   meta: {
     type: 'problem',

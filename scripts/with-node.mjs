@@ -49,7 +49,7 @@ function isShell(pid) {
   }
 }
 
-// now, before anything takes long: npm may be gone when its first script ends. Some shells (bash) replace themselves by
+// now, before anything takes long: npm may end with its first script. Some shells (bash) replace themselves by
 // the script; then our parent is npm itself, whose own parent may end well before us.
 const STARTED_BY =
   process.platform === 'linux'
@@ -58,7 +58,7 @@ const STARTED_BY =
 
 /**
  * npm puts a shell between itself and a script and passes signals only to that shell, so ending npm would leave the
- * script behind. If npm started us, `lost` is called when npm or the shell is gone.
+ * script behind. If npm started us, `lost` is called when npm or the shell has ended.
  * @returns a function that stops the watch
  */
 function watchNpm(lost) {

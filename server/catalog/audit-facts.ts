@@ -81,7 +81,7 @@ export interface TagMove {
   readonly tag: string
   readonly before: string | undefined
   readonly after: string | undefined
-  /** The reason, for changes that nobody asked for. */
+  /** The reason, for changes that the service makes by itself. */
   readonly why?: string
 }
 

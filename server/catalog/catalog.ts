@@ -21,7 +21,7 @@ import { readTags } from './queries/tags.ts'
 import { deleteManifest, findManifest, isFrozen, lockManifest, updateManifest } from './queries/store.ts'
 import { createTags } from './tags.ts'
 
-/** The one door: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
+/** The only writer of packages: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
 export interface Catalog {
   /**
    * One transaction: the row, the audit line, and what is owed to the files. The caller has checked what the actor may
@@ -46,7 +46,7 @@ export interface CatalogDeps {
   readonly clock: Clock
   /** Whether a format has signed trees; without them no publication is owed. */
   readonly hasTree: (format: FormatId) => boolean
-  /** Informs people; without it nobody is informed. */
+  /** Sends notifications; absent: none are sent. */
   readonly notices?: Pick<Notices, 'oweMove'>
 }
 
@@ -58,7 +58,7 @@ interface Step {
 const entersTree = (outcome: Changed['outcome'], { state }: Manifest): boolean =>
   outcome !== 'deleted' && isServed(state)
 
-/** The one door, over its tables, the pool and the outbox. */
+/** Makes the catalogue over its tables, the pool and the outbox. */
 export function createCatalog(deps: CatalogDeps): Catalog {
   const { db, outbox, audit, events, clock, notices } = deps
   const blobs = createBlobs(deps)
@@ -68,7 +68,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   /** What every change of a version entails, in its transaction. */
   async function record(tx: Tx, fact: AuditFact | undefined, step: Step): Promise<number | undefined> {
     if (fact !== undefined) await audit.owe(tx, fact)
-    // what a person quarantined is no news from the gate
+    // only the gate's own quarantine is notified, not that of a person
     if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, step.before, step.after)
     const ask = await oweEffects(tx, deps, step)
     failpoint('catalog:before-commit')

@@ -81,7 +81,7 @@ export interface Changed {
   settled(timeoutMs: number): Promise<boolean>
 }
 
-/** What a change wrote. `ask` is the publication that it owes; `isQuiet`: nobody is informed. */
+/** What a change wrote. `ask` is the publication that it owes; `isQuiet`: no notification. */
 export interface Written {
   readonly outcome: Changed['outcome']
   readonly manifest: Manifest

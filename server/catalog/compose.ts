@@ -62,7 +62,7 @@ export function catalogDebts({
   }
 }
 
-/** The one door to packages, with its debts and the sweep of the pool. */
+/** Composes the catalogue, its debts and the sweep of the pool. */
 export function composeCatalog(needs: CatalogNeeds): CatalogPart {
   const { db, pool, manifests } = needs
   const catalog = createCatalog(needs)

@@ -15,7 +15,7 @@ export interface FixAdvisory {
   /** `ALSA-2026:1234` */
   readonly id: string
   readonly kind: 'security' | 'bugfix' | 'enhancement'
-  /** Absent where nobody says. */
+  /** Absent where no source names it. */
   readonly severity?: Severity
   /** One line. */
   readonly title: string

@@ -25,7 +25,7 @@ export interface ClientSetup {
   readonly files: readonly ConfigFile[]
   /** Empty where the format has nothing of the kind, or `files` have it already, switched off. */
   readonly optional: readonly OptionalSetup[]
-  /** Refreshes the client's lists: proves that it works. */
+  /** Refreshes the client's lists, which shows that the set-up works. */
   readonly refresh: string
 }
 

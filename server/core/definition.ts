@@ -108,7 +108,7 @@ function readDay(text: string): string {
 }
 
 /**
- * Undefined also where the base of `before` is gone.
+ * Undefined also where the base of `before` does not exist any more.
  * @throws bad_distribution where the named one is not there, or is of another format
  */
 function readBase(

@@ -14,7 +14,7 @@ export const ERRORS = {
     401,
     'The credential is invalid, expired or revoked. Log in again, or ask an admin for a new token.',
   ],
-  // one answer for unknown, wrong and locked: nobody learns which accounts exist
+  // one answer for unknown, wrong and locked: it must not reveal which accounts exist
   bad_password: [
     401,
     'User name or password is wrong, or the account is locked: 5 wrong passwords lock it for 15 minutes.',

@@ -39,7 +39,7 @@ export interface Part {
   readonly jobs?: readonly Job[]
   /** Delivered from the start's repair on. */
   readonly debts?: Debts
-  /** Delivered once the service runs: they wait for other machines, and a hanging one must not hold up the start. */
+  /** Done once the service runs: they depend on other machines, which must not delay the start. */
   readonly outwardDebts?: Debts
   /** Starts background work. Called when requests can be served. */
   start?(): void

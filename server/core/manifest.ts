@@ -47,7 +47,7 @@ export function isKept(state: State): boolean {
   return state === 'published' || state === 'pending_review'
 }
 
-/** What a person said about a package's findings. */
+/** A person's decision on a package or its findings. */
 export interface Decision {
   readonly decision: string
   readonly action: 'approve' | 'reject'
@@ -59,7 +59,7 @@ export interface Decision {
   readonly due_at?: Iso
   /** The vulnerability it is about; absent when it is about the package. */
   readonly cve?: string
-  /** What the package had then: an approval speaks for these findings and for none that come later. */
+  /** What the package had then: an approval covers these findings and none that come later. */
   readonly covers?: readonly string[]
 }
 

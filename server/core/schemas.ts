@@ -11,7 +11,7 @@ export const Done = Type.Object({ message: Text })
 /** The same, or null where there is none. */
 export const OrNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>(Type.Union([schema, Type.Null()]))
 
-/** One of these words. TypeBox checks literals; the `enum` of a string alone is only displayed. */
+/** One of these values. TypeBox checks literals; the `enum` of a string is only displayed. */
 export function oneOf<const W extends string>(words: readonly W[]) {
   return Type.Unsafe<W>(Type.Union(words.map(word => Type.Literal(word))))
 }

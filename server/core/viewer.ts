@@ -4,7 +4,7 @@ export interface Viewer {
   readonly hidden: readonly string[]
 }
 
-/** Sees everything: for work that is done for nobody in particular, such as jobs, the publisher and the gate. */
+/** Sees everything: for work without a caller, such as jobs, the publisher and the gate. */
 export const ALL_SEEING: Viewer = { hidden: [] }
 
 /** Whether nothing is hidden from somebody, so that answers can be shared with others like them. */

@@ -68,7 +68,7 @@ async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promis
     await ask(client, 'commit')
     return result
   } catch (error) {
-    await client.query('rollback').catch(() => undefined) // the connection is gone; the first error says more
+    await client.query('rollback').catch(() => undefined) // the connection is lost; the first error says more
     throw error
   }
 }
@@ -81,7 +81,7 @@ const SILENT: Knex.Logger = {
   debug: () => undefined,
 }
 
-/** The one place that speaks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL. */
+/** The only code that talks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL. */
 export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
   const connection =
     'url' in address

@@ -69,7 +69,7 @@ const NOBODY = 65534
 
 /**
  * Copies the binaries to where another uid can read them: node_modules may lie below a folder that only root may enter.
- * Everybody may write to /tmp, so a folder found there is used only when root made it and nobody else may write to it.
+ * Everybody may write to /tmp, so a folder found there is used only when root made it and only root may write to it.
  */
 async function copyBinaries(native: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string }
@@ -193,7 +193,7 @@ async function ensureDatabase(socket: string): Promise<void> {
   }
 }
 
-/** How long to wait before a server that ended is started again: short at first, then longer. */
+/** The pause before a server that ended is started again: short at first, then longer. */
 const REVIVE_MS = 100
 const REVIVE_MAX_MS = 5_000
 

@@ -54,7 +54,7 @@ const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migrat
 /**
  * Brings the schema up to date. Concurrent starts wait for one another on knex's lock row. @throws when a migration
  * fails: nothing may be served then
- * @param last  the schema of an earlier release, to prove that it is carried over; the newest when absent
+ * @param last  the schema of an earlier release, for tests of a migration; the newest when absent
  */
 export async function migrate(db: Db, last?: string): Promise<void> {
   const end = last === undefined ? MIGRATIONS.length : MIGRATIONS.findIndex(({ name }) => name === last) + 1

@@ -112,7 +112,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     const ids = batch.flatMap(owed => owed.ids)
     await db
       .query('update outbox set tries = tries + 1, last_error = $2 where id = any($1)', [ids, said.slice(0, 500)])
-      // the database is gone: the rows stay as they are, and stay owed
+      // the database does not answer: the rows stay as they are, and stay owed
       .catch((again: unknown) => onError('outbox', again))
   }
 

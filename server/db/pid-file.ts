@@ -13,7 +13,7 @@ export interface Running {
   readonly socket: string
 }
 
-/** The server that runs on `folder`; undefined when it is gone, also when another process has its number now. */
+/** The server that runs on `folder`; undefined when it has ended, also when another process has its number now. */
 export async function findRunning(folder: string): Promise<Running | undefined> {
   const [number, , , , socket = ''] = (await readFile(join(folder, FILE), 'utf8').catch(() => '')).split('\n')
   const pid = Number(number)

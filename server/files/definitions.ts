@@ -5,7 +5,7 @@ import { writeAtomic } from '../lib/atomic.ts'
 import type { Layout } from './layout.ts'
 
 /**
- * What an admin said of distributions: rows of the database, and beside them a file, from which a lost database is
+ * An admin's definitions of distributions: rows of the database, and beside them a file, from which a lost database is
  * filled again. Manifests on disk would mean nothing without it.
  */
 export interface Definitions {
@@ -13,7 +13,7 @@ export interface Definitions {
   load(): Promise<readonly Distribution[]>
   save(tx: Tx, definition: Distribution, by: string, at: Date): Promise<void>
   remove(tx: Tx, codename: string): Promise<void>
-  /** Writes the file anew, from what the database has. */
+  /** Rewrites the file from the database. */
   settle(): Promise<readonly Distribution[]>
 }
 

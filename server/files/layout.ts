@@ -7,8 +7,8 @@ import { relPath } from '../core/identity.ts'
  * Every path below `/repos`, and the only place that joins one:
  *
  *     /repos
- *     ├── pool/ab/cd/<sha256>                      blobs; immutable; also what waits for review
- *     ├── quarantine/<sha256>                      blobs that were blocked or rejected; never linked into a tree
+ *     ├── pool/ab/cd/<sha256>                      blobs; immutable; also of held packages
+ *     ├── quarantine/<sha256>                      blobs of quarantined and rejected packages; never in a tree
  *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json     and tags.json, where it has any
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
@@ -42,7 +42,7 @@ export interface Layout {
   readonly secrets: string
   readonly database: string
   readonly settingsFile: string
-  /** What an admin said of distributions. */
+  /** An admin's definitions of distributions. */
   readonly distributionsFile: string
   readonly publicKey: string
   /** reprepro's database, where it writes the APT indexes. */
@@ -59,7 +59,7 @@ export interface Layout {
   generation(codename: Codename, n: number): string
   /** The link whose target is the live generation. */
   live(codename: Codename): string
-  /** Indexes by their digest, for who holds an older root. */
+  /** Indexes by their digest, for clients that hold an older root. */
   byHash(codename: Codename): string
   /** Where clients fetch packages of one distribution. */
   publishedFolder(codename: Codename): string

@@ -89,7 +89,7 @@ async function move(from: string, to: string): Promise<void> {
 
 /** Makes the pool. Bytes are made durable (file, then folder) before any call returns. */
 export function createPool({ layout, clock }: PoolDeps): Pool {
-  // between the check and the move nobody may sweep the same bytes away
+  // the sweep must not remove the same bytes between the check and the move
   const lock = createKeyedLock()
 
   /** True when the whole blob is there; it then counts as new for `sweep`. */

@@ -38,7 +38,7 @@ async function makeFolder(root: string, path: string): Promise<void> {
 }
 
 /**
- * Makes REPOS_ROOT where it is missing and proves that it can be written to.
+ * Creates REPOS_ROOT if it is missing and checks that it can be written to.
  * @throws one sentence that names the folder, what is wrong with it, and the way out
  */
 export async function openRoot(root: string): Promise<void> {

@@ -36,7 +36,7 @@ export function together(main: SpooledFile, beside: readonly SpooledFile[]): Spo
 /** The largest file that is taken. */
 export interface SizeLimit {
   readonly limitBytes: number
-  /** The setting that raises the limit; that of packages unless said, `none` where it is fixed. */
+  /** The setting that raises the limit; by default that of packages; `none` where it is fixed. */
   readonly setting?: string | undefined
 }
 

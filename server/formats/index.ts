@@ -57,7 +57,7 @@ export const formatsIn =
 export const getFormat: GetFormat = formatsIn(FORMATS)
 
 /**
- * The format of a file, by its first 512 bytes; its name proves nothing and is for the message.
+ * The format of a file, by its first 512 bytes; its name is only for the message.
  * @throws unknown_format
  */
 export function recognise(head: Uint8Array, filename: string, formats: readonly Format[] = FORMATS): Format {

@@ -54,6 +54,6 @@ export interface Site {
 export interface ClientSide {
   /** The kind of key by which they check the index. */
   readonly indexKey: 'openpgp' | 'rsa'
-  /** How each client is told of a distribution; the usual one of that system first. */
+  /** How each client is set up for a distribution; the usual client of that system first. */
   setups(distribution: Distribution, facts: ClientFacts): readonly [ClientSetup, ...ClientSetup[]]
 }

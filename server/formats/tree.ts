@@ -41,7 +41,7 @@ export interface IndexPlan {
   /** `amd64`, with the neutral architectures in it. */
   readonly arch: string
   readonly component: string
-  /** Which packages are in it; those that are installed unless said. */
+  /** Which packages are in it; by default those that are installed. */
   readonly kind?: PackageKind
   /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
@@ -64,7 +64,7 @@ export interface ContentsPlan {
   readonly path: RelPath
 }
 
-/** What clients are told about packages that mend something. It follows at its own pace, as file lists do. */
+/** Advisories about packages that fix something (`updateinfo`). They follow later, as file lists do. */
 export interface AdvisoryPlan {
   /**
    * `x86_64/repodata/updateinfo.xml`: the plain form, which is not published; the one that is ends in `.gz` and has its
@@ -101,7 +101,7 @@ export const indexId = (component: string, name: string): string =>
 export interface TreeWriter {
   indexes(distribution: Distribution): readonly IndexPlan[]
   contents(distribution: Distribution): readonly ContentsPlan[]
-  /** Absent where the format's clients are told nothing of the kind. */
+  /** Absent where the format has no such file. */
   advisories?(distribution: Distribution): readonly AdvisoryPlan[]
   /** What may come with a package set from outside; absent where clients know nothing of the kind. */
   readonly documents?: readonly DocumentKind[]
@@ -123,7 +123,7 @@ export interface TreeWriter {
   ): Promise<ReadonlyMap<RelPath, string | Buffer | typeof CARRIED>>
   /**
    * Proves what `root` made: signatures by the active keys, over exactly what lists the files.
-   * @param carried  root files that were proved when they were made, by the same keys
+   * @param carried  root files that were verified when they were made, by the same keys
    */
   verifyRoot(
     read: (path: RelPath) => Promise<Buffer>,

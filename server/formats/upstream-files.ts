@@ -61,7 +61,7 @@ export async function fetchWhole(fetch: FetchPath, path: RelPath, maxBytes: numb
 export const hexOf = (algorithm: string, bytes: Buffer | string): string =>
   createHash(algorithm).update(bytes).digest('hex')
 
-/** The digests that are believed, by the length of their hexadecimal text. MD5 and SHA-1 prove nothing any more. */
+/** The digests that are believed, by the length of their hexadecimal text. MD5 and SHA-1 are no longer safe. */
 const HEX_LENGTH = { sha256: 64, sha512: 128 } as const
 type Algorithm = keyof typeof HEX_LENGTH
 

@@ -49,7 +49,7 @@ export interface UpstreamPackage {
 
 /** An entry of an index, not yet parsed: an entry with a known digest need not be. */
 export interface UpstreamEntry {
-  /** SHA-1 of the entry's text, lower-case hex: shows what changed since the last read, and proves nothing. */
+  /** SHA-1 of the entry's text, lower-case hex: shows what changed since the last read; not a check. */
   readonly digest: string
   /** To be called before the next entry is asked for. @throws upstream_refused for an entry that breaks its rules */
   read(): UpstreamPackage

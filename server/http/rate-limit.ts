@@ -36,7 +36,7 @@ export interface RateLimits {
 }
 
 /**
- * Counts per client address and bucket, in the memory that replicas share, and in this process for when that is gone.
+ * Counts per client address and bucket in Redis, and in this process for when Redis does not answer.
  * Routes with one bucket share its count. Addresses whose minute is over are forgotten within another one; the library
  * would keep them for ever.
  */

@@ -15,7 +15,7 @@ interface Range {
 const SMALL = 128 * 1024
 /**
  * A date in whole seconds identifies a file only once that second is over. Until then none is sent: the next
- * publication may carry the same date, and nobody must keep the older index (RFC 9110, 8.8.2.2).
+ * publication may carry the same date, and no cache may keep the older index (RFC 9110, 8.8.2.2).
  */
 const SETTLED_MS = 2_000
 
@@ -30,7 +30,7 @@ function parseRange(header: string, size: number): Range | 'whole' | 'unsatisfia
   return start >= size || (from === '' && Number(to) === 0) ? 'unsatisfiable' : { start, end }
 }
 
-/** What tells one version of a file from another. `modified` in ms since 1970; undefined while it is ambiguous. */
+/** What identifies one version of a file. `modified` in ms since 1970; undefined while it is ambiguous. */
 interface Validators {
   readonly etag: string
   readonly modified: number | undefined

@@ -26,7 +26,7 @@ const TOGETHER_MS = 10_000
 const REMEMBERED = 10_000
 
 /**
- * libzypp fetches the signature before the index, and looks for news with the index alone. All others begin with the
+ * libzypp fetches the signature before the index, and checks for changes with the index only. All others begin with the
  * index.
  */
 const beginsWithSignature = (agent: string): boolean => agent.startsWith('ZYpp')

@@ -15,7 +15,7 @@ export interface TreeGuardDeps {
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
 }
 
-/** `open`: nobody is asked. `ask`: a credential is needed. `absent`: whoever asks may not see it. */
+/** `open`: no credential needed. `ask`: a credential is needed. `absent`: the caller may not see it. */
 export type Admission = 'open' | 'allowed' | 'ask' | 'absent'
 
 /** The distributions a path may belong to: the one it names, or every one of a format for what they have in common. */

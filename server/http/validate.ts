@@ -20,7 +20,7 @@ FormatRegistry.Set('email', text => /^[^\s@]+@[^\s@]+$/.test(text))
 
 export type Place = 'path' | 'query' | 'body'
 
-// TypeBox speaks of schema nodes; people need the rule
+// TypeBox names schema nodes; people need the rule
 const KINDS: readonly [RegExp, string][] = [
   [/required/i, 'missing'],
   [/Expected (string|integer|number|boolean|array|object)/, 'type_error'],

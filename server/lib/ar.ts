@@ -52,7 +52,7 @@ export async function listAr(file: FileWindow, most: number): Promise<ArMember[]
       )
     }
     members.push({ name, offset, size })
-    // members begin at even bytes; the last one may lack its padding byte
+    // members begin at even bytes; the last one may have no padding byte
     at = offset + size + (size & 1)
   }
   return members

@@ -57,7 +57,7 @@ function killGroup(pid: number | undefined): void {
 }
 
 /**
- * Runs a tool without a shell, in a process group of its own. The whole group is gone when this returns: at the
+ * Runs a tool without a shell, in a process group of its own. The whole group has ended when this returns: at the
  * deadline, above the limit, when the signal is aborted, and when the tool ended and left children behind.
  */
 export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes, signal }) =>

@@ -39,7 +39,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 
 /**
  * Unpacks the gzip member that begins at `offset`, and nothing behind it. zlib's own readers join the next member to
- * it, so that nobody learns where it ended. Memory is a few chunks, whatever the ratio. The caller limits the bytes
+ * it, so that the caller cannot know its end. Memory is a few chunks, whatever the ratio. The caller limits the bytes
  * with `limited`.
  * @param what  its name in messages
  */

@@ -3,7 +3,7 @@ export interface KeyedLock {
   run<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** Makes a lock for this process alone. */
+/** Makes a lock for this process only. */
 export function createKeyedLock(): KeyedLock {
   const tails = new Map<string, Promise<unknown>>()
   return {

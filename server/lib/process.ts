@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises'
 
 /** What the kernel says about a process. */
 export interface ProcessFacts {
-  /** In ticks since boot: together with its number this tells it from any later process. */
+  /** In ticks since boot: with its number this identifies a process, also after the number is used again. */
   readonly begun: string
   /** It ended, but its parent has not waited for it yet: it is still listed and does nothing. */
   readonly defunct: boolean
 }
 
 /**
- * Looks a process up; undefined when it is gone or where there is no /proc. Source: proc_pid_stat(5), fields 3 and 22.
+ * Looks a process up; undefined when it has ended or without /proc. Source: proc_pid_stat(5), fields 3 and 22.
  */
 export async function processFacts(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)

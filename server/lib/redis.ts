@@ -4,9 +4,9 @@ import { Redis } from 'ioredis'
 /** The memory that replicas share: counters of limits, and messages between them. */
 export interface Shared {
   readonly backend: 'redis' | 'memory'
-  /** Undefined without Redis, and while Redis does not answer: callers then go on alone. */
+  /** Undefined without Redis, and while Redis does not answer: callers then do without it. */
   client(): Redis | undefined
-  /** Sends a message to the other replicas. It is lost when Redis does not answer, so nothing may rely on it alone. */
+  /** Sends a message to the other replicas. It is lost when Redis does not answer, so nothing may depend on it. */
   tell(topic: string, message: unknown): void
   /** Receives messages of other replicas, never this one's own. */
   hear(topic: string, listener: (message: unknown) => void): void

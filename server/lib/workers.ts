@@ -68,7 +68,7 @@ export function createWorkers<In, Out>({
       const waiting = thread.waiting.get(reply.job)
       thread.waiting.delete(reply.job)
       if (thread.waiting.size === 0) worker.unref()
-      // with its code, so that the caller can tell a full disk from a fault
+      // with its code, so that the caller recognises a full disk
       if ('error' in reply)
         waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
       else waiting?.resolve(reply.out)
@@ -90,7 +90,7 @@ export function createWorkers<In, Out>({
       const { worker, waiting } = leastBusy()
       const job = next++
       const answer = new Promise<Out>((resolve, reject) => waiting.set(job, { resolve, reject }))
-      answer.catch(() => undefined) // a job may be given up before anybody waits for its answer
+      answer.catch(() => undefined) // a job may be aborted before its answer is awaited
       worker.ref()
       return { answer, send: message => worker.postMessage({ job, message }) }
     },

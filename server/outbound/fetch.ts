@@ -208,7 +208,7 @@ function reasonOf(error: unknown, isOverdue: boolean): string {
       : code
 }
 
-/** Makes the one way in which this service speaks HTTP to others. */
+/** Makes the only HTTP client of this service for other hosts. */
 export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: GuardedFetchDeps): GuardedFetch {
   async function check(url: URL, alsoAllowed: string): Promise<readonly Resolved[]> {
     const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -261,7 +261,7 @@ export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: G
   }
 }
 
-/** A resolver cannot be interrupted, but nobody has to wait for it. */
+/** A resolver cannot be interrupted, but its caller can stop waiting. */
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error)

@@ -1,12 +1,12 @@
 import type { Severity } from '../core/findings.ts'
 import type { Named } from '../core/identity.ts'
 
-/** What people are told about one package. */
+/** One package in a notification. */
 export interface NoticePackage extends Omit<Named, 'format'> {
   readonly worst: Severity | null
-  /** Findings that nobody has accepted: worst first, at most 50. */
+  /** Findings that are not accepted: worst first, at most 50. */
   readonly cves: readonly string[]
-  /** Other reasons why it is held, in sentences: malware, a silent engine, an acceptance that ended. */
+  /** Other reasons why it is held, in sentences: malware, an engine that did not answer, an acceptance that ended. */
   readonly reasons?: readonly string[]
   readonly by: string
 }
@@ -17,11 +17,11 @@ export interface Overdue extends Pick<NoticePackage, 'name' | 'version' | 'arch'
   readonly due_at: string
 }
 
-/** The events that people are told about. Source: the specification, "Events", 1 and 3. */
+/** The events that people are notified of. Source: the specification, "Events", 1 and 3. */
 export type Notice =
   | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
   | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
-  /** `packages` counts the changed ones. Below `notifications.webhook_min_packages` nobody is told. */
+  /** `packages` counts the changed ones. Below `notifications.webhook_min_packages` no notification is sent. */
   | {
       readonly event: 'sync.finished' | 'mirror.finished'
       readonly source: string

@@ -145,7 +145,7 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
           reports.push(next.value)
           yield next.value
           if (next.value.step === 'provenance') {
-            // before the expensive steps, but after the one that tells damage from difference
+            // before the expensive steps, but after the one that detects damage
             const { identity } = await subject.inspected(signal)
             const known = await findKnown(catalog, { ...identity, codename: distribution.codename }, subject)
             if (known !== undefined) return known

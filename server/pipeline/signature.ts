@@ -70,7 +70,7 @@ function isOurs(signature: EmbeddedSignature, bytes: Buffer, signer: Signer): Pr
   return signer.verifyRsa(bytes, { keyName, hash, signature: made })
 }
 
-/** A source package is signed by who made it; whose key is not known here is told, and a person may look. */
+/** A source package is signed by its maker; an unknown key is a warning. */
 async function checkClearsigned({ document, text }: ClearSigned, keys: Pick<UploaderKeys, 'check'>): Promise<Report> {
   const signed = await keys.check(document, text)
   if (signed.kind === 'good')

@@ -18,7 +18,7 @@ export interface Difference {
   readonly why: string
 }
 
-/** A proof while it is made. */
+/** The state of a running verification. */
 export interface Verifying {
   readonly checked: {
     packages: number

@@ -18,7 +18,7 @@ import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
 import { everyFile, readFrozen } from './store.ts'
 
-/** What a proof found. */
+/** What a verification found. */
 export interface Verified {
   readonly checked: Verifying['checked']
   readonly differences: readonly Difference[]

@@ -290,7 +290,7 @@ async function verify(
 }
 
 /**
- * Builds `<n>.part`, proves it and renames it to `<n>`. Nothing that clients see changes yet. */
+ * Builds `<n>.part`, checks it and renames it to `<n>`. Nothing that clients see changes yet. */
 export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise<Built> {
   const { layout, writer } = deps
   const { distribution, contents } = plan
@@ -329,7 +329,7 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
 
 /**
  * Makes generation `n` the one that clients see, by one rename of a link. Bytes are not forced to the disk here: a
- * start after a power cut proves the live trees and builds a damaged one again (`publisher.repair`).
+ * start after a power cut checks the live trees and builds a damaged one again (`publisher.repair`).
  */
 export async function goLive(
   layout: Pick<Layout, 'live' | 'generation'>,

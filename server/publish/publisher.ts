@@ -51,7 +51,7 @@ export interface Publisher {
    */
   rollback(codename: Codename, n: number, within: Within): Promise<RolledBack>
   /**
-   * Removes what a crash left and proves every live tree; @returns the distributions whose tree is to be built again
+   * Removes what a crash left and checks every live tree; @returns the distributions whose tree is to be built again
    */
   repair(): Promise<readonly Codename[]>
   /** Of the live tree; undefined where nothing is published. */
@@ -97,7 +97,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const lock = createKeyedLock()
   const maker = createMaker(deps)
 
-  /** The ordinary publication: the pieces in which a name changed are rendered anew. */
+  /** The ordinary publication: renders the pieces again in which a name changed. */
   async function follow(
     distribution: Distribution,
     {

@@ -17,7 +17,7 @@ export interface RepairDeps {
 }
 
 /**
- * Removes what a crash left of one distribution and proves its live tree. @returns true when the tree is to be built
+ * Removes what a crash left of one distribution and checks its live tree. @returns true when the tree is to be built
  * again
  */
 export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
@@ -50,7 +50,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     await rm(join(layout.trees, codename, `${(live ?? 0) + 1}.part`), { recursive: true, force: true })
     await maker.forgetLost(codename)
     const state = live === undefined ? undefined : await readState(layout, codename, live)
-    // with the state lost, the rebuild below links everything anew
+    // with the state lost, the rebuild below links everything again
     await unlinkUnnamed(distribution, state)
     if (live === undefined && !(await wasPublished(db, codename))) return false
     // the next publication adds and removes indexes

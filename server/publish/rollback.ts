@@ -45,7 +45,7 @@ export interface RollbackDeps {
   readonly layout: Layout
   readonly maker: Maker
   readonly repositories: Pick<Repositories, 'get'>
-  /** The ordinary publication, from the pieces of `base`; without them everything is rendered anew. */
+  /** The ordinary publication, from the pieces of `base`; without them everything is rendered again. */
   readonly goForward: (
     distribution: Distribution,
     base: GenerationState | undefined,
@@ -142,7 +142,7 @@ export function createRollback({ db, layout, maker, repositories, goForward }: R
     const kept = (await readStates(layout, codename)).map(state => state.n)
     const head = frozen?.head ?? live?.n
     if (n === head) {
-      // only going back needs the earlier files, which a restored backup may lack
+      // only going back needs the earlier files, which a restored backup may not have
       const publication = await goForward(distribution, base, async (tx, made) => {
         await saveFrozen(tx, codename, undefined)
         await within(tx, { n: made, frozen: false })

@@ -21,7 +21,7 @@ async function read<Value>(path: string): Promise<Value | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Value
   } catch {
-    return undefined // lost or torn: whoever needs it makes it anew
+    return undefined // lost or cut off: it is made again when needed
   }
 }
 

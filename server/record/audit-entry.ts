@@ -67,7 +67,7 @@ export interface AuditFact {
  */
 export interface AuditEntry extends Omit<AuditFact, 'facts'> {
   readonly facts?: AuditFacts
-  /** The facts as a sentence. Lines of releases before 0.2 have this alone. */
+  /** The facts as a sentence. Lines of releases before 0.2 have only this. */
   readonly detail: string
   readonly id: string
   readonly timestamp: string

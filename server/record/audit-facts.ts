@@ -1,6 +1,6 @@
 import type { State } from '../core/manifest.ts'
 
-/** Why nobody came in, or why a step that asks for proof was refused. */
+/** Why a login or a confirmation by password or code was refused. */
 export type Refusal =
   | 'no_such_user'
   | 'no_account'
@@ -44,7 +44,7 @@ interface DefinedFact {
   readonly components: Names
 }
 
-/** What a reviewer said about a package, or about one vulnerability of it. */
+/** A reviewer's decision on a package, or on one vulnerability of it. */
 export interface DecidedFact {
   readonly decision: string
   readonly cve?: string
@@ -76,7 +76,7 @@ export interface FactsOf {
     /** The other files of a version that has several. */
     readonly with_files?: Names
   }
-  /** An upload whose signature opens no door here; `code` is the error of the API. */
+  /** An upload whose signature is not accepted; `code` is the error of the API. */
   'announcement.refused': { readonly file: string; readonly code: string; readonly why: string }
   'package.copied': { readonly arch: string; readonly from_distribution: string; readonly sha256: string }
   'package.deleted': { readonly arch: string; readonly from_state: State; readonly reason: string }
@@ -162,7 +162,7 @@ export interface FactsOf {
     readonly distributions?: Names
   }
   'token.revoked': { readonly name: string; readonly role: string }
-  // keys that open the door
+  // keys of developers
   'uploader_key.added': UploaderKey
   'uploader_key.removed': UploaderKey
   // the server

@@ -33,7 +33,7 @@ const isFound = (entry: AuditEntry, q: string | undefined): boolean =>
   q === undefined || [entry.package, entry.user, entry.detail].some(text => text?.toLowerCase().includes(q) === true)
 /** Actions whose entries count over all distributions. */
 const COUNTS_ALL: ReadonlySet<string> = new Set<AuditAction>(['SYNC_INDEX'])
-/** Whether an entry tells of a distribution that is hidden from the viewer. */
+/** Whether an entry names a distribution that is hidden from the viewer. */
 const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
   (!seesAll(viewer) && COUNTS_ALL.has(entry.action)) ||
   viewer.hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))

@@ -43,7 +43,7 @@ export interface AuditDeps {
 
 // one delivery has at most this many lines, so a crash between append and delete repeats no more than these
 const BATCH = 500
-// any number will do if nobody else uses it: two instances over one folder append in turn
+// any number that nothing else uses: two instances over one folder append in turn
 const ADVISORY_LOCK = 7_201_842
 
 interface PendingRow {

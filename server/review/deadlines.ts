@@ -8,7 +8,7 @@ import type { Notices } from '../outbound/notices.ts'
 import type { Settings } from '../settings/store.ts'
 
 export interface SlaCheck {
-  /** Packages that wait for a decision. */
+  /** The number of held packages. */
   readonly checked: number
   /** All that are past their deadline, and those of them that were not reported before. */
   readonly breached: number
@@ -18,7 +18,7 @@ export interface SlaCheck {
 
 export interface SlaWatch {
   /**
-   * Tells of every missed deadline that was not told yet, once, however often and from wherever it is called. The
+   * Notifies about every missed deadline not reported before, once, however often and from wherever it is called. The
    * answer is about what the viewer may see.
    */
   check(viewer: Viewer): Promise<SlaCheck>
@@ -37,7 +37,7 @@ const A_MESSAGE = 100
 
 /** Finds packages past their deadline and reports each once. */
 export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps): SlaWatch {
-  /** @returns the ids of those that nobody had been told of */
+  /** @returns the ids of those that were not reported before */
   async function tellOf(rows: readonly (Breach & { readonly id: number })[], now: Date): Promise<ReadonlySet<number>> {
     return db.tx(async tx => {
       const told = await markNotified(tx, ALL_SEEING, { rows, now })

@@ -19,7 +19,7 @@ export interface Decided {
 export interface Decisions {
   /** @throws four_eyes, already_decided, not_possible, finding_not_found, version_not_found */
   decide(found: Found, said: RequestedDecision, actor: Actor): Promise<Decided>
-  /** Gives a waiting package to a reviewer, or to nobody. @throws bad_assignee, not_possible */
+  /** Assigns a held package to a reviewer, or removes the assignment. @throws bad_assignee, not_possible */
   assign(found: Found, username: string | undefined, actor: Actor): Promise<Changed>
   /** Takes a package out of its distribution at once. @throws not_possible */
   quarantine(found: Found, why: string, actor: Actor): Promise<Changed>
@@ -75,7 +75,7 @@ function decisionsOf(
   return [...new Set(named)].map(cve => ({ ...base, cve }))
 }
 
-/** A waiting package that nothing holds any more is served. A served one whose vulnerability counts again waits. */
+/** Publishes a held package that nothing holds any more; holds a published one whose vulnerability counts again. */
 function follow(manifest: Manifest, wanted: State): State {
   if (manifest.state === 'pending_review' && wanted === 'published') return transition(manifest.state, 'approve')
   if (manifest.state === 'published' && wanted === 'pending_review') return transition(manifest.state, 'hold')

@@ -48,7 +48,7 @@ export function historyOf(
     .map(one => decisionView(one, now))
 }
 
-/** A decision and its package, which may be gone since. */
+/** A decision and its package, which may have been deleted since. */
 export type DecisionRow = DecisionView & Named
 
 /** A page of all decisions ever made, newest first. */

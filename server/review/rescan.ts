@@ -33,7 +33,7 @@ export interface Rescanned {
 export type Matched = 'same' | 'changed' | 'held' | 'unavailable'
 
 export interface Rescans {
-  /** Scans one package again, in any state, and lets the policy decide anew. @throws version_not_found */
+  /** Scans one package again, in any state, and applies the policy again. @throws version_not_found */
   rescan(
     which: { readonly ref: PackageRef; readonly viewer: Viewer },
     actor: Actor,
@@ -155,7 +155,7 @@ export function createRescans({
       const known =
         (await catalog.find(viewer, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
       const subject = await subjectOf(known)
-      // an antivirus engine that was silent then may answer now: otherwise the package would wait for ever
+      // an antivirus engine that did not answer then may answer now: otherwise the package would stay held for ever
       const wasUnavailable = known.reports.some(
         ({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable',
       )

@@ -29,7 +29,7 @@ export interface Vulnerability {
   readonly aliases: readonly string[]
   readonly detected_by: readonly string[]
   readonly fixed_versions: readonly string[]
-  /** How many packages have it, how many of them are served, and in how many nobody accepted it. */
+  /** How many packages have it, how many of them are served, and in how many it is not accepted. */
   readonly package_count: number
   readonly published_count: number
   readonly open_count: number

@@ -21,7 +21,7 @@ export interface Components {
   /**
    * What one package carries. Read from its payload at the first call and kept by its digest. A package without a path
    * that may name components costs nothing.
-   * @param paths  its paths, or only whether any of them is a candidate, where a query has said so
+   * @param paths  its paths, or only whether any of them is a candidate, where a query has found so
    */
   of(carrier: Carrier, paths: readonly string[] | boolean): Promise<Contents>
 }

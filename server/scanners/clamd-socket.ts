@@ -4,11 +4,11 @@ import { EngineUnavailable } from './scanner.ts'
 /** Where clamd listens: `LocalSocket`, or `TCPSocket` with `TCPAddr`. */
 export type ClamdAddress = { readonly socket: string } | { readonly host: string; readonly port: number }
 
-/** How long clamd may be silent, in milliseconds. */
+/** How long clamd may send nothing, in milliseconds. */
 export interface Deadlines {
   /** Until it accepts the connection. */
   readonly connectMs: number
-  /** Without a byte in either direction. clamd is silent while it scans: above its MaxScanTime (120 s). */
+  /** Without a byte in either direction. clamd sends nothing while it scans: above its MaxScanTime (120 s). */
   readonly idleMs: number
 }
 
@@ -73,7 +73,7 @@ class Line {
     this.socket.destroy()
   }
 
-  /** False once sending more is useless: an answer is here, or the connection is gone. */
+  /** False once sending more is useless: there is an answer, or the connection is lost. */
   get takesMore(): boolean {
     return this.answer === undefined && this.failure === undefined && !this.socket.destroyed
   }

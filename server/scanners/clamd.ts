@@ -10,7 +10,7 @@ export interface ClamdDeps {
   readonly address: ClamdAddress | undefined
   readonly clock: Clock
   readonly deadlines?: Deadlines
-  /** The signatures on this machine's disk, for a clamd that does not tell their age. */
+  /** The signatures on this machine's disk, for a clamd that does not report their age. */
   readonly signatures?: () => Promise<{ readonly version?: string; readonly at: string } | undefined>
   /** How many streams clamd gets at once; below its MaxThreads. */
   readonly atOnce?: number

@@ -42,7 +42,7 @@ interface Kind {
   readonly control: string
   /** The version as trivy stores it: split for Debian and RPM, whole for Alpine. */
   parts(version: string): { readonly epoch?: string; readonly version: string; readonly release?: string }
-  /** How grype learns of the source package. */
+  /** The purl qualifier that names the source package for grype. */
   upstream(name: string, version: string): string
 }
 

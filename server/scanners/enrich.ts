@@ -41,6 +41,6 @@ export async function enrich(findings: readonly Finding[], intel: Intel): Promis
     const without = [...(epss === undefined ? ['epss' as const] : []), ...(kev === undefined ? ['kev' as const] : [])]
     return { findings: await Promise.all(findings.map(finding => enrichOne(finding, intel))), without }
   } catch {
-    return { findings, without: ['epss', 'kev'] } // damaged data: those who rely on them learn that they are missing
+    return { findings, without: ['epss', 'kev'] } // damaged data are reported as missing
   }
 }

@@ -46,7 +46,7 @@ const unpacked = (where: string, body: Buffer, compression: Compression): AsyncG
   unpack({ what: where, compression, size: body.length, chunks: () => once(body) })
 
 /**
- * The members of an ar as a cpio, which clamd opens. A damaged ar ends where it is damaged: nobody else unpacks the
+ * The members of an ar as a cpio, which clamd opens. A damaged ar ends where it is damaged: no one else unpacks the
  * rest either. Source: ar(5)
  */
 async function* arAsCpio(body: Buffer): AsyncGenerator<Buffer> {
@@ -110,7 +110,7 @@ async function* zipFiles(body: Buffer): AsyncGenerator<{ readonly path: string; 
 export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
   let left = LOOKED_THROUGH_BYTES
 
-  /** Ends at damage and reports it: nobody looked at the rest. */
+  /** Ends at damage and reports it: the rest was not scanned. */
   async function* told(where: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* chunks

@@ -80,7 +80,7 @@ export interface VulnerabilityScanner {
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<VulnerabilityAnswer>
   /**
-   * False where it is not installed: it is then not asked, and nobody waits for it. Absent for engines that are always
+   * False where it is not installed: it is then not asked. Absent for engines that are always
    * there.
    */
   isPresent?(): Promise<boolean>

@@ -67,7 +67,7 @@ export function sortResults(
 
 /**
  * trivy, where it is installed. It gets a bill of materials with one operating system, our package, and a control that
- * is vulnerable everywhere. It proves that it scanned by listing ours and by finding something in the control.
+ * is vulnerable everywhere. It has scanned if it lists ours and finds something in the control.
  */
 export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine(

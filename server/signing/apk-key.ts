@@ -126,7 +126,7 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
       sealed: box.seal(privateKey.export({ type: 'pkcs8', format: 'der' })),
     }
     await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
-    // first the file that clients fetch, then the key: nothing is signed by a key that nobody can get
+    // first the file that clients fetch, then the key: nothing is signed by a key that clients cannot fetch
     await writeAtomic(join(layout.apkKeys, stored.key_name), pemOf(publicKey), { mode: 0o644 })
     await store(stored)
     loaded = undefined

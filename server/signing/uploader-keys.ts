@@ -36,7 +36,7 @@ export interface UploaderKeys {
   list(): Promise<readonly UploaderKey[]>
   /** @throws bad_uploader_key, uploader_key_exists */
   add(tx: Tx, key: NewUploaderKey): Promise<UploaderKey>
-  /** @returns the key that is gone now @throws uploader_key_not_found */
+  /** @returns the removed key @throws uploader_key_not_found */
   remove(tx: Tx, name: string): Promise<UploaderKey>
   /** Who clear-signed a document; `text` is what its reader took out of it. */
   check(document: string, text: string): Promise<SignedBy>

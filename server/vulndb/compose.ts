@@ -38,7 +38,7 @@ export interface VulnDbPart extends Part {
   readonly fixes: FindFixes
   /** Fetches the catalogue of known exploited vulnerabilities, in the background. */
   refreshKev(): Promise<void>
-  /** Fetches all configured feeds again, in the background: somebody reported news. */
+  /** Fetches all configured feeds again, in the background, after an incoming webhook. */
   refreshFeeds(): Promise<void>
   /** Called after an import that changed what is known. */
   onChanged(listener: (result: ImportResult) => void): void

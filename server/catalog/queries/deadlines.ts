@@ -37,7 +37,7 @@ export async function listBreaches(
   return rows.map(row => ({ ...row, held_at: row.held_at.toISOString(), due_at: row.due_at.toISOString() }))
 }
 
-/** How many packages wait for a decision. */
+/** How many packages are held. */
 export async function countWaiting(db: Queryable, viewer: Viewer): Promise<number> {
   const { values, add } = params()
   const row = await db.first<{ n: number }>(
@@ -48,7 +48,7 @@ export async function countWaiting(db: Queryable, viewer: Viewer): Promise<numbe
 }
 
 /**
- * Notes that these missed deadlines were reported, unless the package is gone. @returns the ids that were not reported
+ * Marks these missed deadlines as reported, unless the package was deleted. @returns the ids that were not reported
  * before: of two calls at once, one gets them
  */
 export async function markNotified(

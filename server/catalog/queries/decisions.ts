@@ -45,7 +45,7 @@ const standingSql = (now: string): string => `d.action = 'approve' and (d.expire
     (other.action = 'reject' and other.cve in ('', d.cve))
     or (other.action = 'approve' and other.cve = d.cve and (other.expires_at is null or other.expires_at > ${now})))))`
 
-/** A page of all decisions ever made, newest first, also about packages that are gone. */
+/** A page of all decisions ever made, newest first, also about packages that were deleted. */
 export async function listDecided(
   db: Queryable,
   viewer: Viewer,

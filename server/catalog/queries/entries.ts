@@ -22,7 +22,7 @@ export interface EntryQuery {
   readonly archs: readonly string[]
   /** Absent: all of them. `first` is the one that packages are in that name none. */
   readonly component?: { readonly name: string; readonly first: string }
-  /** Those that are installed unless said. */
+  /** By default those that are installed. */
   readonly kind?: PackageKind
   readonly from: string
   readonly to: string | undefined

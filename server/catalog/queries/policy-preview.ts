@@ -13,7 +13,7 @@ export interface Profiled extends Named {
   readonly profiles: readonly number[] | null
 }
 
-/** Other reasons for which a waiting package waits. */
+/** Other reasons why a package is held. */
 export interface Waiting {
   readonly approved: boolean
   readonly reports: readonly Pick<Report, 'step' | 'outcome'>[]
@@ -65,7 +65,7 @@ export function listProfiles(
   )
 }
 
-/** Other reasons for which these packages wait, by id. */
+/** Other reasons why these packages are held, by id. */
 export async function readWaiting(
   db: Queryable,
   viewer: Viewer,

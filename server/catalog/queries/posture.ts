@@ -18,7 +18,7 @@ export function countByWorst(
   )
 }
 
-/** Findings of one severity in served and waiting packages; nobody accepted `open` ones. */
+/** Findings of one severity in served and held packages; `open` ones are not accepted. */
 export interface FindingSums {
   readonly severity: Severity
   readonly n: number

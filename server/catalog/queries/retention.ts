@@ -18,7 +18,7 @@ export interface VersionOf {
 }
 
 /**
- * Locks the version until the transaction ends, so that nobody deletes it meanwhile. @returns false where there is none
+ * Locks the version against deletion until the transaction ends. @returns false where there is none
  */
 export async function lockVersion(tx: Tx, viewer: Viewer, { codename, name, version }: VersionOf): Promise<boolean> {
   const { values, add } = params(codename, name, version)

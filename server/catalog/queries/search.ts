@@ -97,7 +97,7 @@ export async function searchArtifacts(
   const where: string[] = []
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   if (filter.format !== undefined) where.push(`a.format = ${add(filter.format)}`)
-  // without a term the names are walked in order, and only those of the page are told anew
+  // without a term the names are read in order, and only those of the page are described again
   const isWalk = q === '' && !seesAll(viewer)
   const isFiltered = filter.distribution !== undefined || filter.state !== undefined || filter.kind !== undefined
   if (isWalk || isFiltered) {

@@ -21,7 +21,7 @@ const fromRow = ({ tag, version, set_by, set_at }: Row): Tag => ({
   at: set_at.toISOString(),
 })
 
-/** Locks the tags of a package until the transaction ends: nobody else moves them or deletes a version of it. */
+/** Locks the tags of a package until the transaction ends: no other transaction moves them or deletes a version. */
 export async function lockTags(tx: Tx, of: PackageName): Promise<void> {
   const { format, codename, name } = of
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tags ${format} ${codename} ${name}`])

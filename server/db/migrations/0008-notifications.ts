@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** What people are still to be told, and what others have told us. New tables: no lock on anything that is used. */
+/** Messages to be sent, and messages received. New tables: no lock on anything in use. */
 export const notifications: Migration = {
   name: '0008-notifications',
   up: `

@@ -149,7 +149,7 @@ export async function putDocument(
       const at = deps.clock.now().toISOString()
       const card = { kind: kind.id, ...key, sha256, size, entries: checked.entries, by: wish.by, at }
       await deps.lock.run(codename, async () => {
-        // it may be gone since the upload began
+        // it may have been removed since the upload began
         resolve(deps, deps.repositories.need(codename), wish)
         await deps.files.keep(codename, sha256, await readFile(file.path))
         await save(deps, [{ codename, ...card }], wish)

@@ -31,7 +31,7 @@ async function settleOne({ db, outbox, files, log }: RestoreDeps, codename: Code
     if ('sha256' in found) bytes.add(found.sha256)
   }
   const rows = await readDocuments(db, codename)
-  // read after the rows: a document that was removed before is owed until its file is gone
+  // read after the rows: a removed document is a debt until its file is removed
   if ((await listOwed(db)).includes(codename)) return 0
   const known = new Set(rows.map(keyOf))
   const lost = filed.filter(one => !known.has(keyOf(one)))

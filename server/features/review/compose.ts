@@ -3,7 +3,7 @@ import type { Feature } from '../../core/feature.ts'
 import { review } from './contract.ts'
 import { reviewHandlers, type ReviewHandlerDeps } from './handlers.ts'
 
-/** What waits, and what people decide. */
+/** The review queue, decisions, rescans and deadlines. */
 export function composeReviewRoutes(deps: ReviewHandlerDeps): Feature {
   return { routes: bind(review, reviewHandlers, deps) }
 }

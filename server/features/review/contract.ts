@@ -50,7 +50,7 @@ const MOVED = {
   updated_at: Time,
 }
 
-/** The review: what waits, and what people do with it. */
+/** The review queue and what reviewers do with it. */
 export const review = contract({
   'GET /security/review-queue': {
     summary: 'Lists the packages held for review, the most urgent deadline first.',

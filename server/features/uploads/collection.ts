@@ -3,7 +3,7 @@ import type { SpooledFile } from '../../files/spool.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 /**
- * Files that wait for the announcement that names them: one box per sender and distribution. They lie in `incoming/`,
+ * Files that wait for the .changes that names them: one box per sender and distribution. They lie in `incoming/`,
  * which a start empties, so only this process knows them.
  */
 export interface Collection {

@@ -45,7 +45,7 @@ export function mustBeTaken(filename: string, upload: UploadedTogether): Uploade
   return upload
 }
 
-/** Takes the files out while they are looked at. After a refusal they wait again: what is missing may still come. */
+/** Takes the files out while they are checked. After a refusal they are put back: what is missing may still come. */
 async function admitFrom(
   {
     box,

@@ -116,7 +116,7 @@ function applied(
   }
 }
 
-/** Counts the result and tells the dashboard. */
+/** Counts the result and sends it to the dashboard. */
 export function record(
   { metrics, events, clock }: Pick<UploadDeps, 'metrics' | 'events' | 'clock'>,
   { outcome, manifest }: Changed,

@@ -107,7 +107,7 @@ function aboutGithub({ repository, ref }: Record<string, unknown>): string {
     .join(', ')
 }
 
-/** Notes each proof once. @returns false when one of them is known: of two at once, one waits and gets false */
+/** Records each signature once. @returns false when one of them is known: of two at once, one waits and gets false */
 async function remember(tx: Tx, source: Source, proofs: readonly string[], now: Date): Promise<boolean> {
   await tx.query('delete from webhook_delivery where source = $1 and at <= $2', [
     source,

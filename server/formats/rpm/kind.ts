@@ -10,11 +10,11 @@ export const SOURCE = 'src'
 export const isSourceHeader = (header: RpmHeader): boolean => header.has(TAG.sourcepackage)
 
 const DEBUG_NAME = /-debug(?:info|source)$/
-/** What find-debuginfo and rpmbuild leave in what they make, and nobody else writes. */
+/** Marks that only find-debuginfo and rpmbuild leave in what they make. */
 const DEBUG_GROUP = 'Development/Debug'
 const BUILD_ID = 'debuginfo(build-id)'
 
-/** Debug packages have the name and one of the marks that rpmbuild gives them; a name alone is anybody's. */
+/** Debug packages have the name and one of the marks that rpmbuild gives them; anybody can choose the name. */
 export function isDebug(name: string, { group, provides }: Pick<RpmFacts, 'group' | 'provides'>): boolean {
   return DEBUG_NAME.test(name) && (group === DEBUG_GROUP || provides.some(one => one.name === BUILD_ID))
 }

@@ -11,7 +11,7 @@ const WHAT = 'payload.cpio'
 export interface PayloadReader {
   /** @throws Malformed */
   push(chunk: Buffer): CpioPart[]
-  /** @throws Malformed when the archive is not whole, or lacks a file that the header lists */
+  /** @throws Malformed when the archive is cut off, or has not every file that the header lists */
   end(): void
 }
 

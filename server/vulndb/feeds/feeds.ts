@@ -123,7 +123,7 @@ export interface FeedsRun {
 /** Keeps the data current where there is a network. */
 export interface Feeds {
   isConfigured(): boolean
-  /** Asks every address for news and imports them. A failing address does not affect the others. */
+  /** Fetches every address, if it changed, and imports it. A failing address does not affect the others. */
   run(only?: (feed: Feed) => boolean): Promise<FeedsRun>
   stop(): void
 }

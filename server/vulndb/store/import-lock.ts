@@ -5,7 +5,7 @@ import type { VulndbLayout } from './layout.ts'
 /** Another import is running. */
 export class ImportRunning extends Error {}
 
-/** Identifies a process even after its number is reused; undefined when it is gone. */
+/** Identifies a process even after its number is reused; undefined when it has ended. */
 async function processMark(pid: number): Promise<string | undefined> {
   const facts = await processFacts(pid)
   return facts === undefined || facts.defunct ? undefined : `${pid} ${facts.begun}`

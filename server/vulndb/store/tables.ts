@@ -63,7 +63,7 @@ export interface Tables extends Sink {
   finish(before: Before | undefined, isNewest?: IsNewest): Written
 }
 
-/** How many rows are held in memory; further ones wait in files. */
+/** How many rows are kept in memory; more go to files. */
 const MOST_HELD = 150_000
 const PENDING = '.pending'
 const VECTORS = '.cvss'

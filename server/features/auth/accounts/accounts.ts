@@ -72,7 +72,7 @@ export interface Accounts {
   remove(username: string, by: By): Promise<void>
   resetPassword(username: string, password: string, by: By): Promise<void>
   /**
-   * For somebody who lost phone and paper: the password alone is enough again. @throws user_not_found, own_mfa,
+   * For a user without phone and recovery codes: the password is enough again. @throws user_not_found, own_mfa,
    * mfa_not_active
    */
   resetMfa(username: string, by: By): Promise<void>

@@ -9,7 +9,7 @@ export const Roles = Type.Array(RoleName, {
   maxItems: 1,
   description: 'The older form of `role`: one entry.',
 })
-// long enough for every password manager, short enough that nobody hashes megabytes
+// long enough for every password manager, and no megabytes to hash
 export const Secret = Type.String({ minLength: 1, maxLength: 1_000 })
 const NewPassword = Type.String({
   maxLength: 1_000,

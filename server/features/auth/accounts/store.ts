@@ -180,7 +180,7 @@ export interface Failure {
 
 /**
  * Counts a wrong password. The one that reaches `limit` locks the account and starts a new count. Nothing counts while
- * it is locked, so that nobody can lock another one out for ever.
+ * it is locked, so that failed logins of others cannot lock an account for ever.
  */
 export async function countFailure(db: Queryable, { username, limit, at, lockUntil }: Failure): Promise<void> {
   await db.query(

@@ -25,7 +25,7 @@ export interface LoginDeps {
 export interface Login {
   /**
    * Answers an unknown user, a wrong password and a locked account alike, in the same time. Only somebody who knows the
-   * password learns that the account is deactivated. @throws bad_password, account_inactive, directory_unavailable
+   * password is told that the account is deactivated. @throws bad_password, account_inactive, directory_unavailable
    */
   login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
   /**
@@ -70,7 +70,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     const before = await findAccount(tx, profile.username)
     if (before === undefined) {
       const spelled = await findSpelling(tx, profile.username)
-      // a directory does not tell case apart: it is the same person
+      // a directory ignores case: it is the same person
       if (spelled !== undefined)
         return profile.origin === 'ldap' ? follow(tx, { ...profile, username: spelled }, ip) : undefined
       if (!profile.provision) return undefined

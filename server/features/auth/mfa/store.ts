@@ -3,7 +3,7 @@ import type { Queryable, Tx } from '../../../db/db.ts'
 /** The second factor as it is kept: secrets are encrypted. */
 export interface Factor {
   readonly mfa_secret: string | null
-  /** A secret that waits for its first code. */
+  /** A secret whose first code is not confirmed yet. */
   readonly mfa_pending: string | null
   /** The newest step whose code was accepted. */
   readonly mfa_step: number | null

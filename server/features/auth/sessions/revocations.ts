@@ -30,7 +30,7 @@ export function createRevocations({
   readonly shared?: Pick<Shared, 'tell' | 'hear'>
 }): Revocations {
   const own = new Map<string, Date>()
-  // only ever adds: whatever Redis says, nobody passes whom the database would refuse
+  // only ever adds: whatever Redis answers, the database still refuses
   shared.hear('revoked', message => {
     const { ids, until } = message as { ids: string[]; until: string }
     for (const id of ids) own.set(id, new Date(until))

@@ -24,7 +24,7 @@ const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_
   (select account.active from account where account.username = api_token.creator) as creator_active`
 
 /**
- * The role of the token now, never above that of its maker. Where that user is gone, no role limits it; an admin
+ * The role of the token now, never above that of its maker. Where that user was deleted, no role limits it; an admin
  * revokes it or leaves it.
  */
 export function roleToday({ role, creator_role: creator }: Pick<ApiToken, 'role' | 'creator_role'>): Role {

@@ -102,7 +102,7 @@ function mustAgree(
 
 /**
  * The files that a .dsc, .changes or .buildinfo names, in the order of Checksums-Sha256. SHA-256 is required, since MD5
- * and SHA-1 prove nothing today; the other lists must agree with it.
+ * and SHA-1 are no longer safe; the other lists must agree with it.
  * @param md5 where the MD5 stands: `Files` of a .dsc and a .changes, there with section and priority
  * @throws Malformed
  * Source: deb-src-control(5), dsc(5), deb-changes(5), deb-buildinfo(5).

@@ -18,6 +18,8 @@ export interface PublicKey {
 
 /** The largest block that is read: a key with hundreds of foreign certifications has some 200 KiB. */
 const MAX_PUBLIC_KEY = 512 * 1024
+/** Each is checked at every use of the key; those of the busiest people have some dozens. */
+const MAX_USER_IDS = 100
 
 /** Why a block of text is no key of one developer. Thrown by `readPublicKey`. */
 export class BadPublicKey extends Error {
@@ -36,7 +38,7 @@ async function expiryOf(key: openpgp.Key): Promise<string | undefined> {
 
 /**
  * One public key from its armoured block.
- * @throws BadPublicKey: no key, several keys, a private key
+ * @throws BadPublicKey: no key, several keys, a private key, one with hundreds of user ids
  */
 export async function readPublicKey(armored: string): Promise<PublicKey> {
   if (armored.length > MAX_PUBLIC_KEY) throw new BadPublicKey('it is larger than 512 KiB')
@@ -48,6 +50,7 @@ export async function readPublicKey(armored: string): Promise<PublicKey> {
   if (key === undefined || more.length > 0 || armored.split('-----BEGIN PGP').length > 2)
     throw new BadPublicKey("it holds several keys; each developer's key is added by itself")
   if (key.isPrivate()) throw new BadPublicKey('it is a private key, which nobody but its owner may have')
+  if (key.getUserIDs().length > MAX_USER_IDS) throw new BadPublicKey(`it has more than ${MAX_USER_IDS} user ids`)
   const expires = await expiryOf(key)
   return {
     key: key.toPublic(),

@@ -1,3 +1,4 @@
+import { createCleartextMessage, generateKey, revokeKey, sign } from 'openpgp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDeveloper, type Developer } from '../../test/support/gpg.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
@@ -126,6 +127,56 @@ describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
       'uploader_key_exists',
       expect.stringMatching(/key jo already/),
     ])
+    expect(await refused('x', await eve.privateKey())).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/private key/),
+    ])
+    expect(await refused('x', (await eve.privateKey()).replaceAll('PRIVATE', 'PUBLIC'))).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/private key/),
+    ])
+    expect(await refused('x', `\0${eve.publicKey}`)).toMatchObject(['bad_uploader_key', expect.any(String)])
+    const userIDs = Array.from({ length: 101 }, (_, i) => ({ name: `u${i}` }))
+    const { publicKey: crowded } = await generateKey({ userIDs, subkeys: [] })
+    expect(await refused('x', crowded)).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/more than 100 user ids/),
+    ])
     expect(await keys.list()).toEqual(before)
+  })
+
+  test('are kept without what stands around them', async () => {
+    const secret = '-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n'
+    await add('eve', `${eve.publicKey}\n${secret}`)
+    const kept = await test_.db.query<{ public_key: string }>('select public_key from uploader_key')
+    expect(kept.filter(one => one.public_key.includes('PRIVATE'))).toEqual([])
+    expect(await keys.check((await eve.clearsign(TEXT)).toString(), TEXT)).toMatchObject({ by: { name: 'eve' } })
+    await test_.db.tx(tx => keys.remove(tx, 'eve'))
+  })
+
+  test('that two admins add at once are added once', async () => {
+    const both = await Promise.all(['eve', 'eva'].map(name => refusal(add(name, eve.publicKey))))
+    expect(both.map(one => (Array.isArray(one) ? one[0] : one)).sort()).toEqual(['it was taken', 'uploader_key_exists'])
+    for (const { name } of await keys.list()) if (name.startsWith('ev')) await test_.db.tx(tx => keys.remove(tx, name))
+  })
+
+  test('prove nothing by MD5 or SHA-1, nor once they are revoked', async () => {
+    const weak = await rsa.clearsign(TEXT, 'SHA1')
+    expect(weak.toString()).toContain('Hash: SHA1')
+    expect(await keys.check(weak.toString(), TEXT)).toEqual({
+      kind: 'bad',
+      why: 'Insecure message hash algorithm: SHA1',
+    })
+    const { privateKey, publicKey } = await generateKey({ userIDs: [{ name: 'Gone' }], date: now, format: 'object' })
+    const message = await createCleartextMessage({ text: TEXT })
+    const signed = (await sign({ message, signingKeys: privateKey, date: now })).replaceAll('\r\n', '\n')
+    await add('gone', publicKey.armor())
+    expect(await keys.check(signed, TEXT)).toMatchObject({ kind: 'good', by: { name: 'gone' } })
+    await test_.db.tx(tx => keys.remove(tx, 'gone'))
+    const revoked = await revokeKey({ key: privateKey, date: now, format: 'object' })
+    expect(await refusal(add('gone', revoked.publicKey.armor()))).toMatchObject([
+      'bad_uploader_key',
+      expect.stringMatching(/revoked/),
+    ])
   })
 })

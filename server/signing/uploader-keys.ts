@@ -70,10 +70,10 @@ export function createUploaderKeys({ db, clock }: { readonly db: Db; readonly cl
   return {
     list: async () => (await all()).map(({ shown }) => shown),
     async add(tx, { name, publicKey, distributions, by }) {
-      const { card } = await readPublicKey(publicKey)
-        .then(async key => {
-          await mustSign(key, clock.now())
-          return key
+      const { key, card } = await readPublicKey(publicKey)
+        .then(async read => {
+          await mustSign(read, clock.now())
+          return read
         })
         .catch((error: unknown) => {
           if (error instanceof BadPublicKey) return fail('bad_uploader_key', { why: error.why }, error)
@@ -85,10 +85,12 @@ export function createUploaderKeys({ db, clock }: { readonly db: Db; readonly cl
       )
       if (known !== undefined) fail('uploader_key_exists', { name: known.name, fingerprint: card.fingerprint })
       const row = await tx.first<Row>(
-        `insert into uploader_key (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
-        [name, card.fingerprint, publicKey, distributions ?? null, by, clock.now()],
+        `insert into uploader_key (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning ${COLUMNS}`,
+        // written anew: around the key stood anything, perhaps a private one
+        [name, card.fingerprint, key.armor(), distributions ?? null, by, clock.now()],
       )
-      if (row === undefined) throw new Error('an insert gave no row back')
+      // somebody else added it meanwhile
+      if (row === undefined) return fail('uploader_key_exists', { name, fingerprint: card.fingerprint })
       return (await read(row)).shown
     },
     async remove(tx, name) {

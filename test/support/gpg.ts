@@ -9,8 +9,10 @@ export interface Developer {
   readonly home: string
   readonly fingerprint: string
   readonly publicKey: string
-  /** Clear-signs, as debsign does. */
-  clearsign(text: string | Buffer): Promise<Buffer>
+  /** Armoured and without a passphrase. */
+  privateKey(): Promise<string>
+  /** Clear-signs, as debsign does. @param digest as gpg names it */
+  clearsign(text: string | Buffer, digest?: string): Promise<Buffer>
   close(): Promise<void>
 }
 
@@ -50,10 +52,11 @@ export async function createDeveloper(
     home,
     fingerprint,
     publicKey: await gpg('--armor', '--export', fingerprint),
-    async clearsign(text) {
+    privateKey: () => gpg('--armor', '--export-secret-keys', fingerprint),
+    async clearsign(text, digest = 'SHA512') {
       const [plain, signed] = [join(home, 'plain'), join(home, 'plain.asc')]
       await writeFile(plain, text)
-      await gpg('--local-user', fingerprint, '--clearsign', '--output', signed, plain)
+      await gpg('--digest-algo', digest, '--local-user', fingerprint, '--clearsign', '--output', signed, plain)
       return readFile(signed)
     },
     async close() {

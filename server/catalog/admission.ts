@@ -1,8 +1,10 @@
 import { fail } from '../core/errors.ts'
 import { printRef } from '../core/identity.ts'
+import type { Distribution } from '../core/repository.ts'
 import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { HoldDistribution } from '../db/distribution-lock.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
@@ -21,6 +23,8 @@ export interface AdmissionDeps {
   readonly db: Db
   readonly blobs: Blobs
   readonly clock: Clock
+  /** Keeps the repository from being changed or removed until the row is written. */
+  readonly hold: HoldDistribution
   /** Writes the audit line and what is owed. @returns the publication that was asked for */
   readonly record: (
     tx: Tx,
@@ -29,7 +33,7 @@ export interface AdmissionDeps {
   ) => Promise<number | undefined>
 }
 
-/** How new versions come into a repository. Both throw duplicate_conflict. */
+/** How new versions come into a repository. Both throw duplicate_conflict, distribution_not_found, wrong_arch, bad_component. */
 export interface Admission {
   admit(change: Admit, actor: Actor): Promise<Written>
   /** @throws version_not_found, not_promotable */
@@ -47,6 +51,15 @@ function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): v
   })
 }
 
+/** The repository may have been changed since the package was looked at. @throws wrong_arch, bad_component */
+function mustFit({ codename, archs, neutral, components }: Distribution, { ref, kind, component }: Manifest): void {
+  const takes = [...archs, ...neutral]
+  if (kind !== 'source' && !takes.includes(ref.arch))
+    fail('wrong_arch', { codename, takes: takes.join(', '), is: ref.arch })
+  if (component !== undefined && !components.includes(component))
+    fail('bad_component', { codename, component, known: components.join(', ') })
+}
+
 /** The manifest in the component of the same name where the target has it, otherwise in its first one. */
 function inComponent({ component, ...manifest }: Manifest, components: Copy['components']): Manifest {
   const name = component ?? components?.from
@@ -56,10 +69,11 @@ function inComponent({ component, ...manifest }: Manifest, components: Copy['com
 }
 
 /** Adds versions: first all their bytes, then the row, in one transaction with what it owes. */
-export function createAdmission({ db, blobs, clock, record }: AdmissionDeps): Admission {
+export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDeps): Admission {
   /** @returns `already` when another request added the same files first. @throws duplicate_conflict */
   async function insert(manifest: Manifest, fact: AuditFact): Promise<Written> {
     const written = await db.tx<Written | undefined>(async tx => {
+      mustFit(await hold(tx, manifest.ref.codename), manifest)
       const rival = await lockOutRivals(tx, manifest.ref)
       if (rival !== undefined) refuseOtherFiles(rival, manifest)
       const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined

@@ -1,3 +1,4 @@
+import { createHold } from '../db/distribution-lock.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,7 @@ import { publishDebts } from '../publish/compose.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
-import { layoutOf } from '../../test/support/repositories.ts'
+import { layoutOf, repositories } from '../../test/support/repositories.ts'
 import { judge } from '../../test/support/review-change.ts'
 
 let testDb: TestDb
@@ -62,6 +63,7 @@ beforeEach(async () => {
     events: createEvents({ clock: systemClock }),
     clock: systemClock,
     hasTree,
+    hold: createHold(repositories),
   })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
@@ -221,6 +223,7 @@ describe('what happens later', () => {
     const audit = createAudit({ db: testDb.db, layout, clock: systemClock, outbox })
     const cut = createCatalog({
       hasTree,
+      hold: createHold(repositories),
       db: testDb.db,
       outbox,
       pool,

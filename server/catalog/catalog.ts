@@ -5,6 +5,7 @@ import { keepBooks } from '../core/review.ts'
 import type { Tag } from '../core/tag.ts'
 import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { HoldDistribution } from '../db/distribution-lock.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -46,6 +47,7 @@ export interface CatalogDeps {
   readonly clock: Clock
   /** Whether a format has signed trees; without them no publication is owed. */
   readonly hasTree: (format: FormatId) => boolean
+  readonly hold: HoldDistribution
   /** Sends notifications; absent: none are sent. */
   readonly notices?: Pick<Notices, 'oweMove'>
 }
@@ -63,7 +65,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const { db, outbox, audit, events, clock, notices } = deps
   const blobs = createBlobs(deps)
   const tags = createTags(deps)
-  const admission = createAdmission({ db, blobs, clock, record })
+  const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record })
 
   /** What every change of a version entails, in its transaction. */
   async function record(tx: Tx, fact: AuditFact | undefined, step: Step): Promise<number | undefined> {

@@ -2,13 +2,16 @@ import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import { sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
+import { createHold } from '../db/distribution-lock.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
 import { createRebuild, type Rebuilt } from './rebuild.ts'
 import { isBlobNeeded } from './queries/store.ts'
 
-export interface CatalogNeeds extends CatalogDeps {
+export interface CatalogNeeds extends Omit<CatalogDeps, 'hold'> {
+  readonly repositories: Pick<Repositories, 'find'>
   readonly pool: Pool
   readonly manifests: Manifests
 }
@@ -64,8 +67,8 @@ export function catalogDebts({
 
 /** Composes the catalogue, its debts and the sweep of the pool. */
 export function composeCatalog(needs: CatalogNeeds): CatalogPart {
-  const { db, pool, manifests } = needs
-  const catalog = createCatalog(needs)
+  const { db, pool, manifests, repositories } = needs
+  const catalog = createCatalog({ ...needs, hold: createHold(repositories) })
   return {
     catalog,
     rebuild: createRebuild(needs),

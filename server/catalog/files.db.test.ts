@@ -3,18 +3,25 @@ import { readdir, rm } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { judge } from '../../test/support/review-change.ts'
 import { spoolBytes } from '../../test/support/packages.ts'
+import { getDistribution } from '../../test/support/repositories.ts'
 import { createStock, type Item, type Stock } from '../../test/support/test-catalog.ts'
 import { isRefusal } from '../core/errors.ts'
 import { sha256, type Codename, type PackageRef, type Sha256 } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
+import { createRepositories } from '../core/repository.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { hasTree } from '../formats/index.ts'
 import { createRebuild } from './rebuild.ts'
 import { whereBlobBelongs } from './queries/store.ts'
 
+const repositories = createRepositories([
+  { ...getDistribution('jammy'), components: ['main', 'extra'] },
+  getDistribution('noble'),
+])
+
 let stock: Stock
 beforeAll(async () => {
-  stock = await createStock()
+  stock = await createStock({ repositories })
 })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())

@@ -1,3 +1,4 @@
+import { createHold } from '../db/distribution-lock.ts'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -5,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { judge } from '../../test/support/review-change.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
-import { layoutOf } from '../../test/support/repositories.ts'
+import { layoutOf, repositories } from '../../test/support/repositories.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
 import { readManifest } from '../core/read-manifest.ts'
 import type { Db } from '../db/db.ts'
@@ -158,6 +159,7 @@ test('what changes is written anew, and both schemas together give the same data
     events: createEvents({ clock: systemClock }),
     clock: systemClock,
     hasTree,
+    hold: createHold(repositories),
   })
   const { manifest } = await catalog.change(judge(TOOL, 'quarantine'), { name: 'mae' })
   expect(manifest.files[0].signed?.received.sha256).toMatch(/^[0-9a-f]{64}$/)

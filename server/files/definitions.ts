@@ -9,7 +9,10 @@ import type { Layout } from './layout.ts'
  * filled again. Manifests on disk would mean nothing without it.
  */
 export interface Definitions {
-  /** Those of the database; where it has none, those of the file, which go into it. */
+  /**
+   * Those of the database; where it has none and owes none to the file, those of the file, which go into it.
+   * @throws Error when that file cannot be read
+   */
   load(): Promise<readonly Distribution[]>
   save(tx: Tx, definition: Distribution, by: string, at: Date): Promise<void>
   remove(tx: Tx, codename: string): Promise<void>
@@ -29,10 +32,15 @@ export function createDefinitions(db: Queryable, layout: Pick<Layout, 'distribut
 
   async function readCopy(): Promise<readonly Distribution[]> {
     try {
-      return JSON.parse(await readFile(layout.distributionsFile, 'utf8')) as readonly Distribution[]
+      const copy: unknown = JSON.parse(await readFile(layout.distributionsFile, 'utf8'))
+      if (!Array.isArray(copy)) throw new Error('it is no list')
+      return copy as readonly Distribution[]
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw error
+      throw new Error(
+        `${layout.distributionsFile} cannot be read, and the database has no definition of a distribution. Put the file back from a backup; without it, packages of own distributions stay on disk and are not served.`,
+        { cause: error },
+      )
     }
   }
 
@@ -40,6 +48,8 @@ export function createDefinitions(db: Queryable, layout: Pick<Layout, 'distribut
     async load() {
       const known = await read()
       if (known.length > 0) return known
+      const owed = await db.first(`select 1 as one from outbox where key like 'distribution:%' limit 1`)
+      if (owed !== undefined) return [] // the last one was removed, and the file does not say so yet
       const copy = await readCopy()
       for (const one of copy) await db.query(UPSERT, [one.codename, JSON.stringify(one), 'restored', new Date()])
       return copy

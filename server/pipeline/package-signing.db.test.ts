@@ -1,3 +1,4 @@
+import { createHold } from '../db/distribution-lock.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { ALL_SEEING } from '../core/viewer.ts'
 import { buildDeb } from '../../test/support/packages.ts'
 import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { createTestDb, type TestDb } from '../../test/support/postgres.ts'
-import { getDistribution, layoutOf } from '../../test/support/repositories.ts'
+import { getDistribution, layoutOf, repositories } from '../../test/support/repositories.ts'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import type { Changed } from '../catalog/change.ts'
 import { createOutbox, type Outbox } from '../db/outbox.ts'
@@ -58,6 +59,7 @@ beforeEach(async () => {
     events: createEvents({ clock: systemClock }),
     clock: systemClock,
     hasTree,
+    hold: createHold(repositories),
   })
   spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()

@@ -14,6 +14,7 @@ import { readState, stateFile } from './state.ts'
 const JAMMY = 'jammy' as Codename
 const ARCHS = ['amd64', 'arm64']
 const COMPONENTS = ['main', 'extra']
+const repositories = createRepositories([{ ...getDistribution(JAMMY), archs: ARCHS, components: COMPONENTS }])
 /** Enough for several pieces. */
 const COUNT = 400
 
@@ -21,7 +22,7 @@ let stock: Stock
 let publisher: Publisher
 let keyring: ReturnType<typeof createKeyring>
 beforeEach(async () => {
-  stock = await createStock()
+  stock = await createStock({ repositories })
   keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
   publisher = startPublisher()
@@ -32,7 +33,6 @@ afterEach(async () => {
 })
 
 function startPublisher(): Publisher {
-  const repositories = createRepositories([{ ...getDistribution(JAMMY), archs: ARCHS, components: COMPONENTS }])
   const { db, layout, clock } = stock
   return createPublisher({ db, layout, keyring, clock, formats: getFormat, repositories })
 }

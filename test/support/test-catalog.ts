@@ -1,3 +1,4 @@
+import { createHold } from '../../server/db/distribution-lock.ts'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import type { Finding } from '../../server/core/findings.ts'
 import type { Codename, PackageRef } from '../../server/core/identity.ts'
 import type { Manifest, PackageKind } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
+import type { Repositories } from '../../server/core/repository.ts'
 import type { Report } from '../../server/core/report.ts'
 import type { Db } from '../../server/db/db.ts'
 import { createOutbox, handleDebts, type Outbox } from '../../server/db/outbox.ts'
@@ -25,7 +27,7 @@ import { createAudit, type Audit } from '../../server/record/audit.ts'
 import { createEvents, type Events } from '../../server/record/events.ts'
 import { spoolBytes } from './packages.ts'
 import { createTestDb } from './postgres.ts'
-import { layoutOf } from './repositories.ts'
+import { layoutOf, repositories } from './repositories.ts'
 
 /** A package in the test catalogue. Default: `hello 1.0 amd64`, published in jammy. */
 export interface Item {
@@ -111,8 +113,13 @@ export function notePublications(published: string[]): Pick<Publisher, 'publish'
   }
 }
 
-/** @param given.trees  which formats have any; as this build has them when absent */
-export async function createStock(given: { readonly trees?: typeof hasTree } = {}): Promise<Stock> {
+/**
+ * @param given.trees  which formats have any; as this build has them when absent
+ * @param given.repositories  the default set when absent
+ */
+export async function createStock(
+  given: { readonly trees?: typeof hasTree; readonly repositories?: Pick<Repositories, 'find'> } = {},
+): Promise<Stock> {
   const testDb = await createTestDb()
   const { db } = testDb
   const root = await mkdtemp(join(tmpdir(), 'gh-stock-'))
@@ -131,7 +138,16 @@ export async function createStock(given: { readonly trees?: typeof hasTree } = {
   const events = createEvents({ clock })
   const manifests = createManifests(layout)
   const pool = createPool({ layout, clock })
-  const catalog = createCatalog({ db, outbox, pool, audit, events, clock, hasTree: given.trees ?? hasTree })
+  const catalog = createCatalog({
+    db,
+    outbox,
+    pool,
+    audit,
+    events,
+    clock,
+    hasTree: given.trees ?? hasTree,
+    hold: createHold(given.repositories ?? repositories),
+  })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
     ...publishDebts(notePublications(published)),

@@ -1,3 +1,4 @@
+import { createHold } from '../../server/db/distribution-lock.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -220,6 +221,7 @@ export function openUploads(): Uploads {
       events,
       clock: systemClock,
       hasTree,
+      hold: createHold(repositories),
     })
     const spool = createSpool({ layout, random: randomBytes, threads })
     const antivirus: AntivirusScanner = {

@@ -2,6 +2,7 @@ import { bind } from '../../core/contract.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Codename } from '../../core/identity.ts'
+import { createHold } from '../../db/distribution-lock.ts'
 import { FILES_LONGEST_MS } from '../../db/outbox.ts'
 import { createDocumentFiles } from '../../files/documents.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -14,7 +15,7 @@ import { documents } from './contract.ts'
 import { documentHandlers, type DocumentRouteDeps } from './handlers.ts'
 import { restoreDocuments } from './restore.ts'
 
-type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'check' | 'repositories'> & {
+type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'hold' | 'lock' | 'check' | 'repositories'> & {
   readonly layout: Pick<Layout, 'documents'>
   readonly repositories: Pick<Repositories, 'seenBy' | 'find'>
   readonly log: Log
@@ -24,11 +25,13 @@ type DocumentNeeds = Omit<DocumentRouteDeps, 'files' | 'formats' | 'lock' | 'che
 export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feature {
   const files = createDocumentFiles(layout)
   const lock = createKeyedLock()
-  const { db } = needs
+  const { db, repositories } = needs
+  const hold = createHold(repositories)
   return {
     routes: bind(documents, documentHandlers, {
       ...needs,
       files,
+      hold,
       lock,
       formats: getFormat,
       check: createDocumentCheck(),
@@ -43,7 +46,7 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
       },
     },
     start: () =>
-      void restoreDocuments({ ...needs, files, lock, log }).catch((error: unknown) =>
+      void restoreDocuments({ ...needs, files, hold, lock, log }).catch((error: unknown) =>
         log.error({ err: error }, 'documents on disk could not be read'),
       ),
   }

@@ -6,6 +6,7 @@ import { spoolBytes } from '../../../test/support/packages.ts'
 import { repositories } from '../../../test/support/repositories.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import type { Codename } from '../../core/identity.ts'
+import { createHold } from '../../db/distribution-lock.ts'
 import { createDocumentFiles, type DocumentFiles } from '../../files/documents.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
@@ -48,6 +49,7 @@ beforeEach(async () => {
     formats: getFormat,
     files,
     check: createDocumentCheck(),
+    hold: createHold(repositories),
     lock: createKeyedLock(),
   }
   verifier = createVerifier({ db, layout, manifests, keyring, formats: getFormat, repositories })

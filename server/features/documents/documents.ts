@@ -4,6 +4,7 @@ import type { Codename, FormatId } from '../../core/identity.ts'
 import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import type { HoldDistribution } from '../../db/distribution-lock.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { DocumentFiles, StoredDocument } from '../../files/documents.ts'
 import type { SpooledFile } from '../../files/spool.ts'
@@ -26,6 +27,7 @@ export interface DocumentDeps {
   readonly formats: (id: FormatId) => Pick<Format, 'tree'>
   readonly files: DocumentFiles
   readonly check: CheckDocument
+  readonly hold: HoldDistribution
   /** Protects bytes from removal while no row names them yet. */
   readonly lock: KeyedLock
 }
@@ -114,6 +116,7 @@ async function save(
   { by, ip }: Pick<DocumentUpload, 'by' | 'ip'>,
 ): Promise<void> {
   await deps.db.tx(async tx => {
+    for (const codename of new Set(rows.map(row => row.codename))) await deps.hold(tx, codename)
     for (const row of rows) {
       await saveDocument(tx, row)
       await needRoom(tx, row.codename)
@@ -129,6 +132,16 @@ async function save(
     }
   })
   deps.outbox.nudge()
+}
+
+/** Takes kept bytes away again when no row came to name them: the distribution was removed meanwhile. */
+async function saveOrClear({ db, files }: DocumentDeps, codename: Codename, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    await files.settle(codename, await readDocuments(db, codename)).catch(() => undefined) // the first error says more
+    throw error
+  }
 }
 
 /** @throws distribution_not_found, unknown_document, bad_document, documents_full */
@@ -152,7 +165,7 @@ export async function putDocument(
         // it may have been removed since the upload began
         resolve(deps, deps.repositories.need(codename), wish)
         await deps.files.keep(codename, sha256, await readFile(file.path))
-        await save(deps, [{ codename, ...card }], wish)
+        await saveOrClear(deps, codename, () => save(deps, [{ codename, ...card }], wish))
       })
       return card
     })
@@ -202,7 +215,7 @@ export async function copyDocuments(
     for (const one of there)
       if (rows.some(({ sha256 }) => sha256 === one.sha256))
         await deps.files.keep(to.codename, one.sha256, await deps.files.read(one))
-    await save(deps, rows, { by, ip })
+    await saveOrClear(deps, to.codename, () => save(deps, rows, { by, ip }))
   })
 }
 

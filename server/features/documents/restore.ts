@@ -1,6 +1,7 @@
 import type { Codename } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
+import type { HoldDistribution } from '../../db/distribution-lock.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { DocumentFiles, StoredDocument } from '../../files/documents.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
@@ -12,6 +13,7 @@ export interface RestoreDeps {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly files: DocumentFiles
+  readonly hold: HoldDistribution
   readonly repositories: Pick<Repositories, 'find'>
   readonly lock: KeyedLock
   readonly log: Log
@@ -23,7 +25,7 @@ const keyOf = ({ kind, component, arch, name }: StoredDocument): string => [kind
  * Makes rows of the files that the database does not know, and removes bytes that a stopped upload left. The caller
  * holds the lock. @returns how many rows
  */
-async function settleOne({ db, outbox, files, log }: RestoreDeps, codename: Codename): Promise<number> {
+async function settleOne({ db, outbox, files, hold, log }: RestoreDeps, codename: Codename): Promise<number> {
   const filed: StoredDocument[] = []
   const bytes = new Set<string>()
   for await (const found of files.walk(codename)) {
@@ -40,6 +42,7 @@ async function settleOne({ db, outbox, files, log }: RestoreDeps, codename: Code
     log.error({ codename, kind }, 'a document on disk has lost its bytes; put it again')
   if (whole.length > 0)
     await db.tx(async tx => {
+      await hold(tx, codename)
       for (const one of whole) await saveDocument(tx, one)
       await outbox.owe(tx, `contents:${codename}`)
     })

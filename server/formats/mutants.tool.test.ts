@@ -9,6 +9,7 @@ import { apkParts, cutTar, packApk, pkginfoText, sha256Hex, gz } from '../../tes
 import { packRpm, rpmParts, stringsTag } from '../../test/support/packages-rpm.ts'
 import { buildDeb, controlText, debParts, packDeb, spoolBytes, tar } from '../../test/support/packages.ts'
 import { createRandom, type Random } from '../../test/support/random.ts'
+import { rpmInstall } from '../../test/support/rpm-tools.ts'
 import { findProgram, lacking, run } from '../../test/support/tools.ts'
 import { isRefusal } from '../core/errors.ts'
 import { getFormat } from './index.ts'
@@ -164,19 +165,7 @@ const INSTALL: Readonly<Record<'deb' | 'rpm' | 'apk', (path: string, root: strin
     return code === 0 || /No such file or directory/.test(err) ? '' : err
   },
   async rpm(path, root) {
-    const { code, err } = await run('rpm', [
-      '--root',
-      root,
-      '--force-debian',
-      '-i',
-      '--nodeps',
-      '--noscripts',
-      '--notriggers',
-      '--nosignature',
-      '--ignorearch',
-      '--ignoreos',
-      path,
-    ])
+    const { code, err } = await rpmInstall(root, path, '--notriggers', '--nosignature', '--ignoreos')
     return code === 0 ? '' : err
   },
   async apk(path, root) {

@@ -16,6 +16,7 @@ import {
   type RpmSpec,
 } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
+import { rpmbuild } from '../../../test/support/rpm-tools.ts'
 import { lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { createSecretBox } from '../../lib/secret-box.ts'
 import { createKeyring } from '../../signing/keyring.ts'
@@ -157,20 +158,17 @@ describe('whatever the package', () => {
   })
 
   test.skipIf(noRpm)('what rpmbuild made is signed, too, and rpm reads the same from it (needs rpm)', async () => {
-    const top = join(folder, 'build')
-    await mkdir(top)
-    await writeFile(
-      join(top, 'x.spec'),
+    const [path = ''] = await rpmbuild(
+      folder,
       'Name: built\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\n%description\nd\n%install\nmkdir -p %{buildroot}/usr/bin\necho hi > %{buildroot}/usr/bin/built\n%files\n/usr/bin/built\n',
     )
-    await mustRun('rpmbuild', ['-bb', '--target', 'x86_64', '--define', `_topdir ${top}`, join(top, 'x.spec')])
-    const before = await readFile(join(top, 'RPMS/x86_64/built-1-1.x86_64.rpm'))
-    const { bytes } = await sign(before, signer)
+    const { bytes } = await sign(await readFile(path), signer)
     expect((await rpmkeys(bytes, signer)).code).toBe(0)
-    await writeFile(join(top, 'signed.rpm'), bytes)
-    const dump = (path: string): Promise<string> =>
-      mustRun('rpm', ['-qp', '--nosignature', '--dump', '--requires', '--provides', path])
-    expect(await dump(join(top, 'signed.rpm'))).toBe(await dump(join(top, 'RPMS/x86_64/built-1-1.x86_64.rpm')))
+    const signed = join(folder, 'signed.rpm')
+    await writeFile(signed, bytes)
+    const dump = (of: string): Promise<string> =>
+      mustRun('rpm', ['-qp', '--nosignature', '--dump', '--requires', '--provides', of])
+    expect(await dump(signed)).toBe(await dump(path))
   })
 
   test('a package of format 6 holds its signature as text', async () => {

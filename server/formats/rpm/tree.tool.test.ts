@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDnfRoot, type RpmClient } from '../../../test/support/dnf.ts'
 import { buildRpm } from '../../../test/support/packages-rpm.ts'
 import { writeRpmTree } from '../../../test/support/rpm-tree.ts'
+import { rpmbuild } from '../../../test/support/rpm-tools.ts'
 import { lacking, mustRun, run } from '../../../test/support/tools.ts'
 import { createZypperRoot } from '../../../test/support/zypper.ts'
 import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
@@ -106,27 +107,10 @@ beforeAll(async () => {
   const keyring = createKeyring({ layout, box: createSecretBox('k'), clock: { now: () => new Date() } })
   await keyring.generate({ type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 30 })
   signer = await keyring.signer()
-  built = noTools ? [] : [await rpmbuild('full', FULL_SPEC), await rpmbuild('bare', BARE_SPEC)]
+  const paths = noTools ? [] : [...(await rpmbuild(folder, FULL_SPEC)), ...(await rpmbuild(folder, BARE_SPEC))]
+  built = await Promise.all(paths.map(path => readFile(path)))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
-
-async function rpmbuild(name: string, spec: string): Promise<Buffer> {
-  const top = await mkdtemp(join(folder, 'build-'))
-  await writeFile(join(top, 'x.spec'), spec)
-  await mustRun('rpmbuild', [
-    '-bb',
-    '--target',
-    'x86_64',
-    '--define',
-    `_topdir ${top}`,
-    '--define',
-    '_build_id_links none',
-    join(top, 'x.spec'),
-  ])
-  for (const entry of await readdir(join(top, 'RPMS'), { recursive: true }))
-    if (entry.endsWith('.rpm')) return readFile(join(top, 'RPMS', entry))
-  throw new Error(`rpmbuild made no package ${name}`)
-}
 
 const newFolder = (): Promise<string> => mkdtemp(join(folder, 'tree-'))
 

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,23 +8,15 @@ import { oddRpms, uninstallableRpms } from '../../../test/support/malformed-rpm.
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
 import {
   RPM_COMPRESSIONS,
-  binTag,
   buildRpm,
-  encodeHeader,
   packRpm,
   packRpm3,
   packRpm6,
   rpmParts,
-  signatureHeader,
-  stringsTag,
 } from '../../../test/support/packages-rpm.ts'
-import { EICAR, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
-import { findProgram, lacking, mustRun, run } from '../../../test/support/tools.ts'
-import { hasClamd, startClamd, type TestClamd } from '../../../test/support/clamd.ts'
-import { getDistribution } from '../../../test/support/repositories.ts'
-import type { SpooledFile } from '../../files/spool.ts'
-import { systemClock } from '../../lib/clock.ts'
-import { createClamd } from '../../scanners/clamd.ts'
+import { spoolBytes, spoolPath } from '../../../test/support/packages.ts'
+import { rpmbuild, rpmInstall } from '../../../test/support/rpm-tools.ts'
+import { lacking, mustRun, run } from '../../../test/support/tools.ts'
 import type { RpmDependency, RpmFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -175,33 +166,6 @@ echo fonts
 - first
 `
 
-/** @returns the paths of the packages it built */
-async function rpmbuild(
-  folder: string,
-  spec: string,
-  defines: Readonly<Record<string, string>>,
-  what = '-bb',
-): Promise<string[]> {
-  const top = await mkdtemp(join(folder, 'top-'))
-  writeFileSync(join(top, 'p.spec'), spec)
-  await mustRun(
-    'rpmbuild',
-    [
-      what,
-      '--target',
-      'x86_64',
-      '--define',
-      `_topdir ${top}`,
-      '--define',
-      '_build_id_links none',
-      ...Object.entries(defines).flatMap(([name, value]) => ['--define', `${name} ${value}`]),
-      join(top, 'p.spec'),
-    ],
-    { env: { LC_ALL: 'C.UTF-8' } },
-  )
-  return (await readdir(top, { recursive: true })).filter(name => name.endsWith('.rpm')).map(name => join(top, name))
-}
-
 const missing = lacking('rpm')
 
 describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
@@ -214,7 +178,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
   test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w.ufdio'])(
     'a package that rpmbuild made with the payload %s',
     async how => {
-      const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: how })
+      const [path = ''] = await rpmbuild(folder, SPEC, { defines: { _binary_payload: how } })
       const facts = await agree(path)
       expect(facts.files.length).toBe(12)
       expect(facts.changelog.map(({ text }) => text)).toEqual(['- second\n- third', '- first'])
@@ -231,7 +195,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
   )
 
   test('the payload comes out byte for byte as rpm2cpio unpacks it', async () => {
-    const [path = ''] = await rpmbuild(folder, SPEC, { _binary_payload: 'w19.zstdio' })
+    const [path = ''] = await rpmbuild(folder, SPEC, { defines: { _binary_payload: 'w19.zstdio' } })
     expect(
       (await unpacked(path, 'payload.cpio')).equals(execFileSync('rpm2cpio', [path], { maxBuffer: 2 ** 26 })),
     ).toBe(true)
@@ -251,18 +215,15 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     const spec =
       'Name: many\nVersion: 1\nRelease: 1\nSummary: s\nLicense: MIT\nBuildArch: noarch\n%description\nd\n%package sub\nSummary: t\nRequires: many = %{version}-%{release}\n' +
       '%description sub\ne\n%package -n other\nSummary: u\n%description -n other\nf\n%files\n%files sub\n%files -n other\n'
-    const paths = await rpmbuild(folder, spec, {})
+    const paths = await rpmbuild(folder, spec)
     expect(paths.length).toBe(3)
     for (const path of paths) expect((await agree(path)).sourcerpm).toBe('many-1-1.src.rpm')
   })
 
   test('a source package of rpmbuild is one: its needs are those of the build, its payload is looked into', async () => {
-    const [path = ''] = await rpmbuild(
-      folder,
-      `${SPEC.replace('%description', 'BuildRequires: gcc >= 4\n%description')}`,
-      {},
-      '-bs',
-    )
+    const [path = ''] = await rpmbuild(folder, SPEC.replace('%description', 'BuildRequires: gcc >= 4\n%description'), {
+      what: '-bs',
+    })
     const { identity, kind, about, facts } = await inspect(await spoolPath(path), signal)
     expect({ kind, arch: identity.arch, provides: about.provides }).toEqual({
       kind: 'source',
@@ -332,18 +293,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     const root = join(folder, 'root')
     mkdirSync(root)
     const file = await spoolBytes(folder, 'install.rpm', await buildRpm({ ...OURS, scripts: {}, large: true }))
-    const { code, err } = await run('rpm', [
-      '--root',
-      root,
-      '--dbpath',
-      '/db',
-      '--force-debian',
-      '-i',
-      '--nodeps',
-      '--noscripts',
-      '--ignorearch',
-      file.path,
-    ])
+    const { code, err } = await rpmInstall(root, file.path, '--dbpath', '/db')
     expect(err.replace(/warning:.*\n/g, '')).toBe('')
     expect(code).toBe(0)
     expect(await readFile(join(root, 'usr/bin/again'), 'utf8')).toBe('#!/bin/sh\n')
@@ -355,16 +305,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     for (const { name, bytes } of [...odd, ...bad]) {
       const root = await mkdtemp(join(folder, 'root-'))
       const file = await spoolBytes(folder, 'odd.rpm', bytes)
-      const { code, err } = await run('rpm', [
-        '--root',
-        root,
-        '--force-debian',
-        '-i',
-        '--nodeps',
-        '--noscripts',
-        '--ignorearch',
-        file.path,
-      ])
+      const { code, err } = await rpmInstall(root, file.path)
       await rm(root, { recursive: true })
       expect(`${name}: ${code === 0 ? 'installed' : 'refused'}`, err).toBe(
         `${name}: ${odd.some(one => one.name === name) ? 'installed' : 'refused'}`,
@@ -459,186 +400,5 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
     )
     expect((await run('rpm', ['-qp', '--nosignature', file.path])).err).toContain('hdr load: BAD')
     await expect(inspect(file, signal)).rejects.toMatchObject({ code: 'bad_package' })
-  })
-})
-
-describe.skipIf(missing.length > 0 || lacking('gnupg').length > 0)('the signature of a package', () => {
-  let folder: string
-  const gpg = (...args: string[]): Promise<string> =>
-    mustRun('gpg', [
-      '--homedir',
-      join(folder, 'gnupg'),
-      '--batch',
-      '--yes',
-      '--pinentry-mode',
-      'loopback',
-      '--passphrase',
-      '',
-      ...args,
-    ])
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'rpm-signature-'))
-    mkdirSync(join(folder, 'gnupg'), { mode: 0o700 })
-    for (const [kind, name] of [
-      ['rsa2048', 'rsa@example.test'],
-      ['ed25519', 'ed@example.test'],
-    ] as const)
-      await gpg('--quick-generate-key', name, kind, 'sign')
-  })
-  afterAll(async () => {
-    await run('gpgconf', ['--homedir', join(folder, 'gnupg'), '--kill', 'all'])
-    await rm(folder, { recursive: true, force: true })
-  })
-
-  const spec = { name: 'signed', version: '1', release: '1' }
-  async function signedBy(name: string, ...args: readonly string[]): Promise<string> {
-    const { path } = await spoolBytes(folder, `${name}${args.join('')}.rpm`, await buildRpm(spec))
-    await mustRun(
-      'rpmsign',
-      ['--define', `_gpg_name ${name}`, '--define', '__gpg /usr/bin/gpg', ...args, '--addsign', path],
-      { env: { GNUPGHOME: join(folder, 'gnupg'), GPG_TTY: '/dev/null' } },
-    )
-    return path
-  }
-  /** What gpg says of the signature as we hand it on. */
-  async function verify(path: string): Promise<number | null> {
-    const { signature } = await inspect(await spoolPath(path), signal)
-    if (signature === undefined) return null
-    const chunks: Buffer[] = []
-    for await (const chunk of signature.signed()) chunks.push(Buffer.from(chunk))
-    writeFileSync(join(folder, 'signed'), Buffer.concat(chunks))
-    writeFileSync(join(folder, 'signature'), signature.signature)
-    return (
-      await run('gpg', [
-        '--homedir',
-        join(folder, 'gnupg'),
-        '--batch',
-        '--verify',
-        join(folder, 'signature'),
-        join(folder, 'signed'),
-      ])
-    ).code
-  }
-
-  test.each(['rsa@example.test', 'ed@example.test'])(
-    'of %s, by rpmsign, is given with the bytes it is over',
-    async name => {
-      expect(await verify(await signedBy(name))).toBe(0)
-    },
-  )
-
-  test('of header and payload, beside that of the header: it is the header that counts', async () => {
-    expect(await verify(await signedBy('rsa@example.test', '--rpmv3'))).toBe(0)
-  })
-
-  test('of header and payload alone is given with both', async () => {
-    const bytes = await buildRpm(spec)
-    const header = bytes.indexOf(Buffer.from('8eade801', 'hex'), 100)
-    const path = join(folder, 'both')
-    writeFileSync(path, bytes.subarray(header))
-    await gpg('--local-user', 'rsa@example.test', '--detach-sign', path)
-    const parts = await rpmParts(spec)
-    const { file } = {
-      file: await spoolBytes(
-        folder,
-        'old.rpm',
-        Buffer.concat([
-          parts.lead,
-          signatureHeader(encodeHeader(parts.tags, 63), parts.payload, parts.payloadBytes, [
-            binTag(1002, await readFile(`${path}.sig`)),
-          ]),
-          bytes.subarray(header),
-        ]),
-      ),
-    }
-    expect(await verify(file.path)).toBe(0)
-  })
-
-  test('of the form of rpm 6 is given as it is', async () => {
-    const parts = await rpmParts({ ...spec, large: true })
-    const { payload: cpio } = await rpmParts({ ...spec, large: true, compression: 'none' })
-    const unsigned = packRpm6(parts, cpio)
-    const { header } = (await inspect(await spoolBytes(folder, 'v6.rpm', unsigned), signal)).facts
-    writeFileSync(join(folder, 'header'), unsigned.subarray(...header))
-    await gpg('--local-user', 'ed@example.test', '--detach-sign', join(folder, 'header'))
-    const base64 = (await readFile(join(folder, 'header.sig'))).toString('base64')
-    expect(
-      await verify(
-        (await spoolBytes(folder, 'v6-signed.rpm', packRpm6(parts, cpio, [stringsTag(278, [base64])]))).path,
-      ),
-    ).toBe(0)
-  })
-
-  test('that is none is not there', async () => {
-    expect(await verify((await spoolBytes(folder, 'unsigned.rpm', await buildRpm(spec))).path)).toBeNull()
-  })
-})
-
-describe.skipIf(!hasClamd || findProgram('clamscan') === undefined)('a real ClamAV', () => {
-  let folder: string
-  let clamd: TestClamd
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'rpm-clamd-'))
-    // whole files alone, so that what is found was taken out of the archive
-    writeFileSync(
-      join(folder, 'local.hdb'),
-      `${createHash('md5').update(EICAR).digest('hex')}:${EICAR.length}:Whole-File\n`,
-    )
-    clamd = await startClamd()
-  })
-  afterAll(async () => {
-    await clamd.close()
-    await rm(folder, { recursive: true, force: true })
-  })
-
-  const build = async (spec: Partial<RpmSpec>): Promise<SpooledFile> =>
-    spoolBytes(folder, 'eicar.rpm', await buildRpm({ name: 'eicar', version: '1', release: '1', ...spec }))
-  const byClamd = async (spec: Partial<RpmSpec>): Promise<unknown> => {
-    const file = await build(spec)
-    const { identity, about } = await inspect(file, signal)
-    return createClamd({ address: clamd.address, clock: systemClock }).scan(
-      { identity, about, distribution: getDistribution('fedora'), purl: '', inner: () => inner(file) },
-      signal,
-    )
-  }
-  /** The streams in which a file that is EICAR as a whole was found. */
-  async function wholeFiles(spec: Partial<RpmSpec>): Promise<string[]> {
-    const { path } = await build(spec)
-    const infected: string[] = []
-    for (const name of ['payload.cpio', 'scripts']) {
-      writeFileSync(join(folder, name), await unpacked(path, name))
-      if ((await run('clamscan', ['--no-summary', '-d', join(folder, 'local.hdb'), join(folder, name)])).code === 1)
-        infected.push(name)
-    }
-    return infected
-  }
-
-  test.each(RPM_COMPRESSIONS)('finds a file in a payload of the kind %s', async compression => {
-    const files = { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR }
-    expect(await wholeFiles({ compression, files })).toEqual(['payload.cpio'])
-    expect(await byClamd({ compression, files })).toMatchObject({ kind: 'infected', where: 'payload.cpio' })
-  })
-  test('finds a file in a payload of the form for large files', async () => {
-    expect(await wholeFiles({ large: true, files: { 'usr/share/a': 'harmless', 'usr/share/eicar': EICAR } })).toEqual([
-      'payload.cpio',
-    ])
-  })
-  test.each(['pre', 'post', 'preun', 'postun', 'pretrans', 'posttrans', 'verify'] as const)(
-    'finds it in the script %s, beside another',
-    async script => {
-      expect(
-        await wholeFiles({ scripts: { [script === 'pre' ? 'post' : 'pre']: 'echo harmless\n', [script]: EICAR } }),
-      ).toEqual(['scripts'])
-    },
-  )
-  test('names the scripts where it is in one of them', async () => {
-    expect(await byClamd({ scripts: { pre: 'echo pre', post: EICAR } })).toMatchObject({
-      kind: 'infected',
-      where: 'scripts',
-    })
-  })
-  test('finds nothing where there is nothing', async () => {
-    expect(await wholeFiles({ scripts: { pre: 'echo pre' } })).toEqual([])
-    expect(await byClamd({ scripts: { pre: 'echo pre' } })).toEqual({ kind: 'clean' })
   })
 })

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAptRoot } from '../support/apt.ts'
+import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildAcme, dput } from '../support/debianize.ts'
 import { createDeveloper, type Developer } from '../support/gpg.ts'
@@ -38,6 +38,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
   let work: string
   let jo: Developer
   let eve: Developer
+  const roots: AptRoot[] = []
 
   beforeAll(async () => {
     work = await mkdtemp(join(tmpdir(), 'gh-source-'))
@@ -61,7 +62,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect(key, key.text).toMatchObject({ status: 201, body: { fingerprint: jo.fingerprint } })
   })
   afterAll(async () => {
-    await Promise.all([jo.close(), eve.close()])
+    await Promise.all([jo.close(), eve.close(), ...roots.map(root => root.close())])
     await daemon.close()
     await rm(work, { recursive: true, force: true })
   })
@@ -159,6 +160,64 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     } finally {
       await apt.close()
     }
+  })
+
+  test('in an own distribution, dput brings source, arm64 and debug symbols into the component they ask for', async () => {
+    const made = await daemon.call('POST', '/distributions/', {
+      token: admin,
+      body: { codename: 'acme', based_on: 'trixie', components: ['main', 'extra'] },
+    })
+    expect(made, made.text).toMatchObject({ status: 201, body: { architectures: ['amd64', 'arm64'] } })
+    await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'acme' } })
+    const ann = await createDeveloper('Ann <ann@example.test>')
+    try {
+      const key = await daemon.call('POST', '/uploader-keys', {
+        token: admin,
+        body: { name: 'ann', public_key: ann.publicKey, distributions: ['acme'] },
+      })
+      expect(key, key.text).toMatchObject({ status: 201 })
+      const spec = { version: '1.0-1', distribution: 'acme', arch: 'arm64', component: 'extra' }
+      const sent = await send(await build('acme', spec, ann), { codename: 'acme', secret: admin, home: ann.home })
+      expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
+    } finally {
+      await ann.close()
+    }
+    const needs = [
+      { name: 'libacme-dev', version: '2', arch: 'arm64' },
+      { name: 'make', version: '9', arch: 'arm64' },
+      { name: 'build-essential', version: '12', arch: 'arm64' },
+    ]
+    for (const one of needs)
+      expect((await daemon.upload(await buildDeb(one), { token: admin, distribution: 'acme' })).status).toBe(201)
+    const client = async (arch: string, components: string, types?: ['deb']) => {
+      const root = await createAptRoot({
+        source: `${daemon.url}/repos acme ${components}`,
+        types: types ?? ['deb', 'deb-src'],
+        key: (await daemon.call('GET', '/repos/gpg.key')).text,
+        arch,
+      })
+      roots.push(root)
+      expect(await root.update()).toMatchObject({ code: 0, err: '' })
+      return root
+    }
+    const arm = await client('arm64', 'main extra')
+    const got = await arm.source('acme')
+    expect(got, got.out + got.err).toMatchObject({ code: 0 })
+    expect(await readFile(join(arm.folder, 'acme-1.0', 'hello'), 'utf8')).toBe('hello\n')
+    const built = await arm.buildDep('acme')
+    expect(built, built.out + built.err).toMatchObject({ code: 0 })
+    expect(built.out).toMatch(/^Inst libacme-dev \(2 .*\[arm64\]\)$/m)
+    const symbols = await client('arm64', 'extra extra/debug', ['deb'])
+    for (const name of ['acme', 'acme-dbgsym']) expect(await symbols.download(name)).toMatchObject({ code: 0 })
+    expect((await readdir(symbols.folder)).filter(name => name.endsWith('.deb')).sort()).toEqual([
+      'acme-dbgsym_1.0-1_arm64.deb',
+      'acme_1.0-1_arm64.deb',
+    ])
+    // a source is for every architecture, and only where its component is asked for
+    const intel = await client('amd64', 'extra')
+    expect(await intel.source('acme')).toMatchObject({ code: 0 })
+    expect(await intel.policy('acme')).toBe('')
+    expect((await (await client('arm64', 'main')).source('acme')).code).toBe(100)
   })
 
   test('held back, a source is not served', async () => {

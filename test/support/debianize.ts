@@ -15,7 +15,7 @@ binary binary-arch:
 	cp hello debian/acme-dbgsym/usr/lib/debug/acme.debug
 	dpkg-gencontrol -pacme -Pdebian/acme
 	dpkg-deb --root-owner-group -b debian/acme ..
-	dpkg-gencontrol -pacme -DPackage=acme-dbgsym -DSection=debug -DAuto-Built-Package=debug-symbols \\
+	dpkg-gencontrol -pacme -DPackage=acme-dbgsym -DSection=$(SECTION)debug -DAuto-Built-Package=debug-symbols \\
 	  '-DDepends=acme (= $\${binary:Version})' '-DDescription=debug symbols for acme' -Pdebian/acme-dbgsym
 	dpkg-deb --root-owner-group -b debian/acme-dbgsym ..
 `
@@ -25,13 +25,17 @@ export interface Build {
   readonly distribution: string
   /** `source` builds no binaries; `source -sd` leaves the upstream tarball out of the .changes. */
   readonly args?: readonly string[]
+  /** What the binaries are built for, amd64 unless said: nothing is compiled, so no compiler for it is needed. */
+  readonly arch?: string
+  /** Component of all of them; main unless said. */
+  readonly component?: string
   readonly developer: Developer
 }
 
 /** Builds the package acme with dpkg-buildpackage below `folder`, signed. @returns the path of its .changes */
 export async function buildAcme(
   folder: string,
-  { version, distribution, args = [], developer }: Build,
+  { version, distribution, args = [], arch = 'amd64', component, developer }: Build,
 ): Promise<string> {
   const tree = join(folder, 'acme-1.0')
   await mkdir(join(tree, 'debian/source'), { recursive: true })
@@ -48,14 +52,14 @@ export async function buildAcme(
     join(tree, 'debian/control'),
     [
       'Source: acme',
-      'Section: utils',
+      `Section: ${component === undefined ? '' : `${component}/`}utils`,
       'Priority: optional',
       'Maintainer: Jo <jo@example.test>',
       'Build-Depends: libacme-dev (>= 2), make',
       'Standards-Version: 4.6.2',
       '',
       'Package: acme',
-      'Architecture: amd64',
+      'Architecture: any',
       'Description: does things',
       ' It does many things.',
       '',
@@ -63,12 +67,15 @@ export async function buildAcme(
   )
   await writeFile(join(tree, 'debian/rules'), RULES)
   await chmod(join(tree, 'debian/rules'), 0o755)
-  await mustRun('dpkg-buildpackage', ['-d', `-k${developer.fingerprint}`, ...args], {
+  await mustRun('dpkg-buildpackage', ['-d', `-a${arch}`, `-k${developer.fingerprint}`, ...args], {
     cwd: tree,
-    env: { GNUPGHOME: developer.home, DEB_BUILD_OPTIONS: '' },
+    env: {
+      GNUPGHOME: developer.home,
+      DEB_BUILD_OPTIONS: '',
+      SECTION: component === undefined ? '' : `${component}/`,
+    },
   })
-  const arch = args.includes('-S') ? 'source' : 'amd64'
-  return join(folder, `acme_${version}_${arch}.changes`)
+  return join(folder, `acme_${version}_${args.includes('-S') ? 'source' : arch}.changes`)
 }
 
 /** Runs dput as a developer does; it asks for the password on its standard input when there is no terminal. */

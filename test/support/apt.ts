@@ -19,7 +19,7 @@ export interface AptOptions {
 /** A machine of its own as far as apt and dpkg know: its own lists, cache, status and root. */
 export interface AptRoot {
   readonly folder: string
-  update(): Promise<Ran>
+  update(...options: readonly string[]): Promise<Ran>
   /**
    * Forgets every list, so that the next `update` fetches all of them: what is unchanged is not asked for otherwise.
    */
@@ -103,7 +103,7 @@ Dpkg::Use-Pty "false";
   const apt = (...args: readonly string[]): Promise<Ran> => run('apt-get', args, { env, cwd: folder })
   return {
     folder,
-    update: () => apt('update'),
+    update: (...options) => apt('update', ...options),
     forgetLists: async () => {
       await rm(join(folder, 'var/lib/apt/lists'), { recursive: true })
       await mkdir(join(folder, 'var/lib/apt/lists/partial'), { recursive: true })

@@ -12,6 +12,7 @@ const PROGRAMS = {
   'dpkg': 'dpkg',
   'dpkg-dev': 'dpkg-scanpackages',
   'dput': 'dput',
+  'faketime': 'faketime',
   'chromium': 'chromium',
   'createrepo-c': 'createrepo_c',
   'dnf': 'dnf',

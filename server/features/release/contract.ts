@@ -25,7 +25,7 @@ export const release = contract({
   },
   'PATCH /distributions/{codename}/release': {
     summary:
-      'Sets NotAutomatic, ButAutomaticUpgrades and Valid-Until (in days; 0: none) of the Release file, and signs the tree again at once.',
+      'Sets NotAutomatic, ButAutomaticUpgrades and Valid-Until (in days; 0: none) of the Release file, and signs the tree again at once. Machines that use it already refuse a change of the first two until `apt-get update --allow-releaseinfo-change`.',
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     params: CodenamePath,

@@ -16,6 +16,8 @@ export interface DocumentKind {
   /** As routes name it: `translation`. */
   readonly id: string
   readonly label: string
+  /** The file in the tree that people know it by: `i18n/Translation-<language>`. */
+  readonly file: string
   /** The parts of the key that documents of this kind have; the others are empty. */
   readonly keys: readonly (keyof DocumentKey)[]
   /** What a name stands for, the names allowed, and a description of them for messages. */

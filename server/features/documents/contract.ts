@@ -31,6 +31,7 @@ const List = Type.Unsafe<DocumentList>(
       Type.Object({
         kind: Type.String(),
         label: Type.String(),
+        file: Type.String(),
         keys: Type.Array(Type.String()),
         name: OrNull(Type.Object({ label: Type.String(), hint: Type.String() })),
         without: Type.String(),

@@ -40,6 +40,8 @@ export type DocumentCard = Omit<StoredDocument, 'codename'>
 export interface KindCard {
   readonly kind: string
   readonly label: string
+  /** The file in the tree that people know it by. */
+  readonly file: string
   readonly keys: readonly (typeof PARTS)[number][]
   /** What the key `name` stands for, where the kind has it. */
   readonly name: { readonly label: string; readonly hint: string } | null
@@ -228,9 +230,10 @@ export async function listDocuments(deps: DocumentDeps, viewer: Viewer, name: st
   return {
     codename,
     documents: stored.map(({ codename: _, ...card }) => card),
-    kinds: kindsOf(deps, distribution).map(({ id, label, keys, names, without }) => ({
+    kinds: kindsOf(deps, distribution).map(({ id, label, file, keys, names, without }) => ({
       kind: id,
       label,
+      file,
       keys,
       name: names === undefined ? null : { label: names.label, hint: names.hint },
       without,

@@ -21,7 +21,8 @@ const NAME = /^[a-z0-9][a-z0-9+.-]*$/
 /** Source: https://wiki.debian.org/DebianRepository/Format, "Translation" */
 const translation: DocumentKind = {
   id: 'translation',
-  label: 'Translated descriptions (i18n/Translation-<language>)',
+  label: 'Translated descriptions',
+  file: 'i18n/Translation-<language>',
   keys: ['component', 'name'],
   names: {
     label: 'Language',
@@ -58,7 +59,8 @@ const translation: DocumentKind = {
 /** Source: https://www.freedesktop.org/software/appstream/docs/sect-AppStream-YAML.html */
 const appstream: DocumentKind = {
   id: 'appstream',
-  label: 'Software components (dep11/Components-<architecture>.yml)',
+  label: 'Software components (AppStream)',
+  file: 'dep11/Components-<architecture>.yml',
   keys: ['component', 'arch'],
   without: 'Software centres do not list what it describes.',
   async check(bytes) {
@@ -79,7 +81,8 @@ const appstream: DocumentKind = {
 
 const icons: DocumentKind = {
   id: 'icons',
-  label: 'Icons of software components (dep11/icons-<size>.tar.gz), a packed tar',
+  label: 'Icons of software components',
+  file: 'dep11/icons-<size>.tar.gz',
   keys: ['component', 'name'],
   names: {
     label: 'Size',

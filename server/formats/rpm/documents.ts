@@ -14,7 +14,8 @@ const MODULE_DOCUMENTS = [
 /** Source: https://github.com/fedora-modularity/libmodulemd, yaml_specs */
 const modules: DocumentKind = {
   id: 'modules',
-  label: 'Module streams (modules.yaml)',
+  label: 'Module streams',
+  file: 'modules.yaml',
   keys: ['arch'],
   without: 'dnf does not install packages that are built for a module.',
   async check(bytes) {
@@ -37,7 +38,8 @@ const modules: DocumentKind = {
 
 const group: DocumentKind = {
   id: 'group',
-  label: 'Package groups (comps.xml)',
+  label: 'Package groups',
+  file: 'comps.xml',
   keys: ['arch'],
   without: 'Clients find no package groups here.',
   check: bytes => checkXml(bytes, { what: 'comps.xml', root: 'comps', element: 'group' }),
@@ -49,7 +51,8 @@ const group: DocumentKind = {
 /** Merged into one file with advisories from vulnerability data: see `rpmTree.advisories`. */
 const updateinfo: DocumentKind = {
   id: 'updateinfo',
-  label: 'Advisories (updateinfo.xml)',
+  label: 'Advisories',
+  file: 'updateinfo.xml',
   keys: ['arch'],
   without: 'Clients see only the advisories that come from the vulnerability data.',
   async check(bytes) {

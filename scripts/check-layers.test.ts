@@ -35,7 +35,7 @@ describe('the direction of imports', () => {
     expect(ok(from, to)).toBe(false)
   })
 
-  test('the console names types of the server in one place, and runs nothing of it', () => {
+  test('the console imports types of the server in one place, and none of its code', () => {
     expect(ok('ui/wire.ts', 'server/catalog/view.ts', true)).toBe(true)
     expect(ok('ui/wire.ts', 'server/catalog/view.ts')).toBe(false)
     expect(ok('ui/screens/login/Login.svelte', 'server/catalog/view.ts', true)).toBe(false)
@@ -46,7 +46,7 @@ describe('the direction of imports', () => {
     expect(ok('server/features/auth/login/handlers.ts', 'server/features/audit/handlers.ts', true)).toBe(false)
   })
 
-  test('a part is composed in one place, and a type of above is no more allowed than its value', () => {
+  test('a part is composed in one place, and importing a type upwards is refused as importing a value is', () => {
     expect(ok('server/compose.ts', 'server/review/compose.ts')).toBe(true)
     expect(ok('server/features/review/compose.ts', 'server/review/compose.ts')).toBe(false)
     expect(ok('server/review/rescan.ts', 'server/review/compose.ts', true)).toBe(false)
@@ -76,7 +76,7 @@ describe('the direction of imports', () => {
     ])
   })
 
-  test('a circle is found once, also one of types', () => {
+  test('a cycle of imports is reported once, also one of types', () => {
     const edge = (from: string, to: string, isType = false) => ({ from, to, isType })
     expect(findCycles([edge('a', 'b'), edge('b', 'c'), edge('c', 'a'), edge('c', 'd')])).toEqual(['a -> b -> c -> a'])
     expect(findCycles([edge('a', 'b'), edge('b', 'a', true)])).toEqual(['a -> b -> a'])

@@ -25,7 +25,7 @@ test('what is installed is of the version and the licence that the list names', 
   expect(differing).toEqual([])
 })
 
-test('a dependency that nobody gave a purpose is refused', () => {
+test('a dependency without a purpose is refused', () => {
   const more = { ...manifest, dependencies: { ...manifest.dependencies, 'left-pad': '1.3.0' } }
   expect(() => dependencyList(more, lock)).toThrow('left-pad has no purpose')
 })

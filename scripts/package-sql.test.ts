@@ -41,7 +41,7 @@ describe('a statement on packages outside of the catalogue', () => {
   })
 })
 
-test('the catalogue and migrations alone are let off, and tests', async () => {
+test('only the catalogue, migrations and tests may hold one', async () => {
   const eslint = new ESLint({ cwd: join(import.meta.dirname, '..') })
   const isOn = async (path: string): Promise<boolean> => {
     const config = (await eslint.calculateConfigForFile(path)) as { rules: Record<string, [number] | undefined> }

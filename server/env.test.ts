@@ -17,7 +17,7 @@ function problemsOf(vars: Record<string, string>): readonly string[] {
 }
 
 describe('the environment', () => {
-  test('in production the key of the stored secrets is missed aloud', () => {
+  test('production warns that SETTINGS_ENCRYPTION_KEY is not set', () => {
     const secrets = {
       ENV: 'production',
       JWT_SECRET_KEY: 'k'.repeat(16) + '0123456789abcdefgh',
@@ -27,7 +27,7 @@ describe('the environment', () => {
     expect(readEnv(secrets, '/').warnings).toEqual([expect.stringContaining('SETTINGS_ENCRYPTION_KEY is not set')])
   })
 
-  test('an empty one is a development machine with everything below ./var/repos', () => {
+  test('an empty environment means development, with everything below ./var/repos', () => {
     expect(readEnv({}, '/here')).toMatchObject({
       production: false,
       host: '127.0.0.1',
@@ -41,7 +41,7 @@ describe('the environment', () => {
     expect(readEnv({ ENV: 'production', ...STRONG }, '/here').reposRoot).toBe('/repos')
   })
 
-  test('every problem is told at once, each with its variable, and no secret is repeated', () => {
+  test('every problem is reported at once with its variable, and no secret is repeated', () => {
     const problems = problemsOf({
       ENV: 'production',
       PORT: '70000',

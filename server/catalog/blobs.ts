@@ -9,7 +9,7 @@ import { whereBlobBelongs } from './queries/store.ts'
 
 /** The bytes of versions, moved before the commit that needs them there. */
 export interface Blobs {
-  /** Runs `work` while the sweep leaves these files alone: from their arrival in the pool to the row that needs them. */
+  /** Runs `work` while the sweep keeps these files, from their arrival in the pool to the row that needs them. */
   hold<T>(files: readonly Pick<PackageFile, 'blob'>[], work: () => Promise<T>): Promise<T>
   /** Owes a debt that takes files back out of the pool, in case the commit that needs them never comes. */
   oweWayBack(files: readonly Pick<PackageFile, 'blob'>[]): Promise<void>

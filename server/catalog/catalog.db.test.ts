@@ -183,7 +183,7 @@ describe('admission', () => {
     )
   })
 
-  test('ten uploads of one identity at once: one is created, the others are told the truth', async () => {
+  test('of ten uploads of one identity at once one is created and the others are answered as duplicates', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, n) => codeOf(admit(`bytes ${n % 2}`, '1.0', 'published'))),
     )
@@ -199,7 +199,7 @@ describe('admission', () => {
 })
 
 describe('what happens later', () => {
-  test('quarantine takes one version in one distribution and confines bytes nobody else serves', async () => {
+  test('quarantine withdraws one version from one distribution, and its file from the pool when no other version needs it', async () => {
     const { manifest } = await admit('one', '1.0', 'published')
     await admit('one', '1.0', 'published', 'noble')
     await admit('two', '2.0', 'published')
@@ -278,7 +278,7 @@ describe('rebuilding from the manifests', () => {
     expect(await rebuild()).toEqual({ manifests: 1, added: 0, changed: 0, removed: 0, broken: [] })
   })
 
-  test('brings back what the database lost, puts right what it has wrong, and drops what has no manifest', async () => {
+  test('restores rows that are missing, corrects rows that differ, and removes rows without a manifest', async () => {
     await admit('one', '1.0', 'published')
     await admit('two', '2.0', 'pending_review')
     await admit('three', '3.0', 'published')

@@ -55,7 +55,7 @@ const rows = (): Promise<unknown[]> =>
     order by p.version, f.n`)
 
 describe('a version with several files', () => {
-  test('comes in whole: every file in the pool, in its rows and in the manifest on disk', async () => {
+  test('is admitted with every file in the pool, in its rows and in the manifest on disk', async () => {
     const { manifest, outcome } = await stock.put(version('1', { component: 'extra' }))
     expect(outcome).toBe('created')
     expect(manifest.files.map(({ path }) => path)).toEqual([
@@ -81,7 +81,7 @@ describe('a version with several files', () => {
     expect(await readdir(stock.layout.incoming)).toEqual([])
   })
 
-  test('is one decision: all of its files go and come, but for what another version needs', async () => {
+  test('is decided on as one: all of its files leave and return together, except those that another version needs', async () => {
     const one = (await stock.put(version('1'))).manifest
     const two = (await stock.put(version('2'))).manifest
     await stock.catalog.change(judge(ref('1.0-1'), 'quarantine'), { name: 'max' })
@@ -102,7 +102,7 @@ describe('a version with several files', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('is refused whole where one file differs, one is missing or one is new', async () => {
+  test('is refused when one file differs, is missing or is new', async () => {
     const { manifest } = await stock.put(version('1'))
     expect(await stock.put(version('1'))).toMatchObject({ outcome: 'already', manifest })
     const orig = { 'hello_1.0.orig.tar.gz': ORIG }
@@ -114,7 +114,7 @@ describe('a version with several files', () => {
     expect(await stock.pool.has(digest('x'))).toBe('nowhere')
   })
 
-  test('that fails halfway leaves none of its files in the pool, and those of others where they were', async () => {
+  test('that fails halfway leaves none of its files in the pool, and files of other versions unchanged', async () => {
     await stock.put(version('1'))
     const { manifest } = await stock.put(version('2', { codename: 'noble' }))
     await stock.catalog.change({ kind: 'delete', ref: manifest.ref, why: '' }, { name: 'max' })
@@ -141,7 +141,7 @@ describe('a version with several files', () => {
     expect(await whereBlobBelongs(stock.db, digest(ORIG))).toBe('pool')
   })
 
-  test('is rebuilt from its manifest, and put right where its rows are wrong', async () => {
+  test('is rebuilt from its manifest, and its wrong rows are corrected', async () => {
     const { manifest } = await stock.put(version('1', { component: 'extra' }))
     await stock.put(version('2'))
     await stock.outbox.drain()

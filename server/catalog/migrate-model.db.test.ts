@@ -144,7 +144,7 @@ test('its rows become the rows that its manifests are rebuilt to', async () => {
   }
 })
 
-test('what changes is written anew, and both schemas together give the same database again', async () => {
+test('a changed manifest is written in schema 2, and manifests of both schemas rebuild the same database', async () => {
   const { db } = old
   const blob = (await findManifest(db, ALL_SEEING, TOOL))?.files[0].blob
   if (blob === undefined) throw new Error('it has no file')

@@ -76,14 +76,14 @@ test('a tag is set, moved and removed: each is a line in the audit log, and none
   expect(await filed()).toBeUndefined()
 })
 
-test('a tag names only what is there', async () => {
+test('a tag can only name an existing version', async () => {
   expect(await codeOf(set('latest', '9'))).toBe('version_not_found')
   expect(await codeOf(set('latest'))).toBe('tag_not_found')
   expect(await tags()).toEqual({})
   expect(await lines()).toEqual([])
 })
 
-test('the tags of a version go with its last architecture, and the others stay', async () => {
+test('deleting the last architecture of a version removes its tags, and other tags stay', async () => {
   await set('latest', '2.0')
   await set('next', '2.0')
   await set('stable', '1.0')
@@ -99,7 +99,7 @@ test('the tags of a version go with its last architecture, and the others stay',
   ])
 })
 
-test('of a tag and the deletion of what it is to name, at the same moment, one comes first', async () => {
+test('setting a tag and deleting its version at the same moment happen one after the other', async () => {
   for (let round = 0; round < 10; round++) {
     const version = `3.${round}`
     await stock.put({ version })
@@ -109,7 +109,7 @@ test('of a tag and the deletion of what it is to name, at the same moment, one c
   }
 })
 
-test('a lost database gets the tags back from disk, without those whose version is gone', async () => {
+test('a lost database gets the tags back from disk, except those whose version was deleted', async () => {
   await set('latest', '2.0')
   await set('stable', '1.0')
   await stock.outbox.drain()

@@ -30,7 +30,7 @@ test.each([
   [[]],
   [['--to', 'Nordwerk AG', '--days', '0']],
   [['--to', 'Nordwerk AG', '--days', 'many']],
-])('how it is used is said in one line, not a stack: %j', args => {
+])('wrong arguments are answered with one line of usage, without a stack: %j', args => {
   const usage = 'LICENSE_VENDOR_SECRET=… npm run license -- --to "Name of the customer" [--days 365]\n'
   expect(run(args)).toEqual({ status: 2, stdout: '', stderr: usage })
   expect(run(['--to', 'Nordwerk AG'], '')).toEqual({ status: 2, stdout: '', stderr: usage })

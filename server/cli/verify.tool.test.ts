@@ -19,7 +19,7 @@ test('a folder without a Gatehouse is not verified, and nothing is made in it', 
   expect(await readdir(folder)).toEqual([])
 })
 
-test('a number that came to another program after a power cut is not taken for the database', async () => {
+test("a process that got the database's old number after a power cut is not taken for the database", async () => {
   const root = join(folder, 'left-behind')
   await mkdir(join(root, 'pool'), { recursive: true })
   await mkdir(join(root, '.pg'))

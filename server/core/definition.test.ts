@@ -21,7 +21,7 @@ function refusal(work: () => unknown): string {
 }
 
 describe('an own distribution', () => {
-  test('follows the one it is based on, in all that is not said', () => {
+  test('takes every missing field from the distribution it is based on', () => {
     expect(define({ based_on: 'trixie', components: ['main', 'tools'], label: 'Acme on Debian 13' })).toEqual({
       kind: 'distribution',
       codename: 'acme',
@@ -44,14 +44,14 @@ describe('an own distribution', () => {
     })
   })
 
-  test('can still be changed when the one it is based on is gone', () => {
+  test('can still be changed after its base was removed', () => {
     const before = { ...define({ based_on: 'trixie' }), basedOn: 'gone' as Codename }
     const after = readDefinition(before.codename, { label: 'Still here' }, { ...deps, before })
     const { basedOn: _, ...rest } = before
     expect(after).toEqual({ ...rest, label: 'Still here' })
   })
 
-  test('keeps a scanner of before that no engine knows any more, until it is changed', () => {
+  test('keeps a scanner that no engine has any more, until it is changed', () => {
     const before = { ...define({ based_on: 'trixie' }), scanner: 'debian:99' }
     const change = (wish: DefinitionFields) => readDefinition(before.codename, wish, { ...deps, before })
     expect([change({ label: 'New' }).scanner, change({ scanner: 'debian:99' }).scanner]).toEqual([
@@ -61,7 +61,7 @@ describe('an own distribution', () => {
     expect(refusal(() => change({ scanner: 'debian:98' }))).toContain('bad_distribution: scanner')
   })
 
-  test('is not based on one that is based on it', () => {
+  test('cannot be based on a distribution that is based on it', () => {
     const all = createRepositories(DEFAULT_DISTRIBUTIONS)
     const upper = { ...define({ based_on: 'trixie' }), codename: 'upper' as Codename, basedOn: 'middle' as Codename }
     all.replace([upper, { ...upper, codename: 'middle' as Codename, basedOn: 'acme' as Codename }])
@@ -74,7 +74,7 @@ describe('an own distribution', () => {
     expect(define({ format: 'deb', label: 'Пакеты für 会社 – naïve' }).label).toBe('Пакеты für 会社 – naïve')
   })
 
-  test('that nobody scans has no scanner, and that is said', () => {
+  test('with scanner null has no scanner', () => {
     expect(define({ format: 'apk', scanner: null }).scanner).toBeUndefined()
     expect(define({ based_on: 'trixie', scanner: null }).scanner).toBeUndefined()
   })
@@ -123,7 +123,7 @@ describe('an own distribution', () => {
     },
   )
 
-  test('stands behind the default set, and replaces what it changes there', () => {
+  test('is listed after the default set, and replaces the default one it changes', () => {
     const all = createRepositories(DEFAULT_DISTRIBUTIONS)
     const jammy = all.get('jammy')
     all.replace([define({ based_on: 'trixie' }), { ...jammy, state: 'retired' }])

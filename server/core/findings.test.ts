@@ -14,7 +14,7 @@ const merged = (...findings: Finding[]): string[] =>
   )
 
 describe('findings of several engines', () => {
-  test('the same CVE is one finding, with everybody who saw it', () => {
+  test('the same CVE is one finding that names every engine that found it', () => {
     expect(merged(f('CVE-2026-1', 'trivy'), f('CVE-2026-1', 'osv'), f('CVE-2026-2', 'osv'))).toEqual([
       'CVE-2026-1 [] osv+trivy',
       'CVE-2026-2 [] osv',
@@ -56,7 +56,7 @@ describe('findings of several engines', () => {
       'CVE-2026-1 [] b',
     ])
   })
-  test('the worst severity that somebody knows; the first answer for the rest; exploited when anybody says so', () => {
+  test('a finding has the worst severity of all engines, the other fields of the first, and is exploited if one says so', () => {
     const [finding] = mergeFindings([
       [f('CVE-2026-1', 'a', { severity: 'low', fixed_in: '2' })],
       [f('CVE-2026-1', 'b', { severity: 'unknown', fixed_in: '3', summary: 's', kev: true, advisories: ['DSA-1'] })],

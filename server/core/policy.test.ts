@@ -66,14 +66,14 @@ describe('decide, later', () => {
   })
 })
 
-test('a severity nobody knows is treated as high, or as the one that is said', () => {
+test('an unknown severity counts as high, or as the one that the setting names', () => {
   expect(actionFor('unknown', policy)).toBe('review')
   expect(actionFor('unknown', { ...policy, high: 'block' })).toBe('block')
   expect(actionFor('unknown', { ...policy, unknown_as: 'medium' })).toBe('warn')
   expect(decide([vulnerabilities('unknown')], policy, 'native').state).toBe('pending_review')
 })
 
-describe('what only a second engine saw', () => {
+describe('findings of a second engine only', () => {
   const seen = (severity: Severity, ...detected_by: string[]): Finding => ({ ...finding(severity), detected_by })
   const scan = (coverage: [string, string][], ...findings: Finding[]): Report => ({
     step: 'vulnerabilities',

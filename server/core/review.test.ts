@@ -49,7 +49,7 @@ const known = (over: Partial<Reviewed> = {}): Reviewed => ({
   ...over,
 })
 
-describe('what an acceptance speaks for', () => {
+describe('what an acceptance covers', () => {
   test.each<[string, readonly Decision[], boolean]>([
     ['nothing was said', [], false],
     ['a decision about it', [said('approve', 2, { cve: 'A' })], true],
@@ -237,7 +237,7 @@ describe('when an acceptance ends', () => {
   })
 })
 
-test('the books say since when it waits, whoever touches it, and keep every decision once', () => {
+test('the review record keeps since when a package is held and every decision once', () => {
   const base = { ...known(), ref: {}, review: {} } as unknown as Manifest
   const held = keepBooks({ ...base, state: 'published' }, { ...base, changed_at: T(4) })
   expect(heldSince(held)).toBe(T(4))

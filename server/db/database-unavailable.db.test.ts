@@ -11,13 +11,13 @@ beforeAll(async () => {
 afterAll(() => close())
 const END = 'select pg_terminate_backend(pg_backend_pid())'
 
-test('a server that goes away in the middle is told apart from a fault, and the next statement finds it again', async () => {
+test('a lost connection is reported as unavailable, not as a fault, and the next statement reconnects', async () => {
   await expect(db.query(END)).rejects.toBeInstanceOf(DatabaseUnavailable)
   await expect(db.tx(tx => tx.query(END))).rejects.toBeInstanceOf(DatabaseUnavailable)
   expect(await db.first('select 1 as one')).toEqual({ one: 1 })
 })
 
-test('so is one that is not there', async () => {
+test('a server that does not exist is unavailable, too', async () => {
   const nowhere = createDb({ socket: '/nonexistent', database: 'none' })
   await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailable)
   await nowhere.close()

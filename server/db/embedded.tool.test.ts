@@ -89,7 +89,7 @@ describe('the embedded PostgreSQL', () => {
     await withServer(server => ask(server, 'select 1'))
   })
 
-  test('is started again when somebody kills it, with everything that was committed', async () => {
+  test('is started again when it is killed, with everything that was committed', async () => {
     const troubles: string[] = []
     const server = await startEmbedded({
       folder,
@@ -117,7 +117,7 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(server.socket)).toBe(false)
   })
 
-  test('two on one folder: the second is told who has it, at once', async () => {
+  test('a second server on the same folder is refused at once with the process that has it', async () => {
     const { kill, serverPid } = await startElsewhere()
     try {
       await expect(startEmbedded({ folder, durable: false })).rejects.toThrow(
@@ -140,7 +140,7 @@ describe('the embedded PostgreSQL', () => {
     await withServer(server => ask(server, 'select 1'))
   })
 
-  test('a number that came to the PostgreSQL of another folder is no obstacle', async () => {
+  test('a process number used again by the PostgreSQL of another folder does not prevent the start', async () => {
     await withServer(async () => undefined)
     const other = await startEmbedded({ folder: join(root, 'other'), durable: false })
     try {

@@ -25,7 +25,7 @@ async function withOutbox(work: (outbox: Outbox, errors: string[]) => Promise<vo
 }
 
 describe('the outbox', () => {
-  test('asks under one key share one delivery, and all who asked are told', () =>
+  test('requests under one key share one delivery, and every caller is answered', () =>
     withOutbox(async outbox => {
       const delivered: string[] = []
       outbox.handle('publish', async rests => {
@@ -39,7 +39,7 @@ describe('the outbox', () => {
       expect(await owed()).toEqual([])
     }))
 
-  test('an ask that comes while its key is being delivered is delivered again', () =>
+  test('a request made while its key is being delivered is delivered again', () =>
     withOutbox(async outbox => {
       const started = Promise.withResolvers<void>()
       const gate = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ describe('the outbox', () => {
       expect(runs).toBe(2)
     }))
 
-  test('what was delivered while the loop was reading what is owed is not delivered once more', async () => {
+  test('a debt that was delivered while the loop read the debts is not delivered twice', async () => {
     const read = Promise.withResolvers<void>()
     const hold = Promise.withResolvers<void>()
     let holding = false
@@ -95,7 +95,7 @@ describe('the outbox', () => {
     expect(runs).toBe(1)
   })
 
-  test('what a rolled-back transaction owed is never delivered', () =>
+  test('a debt of a rolled-back transaction is never delivered', () =>
     withOutbox(async outbox => {
       outbox.handle('publish', async () => {
         throw new Error('must not run')
@@ -110,7 +110,7 @@ describe('the outbox', () => {
       expect(await owed()).toEqual([])
     }))
 
-  test('a failed delivery stays owed, is told, is listed, and is tried again', () =>
+  test('a failed delivery stays a debt, is logged and listed, and is tried again', () =>
     withOutbox(async (outbox, errors) => {
       let broken = true
       outbox.handle('publish', async () => {
@@ -126,7 +126,7 @@ describe('the outbox', () => {
       await expect.poll(owed, { timeout: 5_000 }).toEqual([])
     }))
 
-  test('kinds that take batches get several keys at once, and no more than said', () =>
+  test('kinds that take batches get several keys at once, up to their limit', () =>
     withOutbox(async outbox => {
       const batches: number[] = []
       outbox.handle(
@@ -144,7 +144,7 @@ describe('the outbox', () => {
       expect(Math.max(...batches)).toBe(4)
     }))
 
-  test('draining tries what is not due yet, and ends although a key keeps failing', () =>
+  test('draining also tries debts that are not due yet, and ends although one keeps failing', () =>
     withOutbox(async (outbox, errors) => {
       const delivered: string[] = []
       outbox.handle('contents', async rests => {
@@ -163,7 +163,7 @@ describe('the outbox', () => {
       expect(await owed()).toEqual(['publish:jammy'])
     }))
 
-  test('a debt that seems to be put off for longer than its kind ever is comes at once: the clock was set back', () =>
+  test('a debt that is due later than its kind allows is delivered at once: the clock was set back', () =>
     withOutbox(async outbox => {
       const delivered: string[] = []
       outbox.handle(

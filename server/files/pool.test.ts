@@ -40,7 +40,7 @@ async function makePool(now = new Date()) {
 }
 
 describe('the pool', () => {
-  test('takes a spooled file and knows it by its digest', async () => {
+  test('takes a spooled file and finds it by its digest', async () => {
     const { pool, layout, spooled, exists } = await makePool()
     const file = await spooled('hello')
     expect(await pool.has(file.blob.sha256)).toBe('nowhere')
@@ -78,7 +78,7 @@ describe('quarantine', () => {
     expect(await readFile(await pool.locate(digestOf('bad')), 'utf8')).toBe('bad')
   })
 
-  test('never takes bytes away from the pool', async () => {
+  test('never removes bytes from the pool', async () => {
     const { pool, spooled, exists } = await makePool()
     await pool.add(await spooled('both'))
     const again = await spooled('both')
@@ -126,7 +126,7 @@ describe('a sweep', () => {
     return made
   }
 
-  test('deletes what nobody needs and is older than an hour, in both areas', async () => {
+  test('deletes files that are not needed and older than an hour, in pool and quarantine', async () => {
     const { pool } = await filled()
     expect(await pool.sweep(async digest => digest === digestOf('needed'))).toEqual({ removed: 2 })
     expect(await Promise.all(['needed', 'old', 'young', 'confined'].map(text => pool.has(digestOf(text))))).toEqual([
@@ -137,7 +137,7 @@ describe('a sweep', () => {
     ])
   })
 
-  test('spares old bytes that an upload has just brought again', async () => {
+  test('keeps old bytes that a new upload has just sent again', async () => {
     const { pool, spooled } = await filled()
     await pool.add(await spooled('old'))
     await pool.sweep(async () => false)

@@ -40,7 +40,7 @@ test.each([
   ['another machine', { pid: process.ppid, host: 'elsewhere', begun: '1' }],
   ['a process that was killed while it wrote', '{"pid":'],
   ['nobody', ''],
-])('what %s left is taken over', async (_who, text) => {
+])('a lock that %s left is taken over', async (_who, text) => {
   await leave(text)
   const free = await lockRoot(root)
   expect(await holder()).toMatchObject({ pid: process.pid, host: hostname() })
@@ -48,7 +48,7 @@ test.each([
   expect(await readdir(root)).toEqual([])
 })
 
-test('what somebody left who was killed while taking over is taken over, too, and cleared away', async () => {
+test('a lock of a process killed while taking over is taken over, too, and its remains are removed', async () => {
   const gone = JSON.stringify({ pid: 2 ** 22 + 5, host: hostname(), begun: '1' })
   const after = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
   await leave(gone)
@@ -60,7 +60,7 @@ test('what somebody left who was killed while taking over is taken over, too, an
   await free()
 })
 
-test('of several that start at once over what a killed one left, one has it and the others are told which', async () => {
+test('of several that start at once after a killed one, one gets the lock and the others are told which', async () => {
   const module = JSON.stringify(join(import.meta.dirname, 'root-lock.ts'))
   const script = `const { lockRoot } = await import(${module}); console.log('ready'); let free
     process.stdin.on('data', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keepSecret } from './secrets.ts'
 
-test('a secret is made once, whoever asks first, and kept for its owner alone', async () => {
+test('a secret is made once, also by parallel callers, and only its owner can read the file', async () => {
   const root = await mkdtemp(join(tmpdir(), 'gh-secrets-'))
   const layout = { secrets: join(root, '.secrets') }
   try {

@@ -34,7 +34,7 @@ async function drain(streams: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 function testVersions({ format, ascending }: ContractSamples): void {
-  test('versions have one order, whichever way it is asked', () => {
+  test('comparing two versions either way gives the same order', () => {
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries())
         expect(Math.sign(format.compareVersions(a, b)), `${a} to ${b}`).toBe(Math.sign(i - j))
@@ -69,7 +69,7 @@ function testVersions({ format, ascending }: ContractSamples): void {
 }
 
 function testNames({ format, distribution, identities, refused }: ContractSamples): void {
-  test('identities of real packages are not complained about, others are', () => {
+  test('identities of real packages are accepted, others are refused', () => {
     expect(identities.map(identity => format.complain(identity))).toEqual(identities.map(() => undefined))
     for (const identity of refused)
       expect(format.complain(identity), JSON.stringify(identity)).toEqual(expect.stringMatching(/.{10}/))
@@ -91,7 +91,7 @@ function testNames({ format, distribution, identities, refused }: ContractSample
     for (const identity of identities) expect(format.installCommand(identity)).toContain(identity.name)
   })
 
-  test('it is registered, and its endings are lower case with a dot', () => {
+  test('it is registered, and its file endings are lower case with a dot', () => {
     expect(getFormat(format.id)).toBe(format)
     expect(distribution.format).toBe(format.id)
     for (const ending of format.endings) expect(ending).toMatch(/^\.[a-z0-9.]+$/)
@@ -124,7 +124,7 @@ function testBytes(samples: ContractSamples): void {
     }
   }
 
-  test('a package goes in and comes out as what it is, every time the same', async () => {
+  test('inspecting a package gives the same facts every time', async () => {
     for (const one of identities) {
       const file = await samples.spool(folder, 'one', await samples.build(one, 'usr/share/marked', MARK))
       const found = await format.inspect(file, signal)
@@ -171,7 +171,7 @@ function testBytes(samples: ContractSamples): void {
     expect(refusals).toBeGreaterThan(0)
   })
 
-  test('the antivirus engine is shown the content, as often as it asks', async () => {
+  test('the inner streams can be read any number of times', async () => {
     const file = await samples.spool(folder, 'inner', bytes)
     for (let round = 0; round < 2; round++) {
       const seen: Buffer[] = []
@@ -184,7 +184,7 @@ function testBytes(samples: ContractSamples): void {
     }
   })
 
-  test('a cut-off package is refused to the antivirus engine too, not shown in part as if whole', async () => {
+  test('the inner streams of a cut-off package fail instead of ending early', async () => {
     const file = await samples.spool(folder, 'inner-cut', bytes.subarray(0, bytes.length - 20))
     const all = async (): Promise<void> => {
       for await (const { open } of format.inner(file)) await drain(open())
@@ -192,14 +192,14 @@ function testBytes(samples: ContractSamples): void {
     await expect(all()).rejects.toMatchObject({ code: 'bad_package' })
   })
 
-  test('an aborted look ends with the reason given', async () => {
+  test('an aborted inspection ends with the given reason', async () => {
     const file = await samples.spool(folder, 'abort', bytes)
     await expect(format.inspect(file, AbortSignal.abort(new Error('the client has gone')))).rejects.toThrow(
       'the client has gone',
     )
   })
 
-  test('nothing stays open, whatever came of it', async () => {
+  test('no file stays open, whatever the result', async () => {
     const before = (await readdir('/proc/self/fd').catch(() => [])).length
     for (const length of [0, 10, bytes.length >> 1, bytes.length]) await look(bytes.subarray(0, length))
     expect((await readdir('/proc/self/fd').catch(() => [])).length).toBeLessThanOrEqual(before)

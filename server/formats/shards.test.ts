@@ -20,7 +20,7 @@ const sorted = (packages: ReadonlyMap<string, number>): Rendered[] =>
 const shardsOf = (packages: ReadonlyMap<string, number>): Shard[] => cut(sorted(packages)).map(one => one.shard)
 
 describe('cutting an index', () => {
-  test('is complete, in order, keeps versions of a name together and makes pieces of about 256 names', () => {
+  test('is complete and in order, keeps versions of a name together and makes pieces of about 256 names', () => {
     const entries = Array.from({ length: 20_000 }, (_, n) => textOf(`package-${String(n >> 1).padStart(6, '0')}`, n))
     const cuts = cut(entries)
     expect(cuts.map(one => one.text).join('')).toBe(entries.map(entry => entry.text).join(''))
@@ -57,7 +57,7 @@ describe('cutting an index', () => {
     }
   })
 
-  test('of nothing is nothing, and the first package makes the first piece', () => {
+  test('of no packages has no pieces, and the first package makes the first piece', () => {
     expect(cut([])).toEqual([])
     expect(plan([], []), 'a part that nothing changed in is not read').toEqual([])
     const range = { from: 'hello', to: 'xz\u0001', shards: [0, 0] } as const

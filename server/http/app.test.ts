@@ -102,7 +102,7 @@ describe('answers', () => {
     ])
   })
 
-  test('every answer of the API is hardened and kept by nobody', async () => {
+  test('every answer of the API has security headers and is not cached', async () => {
     for (const answer of [
       await get('/api/v1/things'),
       await get('/api/v1/nothing'),
@@ -171,7 +171,7 @@ describe('answers', () => {
 })
 
 describe('errors', () => {
-  test('a fault of ours says nothing, and is logged once with its cause', async () => {
+  test('an internal fault reveals nothing, and is logged once with its cause', async () => {
     const answer = await get('/api/v1/crash', { 'x-request-id': 'crash-1' })
     expect([answer.status, answer.json()]).toEqual([
       500,
@@ -239,7 +239,7 @@ describe('errors', () => {
     expect((await from('198.51.100.3, 198.51.100.1')).status).toBe(429)
   })
 
-  test("a client that leaves aborts its handler, and that is nobody's fault", async () => {
+  test('a client that disconnects aborts its handler, and no fault is logged', async () => {
     const socket = connect(app.port, '127.0.0.1')
     await once(socket, 'connect')
     socket.write('GET /api/v1/waits HTTP/1.1\r\nHost: x\r\nX-Request-ID: left-1\r\n\r\n')
@@ -251,7 +251,7 @@ describe('errors', () => {
     expect(app.counted).toContain('GET /api/v1/waits 499')
   })
 
-  test("a client that leaves while it sends a body is nobody's fault either", async () => {
+  test('a client that disconnects while it sends a body logs no fault', async () => {
     const socket = connect(app.port, '127.0.0.1')
     await once(socket, 'connect')
     socket.write(
@@ -278,6 +278,6 @@ describe('documentation', () => {
   })
 })
 
-test('the port stays of use after all this', async () => {
+test('the server still answers after all this', async () => {
   expect((await send(app.port, { method: 'GET', path: '/health' })).status).toBe(200)
 })

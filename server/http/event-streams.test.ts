@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 const get = (path: string, headers: Record<string, string> = {}) => app.ask('GET', path, { headers })
 
-test('tells events until the client leaves, then ends the handler', async () => {
+test('sends events until the client disconnects, then ends the handler', async () => {
   const socket = connect(app.port, '127.0.0.1')
   socket.write('GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n')
   let text = ''
@@ -58,7 +58,7 @@ test('tells events until the client leaves, then ends the handler', async () => 
   await wasReturned
 })
 
-test('a stream in which nothing happens shows every 15 seconds that it lives', async () => {
+test('an idle stream sends a comment every 15 seconds', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const socket = connect(app.port, '127.0.0.1')
   try {
@@ -145,7 +145,7 @@ test.each<[string, (now: { isIn: boolean; role: Role; hidden: string[] }) => voi
   }
 })
 
-test('HEAD says what a stream is and starts none', async () => {
+test('HEAD answers the headers of a stream and starts none', async () => {
   const answer = await app.ask('HEAD', '/api/v1/events')
   expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([
     200,
@@ -159,7 +159,7 @@ test('what fails before the first event is an ordinary problem', async () => {
   expect([answer.status, answer.json().code]).toEqual([503, 'not_ready'])
 })
 
-test('what fails after it is an event that says as little', async () => {
+test('what fails after it is an event that reveals as little', async () => {
   const { status, text } = await get('/api/v1/events-broken', { 'x-request-id': 'stream-1' })
   expect([status, text]).toEqual([
     200,

@@ -17,7 +17,7 @@ function ask(
   })
 }
 
-test('an answer under way is finished when the service stops, and its connection ends with it', async () => {
+test('a running answer is finished when the service stops, and its connection is closed', async () => {
   let answer: ServerResponse | undefined
   let arrived: () => void
   const isHere = new Promise<void>(resolve => {
@@ -104,7 +104,7 @@ test.each([
   await other?.close()
 })
 
-test('an address that is free is free again after it was looked at', async () => {
+test('checking a free address leaves it free', async () => {
   const trial = createListener(() => undefined, { host: '127.0.0.1', port: 0 })
   const port = Number(new URL(await trial.open()).port)
   await trial.close()
@@ -129,7 +129,7 @@ function say(url: string, text: string): Promise<string> {
   })
 }
 
-test('a client that falls silent in the middle of its body is cut off, and one that waits for its answer is not', async () => {
+test('a client that stops sending its body is disconnected, and one that waits for its answer is not', async () => {
   let isCut: () => void
   const cut = new Promise<void>(resolve => {
     isCut = resolve

@@ -182,7 +182,7 @@ describe('ranges', () => {
     ])
   })
 
-  test('no cache keeps that there is no such range, though the file may be kept for ever', async () => {
+  test('416 is not cached, though the file itself may be for ever', async () => {
     expect((await get(DEB_URL, { range: 'bytes=10-' })).headers['cache-control']).toBe('no-store')
     expect((await get(DEB_URL, { range: 'bytes=9-' })).headers['cache-control']).toContain('immutable')
   })
@@ -300,13 +300,13 @@ describe('a publication', () => {
 })
 
 describe('the console', () => {
-  test('says how it is built when it is not', async () => {
+  test('answers how to build it when it is not built', async () => {
     const answer = await get('/')
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
     expect(answer.text).toContain('npm run build')
   })
 
-  test('is served under a strict policy; hashed files for ever, its page never unasked', async () => {
+  test('has a strict content policy; hashed files are cached for ever, its page is always revalidated', async () => {
     await put(join(uiFolder, 'index.html'), '<!doctype html>')
     await put(join(uiFolder, 'assets/index-abc.js'), 'js')
     await put(join(uiFolder, '.env'), 'secret')

@@ -31,7 +31,7 @@ test('callers who come while the answer is on its way share it', async () => {
   expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1])
 })
 
-test('a failure is told to those who waited and asked again by the next', async () => {
+test('a failure goes to all who waited, and the next caller asks again', async () => {
   const { ask, answerWith } = counted(100)
   answerWith(() => Promise.reject(new Error('gone')))
   expect((await Promise.allSettled([ask(), ask()])).map(one => one.status)).toEqual(['rejected', 'rejected'])
@@ -46,7 +46,7 @@ test('a clock that was set back does not keep an answer', async () => {
   expect(await ask()).toBe(2)
 })
 
-test('an answer that was dear to get is kept longer', async () => {
+test('an answer that took long to get is kept longer', async () => {
   const { ask, wait, answerWith } = counted(tenthOfTheTime)
   answerWith(async () => {
     wait(300)
@@ -60,7 +60,7 @@ test('an answer that was dear to get is kept longer', async () => {
   expect(await ask()).toBe(2)
 })
 
-test('an answer for one viewer is for those alone from whom the same is hidden', async () => {
+test('an answer is shared only by viewers from whom the same is hidden', async () => {
   const asked: string[] = []
   const ask = cachedByViewer({
     clock: { now: () => new Date(1_000_000) },

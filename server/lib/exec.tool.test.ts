@@ -53,7 +53,7 @@ describe('a tool', () => {
     expect(out.toString()).toContain('ONLY=this')
     expect(out.toString()).not.toMatch(/^(HOME|USER|VITEST)=/m)
   })
-  test('one that hangs is ended at its deadline, with everything it started', async () => {
+  test('a hanging tool is killed at its deadline, with everything it started', async () => {
     const pids = join(folder, 'pids')
     const tool = await script(`sleep 1000 & echo $! > ${pids}; sleep 1000`)
     expect(await cutOf(runTool(tool, [], { ...OPTIONS, deadlineMs: 2000 }))).toBe('deadline')

@@ -100,7 +100,7 @@ test.each([
   await expect(readAll(bend(gzipSync(noise(5000))))).rejects.toMatchObject({ name: 'Malformed' })
 })
 
-test('who gives up in the middle leaves no file open, and does not know where it ends', async () => {
+test('a reader that stops early leaves no file open and gets no end position', async () => {
   const path = join(folder, 'left')
   await writeFile(path, gzipSync(Buffer.alloc(5_000_000)))
   const file = await openWindow(path)

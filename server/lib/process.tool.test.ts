@@ -25,6 +25,6 @@ test('one that was killed and that nobody waited for is defunct', async () => {
   await expect.poll(async () => (await processFacts(child))?.defunct).toBe(true)
 })
 
-test('a number that nobody has is nobody', async () => {
+test('an unused process number is no process', async () => {
   expect(await processFacts(2 ** 22 + 1)).toBeUndefined()
 })

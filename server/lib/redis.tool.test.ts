@@ -46,7 +46,7 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     await redis.close()
   })
 
-  test('replicas count a client together; alone each counts for itself', async () => {
+  test('replicas share the count of a client; without Redis each counts for itself', async () => {
     const shared = [open(), open()]
     await Promise.all(shared.map(isUp))
     expect(
@@ -59,7 +59,7 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     expect(await count([createRateLimits(Date.now), createRateLimits(Date.now)], 8, '192.0.2.1')).toBe(6)
   })
 
-  test('a limit holds while Redis goes away, and what happens is told without the password', async () => {
+  test('a limit holds while Redis goes away, and the log line has no password', async () => {
     const said: (string | undefined)[] = []
     const shared = open(trouble => {
       said.push(trouble)
@@ -91,7 +91,7 @@ describe.skipIf(lacking('redis-server').length > 0)('with redis-server', () => {
     expect((await burst(30, '192.0.2.4')).filter(Boolean)).toHaveLength(3)
   })
 
-  test('what somebody else says on a channel of ours, or a listener that fails, ends nothing', async () => {
+  test('foreign messages on our channel and failing listeners do not end the process', async () => {
     const shared = [open(), open()] as const
     await Promise.all(shared.map(isUp))
     const heard: unknown[] = []

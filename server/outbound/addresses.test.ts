@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAddressRule, isNetwork } from './addresses.ts'
 
-describe('of the own network only what is named is reached', () => {
+describe('only named hosts of the private network are reached', () => {
   test.each([
     ['chat.corp.example', 'chat.corp.example', '10.1.2.3', true],
     ['other.example, CHAT.corp.example ', 'chat.corp.example', '192.168.1.9', true],

@@ -228,7 +228,7 @@ describe('a webhook', () => {
     expect(await left()).toBe(0)
   })
 
-  test('tells of a synchronisation that changed enough', async () => {
+  test('reports a synchronisation that changed enough', async () => {
     value = { ...value, notifications: { ...value.notifications, webhook_min_packages: 3 } }
     await notices.tell({
       event: 'sync.finished',
@@ -249,7 +249,7 @@ describe('a webhook', () => {
     ])
   })
 
-  test('rolls back with the change it tells of', async () => {
+  test('is rolled back with the change it reports', async () => {
     await expect(
       stock.db.tx(async tx => {
         await notices.owe(tx, held)
@@ -276,7 +276,7 @@ describe('a breached deadline', () => {
     ],
   }
 
-  test('goes out by webhook and by mail, each on its own', async () => {
+  test('is sent by webhook and by mail, independently', async () => {
     value = { ...value, email: { ...value.email, enabled: true, to_addresses: 'ops@example.org,sec@example.org' } }
     respond = res => {
       res.writeHead(500).end()
@@ -337,7 +337,7 @@ describe('a change of state', () => {
   })
 })
 
-test('a package that is held tells why: malware, an engine without an answer, what ended; what somebody accepted is no reason', async () => {
+test('the message of a held package gives the reasons: malware, an engine without an answer, an ended acceptance; accepted findings are none', async () => {
   const finding = (id: string, severity: Finding['severity']): Finding => ({
     id,
     package: 'hello',

@@ -123,7 +123,7 @@ describe('the connection', () => {
     await expect(fetch(`http://turns.example:${port}/a`)).rejects.toMatchObject({ code: 'outbound_refused' })
   })
 
-  test('a redirect is checked anew: the name may have turned', async () => {
+  test('a redirect is checked again: the name may resolve differently', async () => {
     const { lookup } = resolver({ 'turns.example': [['127.0.0.1'], ['169.254.169.254']] })
     respond = (_, res) => {
       res.writeHead(307, { location: `http://turns.example:${port}/next` }).end()
@@ -216,7 +216,7 @@ describe('the answer', () => {
     })
   })
 
-  test('a resolver that hangs does not hold anybody', async () => {
+  test('a resolver that hangs does not delay other requests', async () => {
     const fetch = createGuardedFetch({ lookup: () => new Promise(() => undefined), allow: () => '' })
     await expect(fetch('http://a.example/', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'outbound_failed' })
   })

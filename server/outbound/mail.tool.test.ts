@@ -160,7 +160,7 @@ describe('no mail is sent', () => {
       'wr0ng-s3cret',
     )
   })
-  test('where nobody listens, or nobody answers', async () => {
+  test('when the server refuses the connection or does not answer', async () => {
     const server = await serve({ mode: 'plain' })
     await server.close()
     open.length = 0
@@ -168,7 +168,7 @@ describe('no mail is sent', () => {
       code: 'mail_failed',
     })
   })
-  test('to more people than were meant', async () => {
+  test('to other receivers than those in the settings', async () => {
     const server = await serve({ mode: 'plain' })
     for (const to of [
       'a@example.org,b@example.org',

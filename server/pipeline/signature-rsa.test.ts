@@ -31,7 +31,7 @@ const run = async (signature: Pick<RsaSignature, 'keyName'> & { readonly made: s
   ).run(subject, new AbortController().signal)
 }
 
-test('a package that our own RSA key signed is said to be ours', async () => {
+test('a package signed by our own RSA key is reported as ours', async () => {
   expect(await run({ keyName: OURS, made: 'good' })).toMatchObject({
     outcome: 'ok',
     verdict: 'signed',

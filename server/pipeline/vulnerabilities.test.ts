@@ -101,7 +101,7 @@ describe('several engines', () => {
   ])('%s: %s', async (_, engines, word, state) => {
     expect(await judge(engines)).toMatchObject({ word, state })
   })
-  test('what a second one alone saw is held for review where the first would have it blocked, and the report says whose word it is', async () => {
+  test('a blocking finding of the second engine only is held for review, and the report names the engine', async () => {
     const critical = (...detected_by: string[]): Finding => ({ ...finding('CVE-1', 'critical'), detected_by })
     const answer = await judge([
       engine('osv', 'covered'),
@@ -155,7 +155,7 @@ describe('enrichment at upload', () => {
       state: 'published',
     })
   })
-  test('a policy that leans on a catalogue that is not loaded holds, another does not', async () => {
+  test('a policy that uses a catalogue which is not loaded holds the package, another does not', async () => {
     const without: Enrich = async findings => ({ findings, without: ['epss', 'kev'] })
     expect(await judge(engines, { kev_action: 'review' }, without)).toMatchObject({
       word: 'unavailable unavailable',

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stock.close())
 
-test('other data owe published trees whose clients are told of fixes, each generation once, whoever loaded it', async () => {
+test('new vulnerability data renew the advisories of published trees, once for each generation', async () => {
   let generation: number | undefined
   const owed: string[] = []
   const outbox = { ...stock.outbox, owe: async (_tx: unknown, key: string) => owed.push(key), nudge: () => undefined }

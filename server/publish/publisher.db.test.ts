@@ -139,7 +139,7 @@ describe('a publication', () => {
     },
   )
 
-  test('leaves out a package whose bytes are gone, says so, and publishes the rest', async () => {
+  test('leaves out a package whose bytes are missing, reports it, and publishes the rest', async () => {
     const { manifest } = await stock.put({ name: 'lost', bytes: 'lost' })
     await stock.put({ name: 'kept', bytes: 'kept' })
     await rm(stock.layout.blob(manifest.files[0].blob.sha256))
@@ -208,7 +208,7 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([])
   })
 
-  test('an index that is what it was long ago is made again: its pieces are gone by then', async () => {
+  test('an index that returns to old content is made again: its old pieces were removed', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
     const before = await read(INDEX)
@@ -318,7 +318,7 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([])
   })
 
-  test('a quarantined package is out of reach also while no index can be written, and comes back when it is approved', async () => {
+  test('a quarantined package leaves the tree also while no index can be written, and returns when it is approved', async () => {
     await stock.put({ name: 'held', bytes: 'held' })
     await stock.put({ name: 'kept', bytes: 'kept' })
     await publisher.publish(JAMMY)
@@ -451,7 +451,7 @@ describe('a rollback', () => {
     expect(await named()).toEqual([])
   })
 
-  test('whose trees are lost publishes nothing by itself, and goes forward when somebody says so', async () => {
+  test('whose trees are lost publishes nothing by itself, and goes forward on request', async () => {
     await stock.put({ name: 'good', bytes: 'good' })
     await publisher.publish(JAMMY)
     await stock.put({ name: 'bad', bytes: 'bad' })
@@ -508,7 +508,7 @@ describe('a start after a crash', () => {
     expect(await differences()).toEqual([])
   })
 
-  test('builds a tree again that a restored copy does not have', async () => {
+  test('publishes a tree that a restored backup does not have', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
     await restartWithoutTrees()
@@ -561,7 +561,7 @@ describe('a start after a crash', () => {
     expect(await differences()).toEqual([])
   })
 
-  test('removes what was never switched to, and package files that no index names', async () => {
+  test('removes unfinished generations, and package files that no index names', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
     await mkdir(dirname(poolPath('never')), { recursive: true })

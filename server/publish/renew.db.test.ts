@@ -50,7 +50,7 @@ const inode = async (path: string): Promise<number> => (await stat(join(stock.la
 const day = (n: string): void => stock.clock.set(`2026-11-${n}T00:00:00Z`)
 const deliver = (): Promise<void> => renewal.debts.root?.deliver([JAMMY]) ?? Promise.reject(new Error('no such debt'))
 
-test('a root says nothing of its end unless it is told to', async () => {
+test('a root has no Valid-Until unless an admin sets one', async () => {
   await publisher.publish(JAMMY)
   expect(await release()).not.toMatch(/Valid-Until|NotAutomatic|ButAutomatic/)
   expect(await publisher.root(JAMMY)).toEqual({ at: stock.clock.now() })
@@ -95,7 +95,7 @@ test('a root with an end is signed again at half of its time, and every other fi
   expect(digest).toHaveLength(64)
 })
 
-test('a root that lapsed while nothing ran is owed at the first look, and health says so until it is signed', async () => {
+test('a root that expired while the service was off is signed at the start, and health reports it until then', async () => {
   await validFor('jammy', 4)
   await validFor('noble', 4)
   await publisher.publish(JAMMY)
@@ -133,7 +133,7 @@ test('a distribution that is rolled back stays rolled back when it is signed aga
   expect(await release()).toContain('Valid-Until: Mon, 16 Nov 2026')
 })
 
-test('an end that is taken away is gone with the next root', async () => {
+test('a removed Valid-Until is not in the next root', async () => {
   await validFor('jammy', 10)
   await publisher.publish(JAMMY)
   await validFor('jammy', 0)

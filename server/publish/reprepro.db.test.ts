@@ -104,7 +104,7 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     expect([await named(), await named('noble' as Codename)]).toEqual([[], ['hello 1.0']])
   })
 
-  test('when it refuses, the tree stays as it was and says why', async () => {
+  test('when reprepro fails, the tree stays unchanged and the answer has the reason', async () => {
     await put('hello')
     await publisher.publish(JAMMY)
     await stock.put({ name: 'broken', bytes: 'this is no package' })

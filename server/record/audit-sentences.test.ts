@@ -339,7 +339,7 @@ function names(value: unknown): string[] {
   )
 }
 
-test('no fact has the name of a field that the log is searched by', () => {
+test('no fact has the name of a search field of the log', () => {
   expect(
     all.flatMap(([facts]) => names(facts)).filter(name => ['package', 'user', 'action', 'result'].includes(name)),
   ).toEqual([])

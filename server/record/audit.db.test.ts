@@ -237,7 +237,7 @@ describe('after a crash', () => {
     expect((await audit.integrity()).ok).toBe(true)
   })
 
-  test('a line that only lacks its newline is kept', async () => {
+  test('a line without its newline is kept', async () => {
     await crashBeforeDelete(2)
     const { size } = await stat(at('2026-03-01.jsonl'))
     await truncate(at('2026-03-01.jsonl'), size - 1)
@@ -247,7 +247,7 @@ describe('after a crash', () => {
     expect((await audit.integrity()).ok).toBe(true)
   })
 
-  test('a line that lacks its newline and waits no more is kept too', async () => {
+  test('a line without its newline that is no longer pending is kept, too', async () => {
     await write(open(), { user: 'ada' }, { user: 'bob' })
     await truncate(at('2026-03-01.jsonl'), (await stat(at('2026-03-01.jsonl'))).size - 1)
     const audit = open()
@@ -256,7 +256,7 @@ describe('after a crash', () => {
     expect((await audit.integrity()).ok).toBe(true)
   })
 
-  test('a database that starts numbering anew loses no line', async () => {
+  test('a database that restarts its numbering loses no line', async () => {
     await write(open(), { user: 'ada' })
     const [first] = await lines('2026-03-01.jsonl')
     now = new Date('2026-03-01T11:00:00Z')
@@ -472,7 +472,7 @@ describe('integrity', () => {
     expect(walks.flatMap(walk => walk.broken)).toEqual([])
   })
 
-  test('a line that somebody forged at the end shows, though it carries the right hash', async () => {
+  test('a line forged at the end is detected, though it has the right hash', async () => {
     const audit = await filled()
     const last = (await readFile(at('2026-03-03.jsonl'), 'utf8')).split('\n').at(-2) ?? ''
     await appendFile(

@@ -39,7 +39,7 @@ describe('events', () => {
     expect((await take(events.follow(all.ids[1], new AbortController().signal), 2)).ns).toEqual([2, 3])
   })
 
-  test('an id of the life before the restart, or from nowhere, gets all that is kept', async () => {
+  test('an unknown id, or one from before a restart, gets all events that are kept', async () => {
     const events = createEvents({ clock, kept: 3 })
     for (const n of [0, 1, 2, 3, 4]) events.emit(event(n))
     for (const id of ['abc-4', '', '-', 'x', '5', '__proto__-1']) {

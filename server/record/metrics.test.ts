@@ -59,7 +59,7 @@ test('a gauge whose source does not answer is left out, and the scrape answers w
   expect(await metrics.text()).not.toMatch(/^svc_packages_total /m)
 })
 
-test('the counters about packages tell nothing of a hidden distribution, and nothing while nobody knows what is hidden', async () => {
+test('package counters leave out hidden distributions, and are absent while it is unknown which are hidden', async () => {
   const metrics = createMetrics()
   let viewer = () => Promise.resolve({ hidden: ['noble'] })
   metrics.showTo(() => viewer())

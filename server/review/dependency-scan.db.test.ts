@@ -38,7 +38,7 @@ async function put(
   await stock.db.query('update package set paths = $2 where name = $1', [name, files.join('\n')])
 }
 
-test('only packages that may carry libraries are looked at, each once, and new ones later', async () => {
+test('only packages that may carry libraries are scanned, each once, and new ones later', async () => {
   await put('plain', ['usr/bin/plain', 'usr/share/doc/requirements'])
   await put('app', ['usr/bin/app', 'opt/app/package-lock.json', 'usr/share/x'])
   await put('jar', ['usr/share/app/x.jar'])
@@ -50,13 +50,13 @@ test('only packages that may carry libraries are looked at, each once, and new o
   expect(looked).toEqual(['app', 'jar', 'later'])
 })
 
-test('what was looked up again since is left to the nightly look, also after a start', async () => {
+test('a package that was rescanned since is left to the nightly job, also after a start', async () => {
   await put('app', ['opt/app/yarn.lock'])
   await stock.db.query('update package set scanned_at = now()')
   expect(await scan().run()).toEqual({ looked: 0, held: 0, unavailable: 0 })
 })
 
-test('one that cannot be looked up does not keep the others waiting', async () => {
+test('a package that cannot be scanned does not delay the others', async () => {
   await put('a', ['a.jar'])
   await put('b', ['b.jar'])
   const { looked, run } = scan(name => {

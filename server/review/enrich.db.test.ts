@@ -78,7 +78,7 @@ describe('nightly enrichment', () => {
       held: 0,
     })
   })
-  test('a score that crosses the threshold by a hair is noticed', async () => {
+  test('a score just above the threshold counts', async () => {
     await stock.put({ findings: [finding('CVE-2026-1', { epss: 0.4999 })] })
     expect(await run({ 'CVE-2026-1': { epss: 0.5 } }, { epss_action: 'review', epss_threshold: 0.5 })).toEqual({
       looked: 1,
@@ -107,7 +107,7 @@ describe('nightly enrichment', () => {
     })
     expect((await stock.catalog.find(ALL_SEEING, ref))?.state).toBe('published')
   })
-  test('packages without findings are not looked at, quarantined ones stay where they are', async () => {
+  test('packages without findings are skipped, quarantined ones stay quarantined', async () => {
     await stock.put({ name: 'clean' })
     await stock.put({ state: 'quarantined', findings: [finding('CVE-2026-1')] })
     expect(await run({ 'CVE-2026-1': { kev: true } }, { kev_action: 'block' })).toEqual({

@@ -157,7 +157,7 @@ describe('the review queue', () => {
 })
 
 describe('an acceptance with an end', () => {
-  test('of a package: when it is over the package waits again, told in the audit log, once', async () => {
+  test('of a package: when it ends the package is held again, with one audit line', async () => {
     await held('hello', [finding('CVE-1', 'high')])
     await decide('hello', { expiresAt: '2026-03-05T00:00:00.000Z' })
     const reopen = () => reopenExpired({ db: stock.db, catalog: stock.catalog, settings, clock: stock.clock })
@@ -202,7 +202,7 @@ describe('an acceptance with an end', () => {
   })
 })
 
-test('a missed deadline is told once, also by two checks at the same moment; a package that is held again has a new one', async () => {
+test('a missed deadline is notified once, also by two checks at the same moment; a package held again has a new one', async () => {
   const told: Notice[] = []
   const watch = createSlaWatch({
     db: stock.db,
@@ -236,7 +236,7 @@ test('a missed deadline is told once, also by two checks at the same moment; a p
   expect(await watch.check(ALL_SEEING)).toMatchObject({ checked: 2, breached: 1, told: 0 })
 })
 
-describe('looking everything up again', () => {
+describe('the nightly rematch', () => {
   let data: Record<string, readonly Finding[] | 'unavailable'>
   const scan: Step = {
     name: 'vulnerabilities',
@@ -361,7 +361,7 @@ describe('looking everything up again', () => {
   })
 })
 
-test('what everybody asks for is the same after the database was lost: decisions, acceptances, deadlines and findings', async () => {
+test('decisions, acceptances, deadlines and findings are the same after the database was lost and rebuilt', async () => {
   await held('hello', [finding('CVE-1', 'high'), finding('CVE-2', 'medium', { epss: 0.5, kev: true })])
   await decide('hello', { cves: ['CVE-2'], expiresAt: '2026-04-01T00:00:00.000Z' })
   await stock.outbox.drain()
@@ -392,7 +392,7 @@ test('what everybody asks for is the same after the database was lost: decisions
   expect(await read()).toEqual(before)
 })
 
-test('a probability is told as it came, not as the column rounds it, and found by that number', async () => {
+test('a probability is answered as it was imported, not as the column rounds it, and found by that number', async () => {
   await held('hello', [finding('CVE-1', 'high', { epss: 0.99999 })])
   const [listed] = (
     await listVulnerabilities(stock.db, ALL_SEEING, {
@@ -404,7 +404,7 @@ test('a probability is told as it came, not as the column rounds it, and found b
   expect(listed?.epss).toBe(0.99999)
 })
 
-test('the posture says when somebody last looked: an upload that an engine answered for counts, one without an answer does not', async () => {
+test('the posture has the time of the last scan: an upload counts if an engine answered for it', async () => {
   const lastScan = async () =>
     (await readPosture(stock.db, ALL_SEEING, { policy: now.cve_policy, now: stock.clock.now() })).last_scanned_at
   const report = (outcome: Report['outcome']): Report => ({

@@ -99,11 +99,11 @@ describe('what a package carries', () => {
     })
     expect(await purlsOf({ 'srv/a.war': war })).toEqual(['pkg:generic/plain@3.1', 'pkg:maven/g/a@1', 'pkg:maven/g/b@2'])
   })
-  test('a name that no file system takes describes nothing, and is not puzzled over', async () => {
+  test('a name that no file system allows describes no component', async () => {
     const jar = zip({ [`a${'-1'.repeat(32_000)} .jar`]: zip({ 'A.class': 'x' }), 'b-1.jar': zip({ 'A.class': 'x' }) })
     expect(await purlsOf({ 'srv/a.jar': jar })).toEqual(['pkg:generic/b@1'])
   })
-  test('a damaged jar, a lockfile that is none and one level too many are told, and the rest still counts', async () => {
+  test('a damaged jar, an invalid lockfile and too deep nesting are reported, and the rest still counts', async () => {
     const deep = zip({ 'a.jar': zip({ 'b.jar': zip({ 'c.jar': zip({ 'd.jar': 'x' }) }) }) })
     const { components, incomplete } = await contentsOf({
       'a/x.jar': 'not a zip',
@@ -117,7 +117,7 @@ describe('what a package carries', () => {
       /a\/x\.jar: .+\nb\/package-lock\.json: it is not JSON\.\nc\/deep\.jar: c\.jar in it is nested more than 3 deep\./,
     )
   })
-  test('an archive that unpacks to more than the budget is told', async () => {
+  test('an archive that unpacks to more than the limit is reported', async () => {
     const bomb = zip({ 'a-1.jar': Buffer.alloc(70 * 1024 * 1024) })
     expect((await contentsOf({ 'x.jar': bomb })).incomplete).toEqual([
       expect.stringContaining('at most 67108864 are read'),

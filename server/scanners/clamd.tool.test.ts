@@ -212,7 +212,7 @@ describe.skipIf(!hasClamd)('a real clamd', () => {
     await expect(scanner().scan(broken, never)).rejects.toThrow(RangeError)
   })
 
-  test('a scan that nobody waits for any more is stopped', async () => {
+  test('a scan whose caller has left is stopped', async () => {
     const stop = new AbortController()
     const endless = subjectOf(async function* () {
       yield {
@@ -261,7 +261,7 @@ describe.skipIf(!hasClamd)('limits of clamd', () => {
       })
     }))
 
-  test('a clamd that keeps silent about its limits is not believed about large streams', () =>
+  test('a clamd that does not report its limits is not trusted with large streams', () =>
     withClamd({ MaxFileSize: '25M', AlertExceedsMax: 'no' }, async clamd => {
       expect(
         await scan(clamd, streams({ name: 'data.tar', chunks: [...zeros(26), Buffer.from(EICAR)] })),
@@ -269,7 +269,7 @@ describe.skipIf(!hasClamd)('limits of clamd', () => {
       expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(10) }))).toEqual({ kind: 'clean' })
     }))
 
-  test('malware in one part is told although another part exceeds a limit', () =>
+  test('malware in one part is reported although another part exceeds a limit', () =>
     withClamd({ MaxFileSize: '3M' }, async clamd => {
       expect(
         await scan(
@@ -360,7 +360,7 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
     })
   })
 
-  test.skipIf(!hasClamd)('because the real one is stopped in its tracks', async () => {
+  test.skipIf(!hasClamd)('because the real one is suspended', async () => {
     const clamd = await startClamd()
     try {
       clamd.pause()

@@ -36,11 +36,11 @@ describe('findings are enriched', () => {
       kev_due: '2026-11-01',
     })
   })
-  test('what an engine said itself stays where nothing is known, and gives way where it is', async () => {
+  test('values of the engine stay where the catalogue has none, and are replaced where it has', async () => {
     expect(await one(finding('CVE-2026-9', { epss: 0.3, kev: true }))).toMatchObject({ epss: 0.3, kev: true })
     expect(await one(finding('CVE-2026-1', { epss: 0.3 }))).toMatchObject({ epss: 0.1 })
   })
-  test('what is not loaded or cannot be read is told', async () => {
+  test('missing or unreadable catalogues are reported', async () => {
     expect(
       await enrich([finding('CVE-2026-1')], { ...intel, status: async () => ({ kev: {} as never }) }),
     ).toMatchObject({ without: ['epss'] })

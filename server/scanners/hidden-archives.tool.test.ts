@@ -129,7 +129,7 @@ describe.skipIf(!hasClamd)('with a real clamd, which opens neither zstd nor lzma
     expect(await scan(make(), name)).toMatchObject({ kind: 'unscannable', why: expect.stringContaining(why) as string })
   })
 
-  test('deep nesting ends and is told', async () => {
+  test('too deep nesting is reported', async () => {
     let body = zstdCompressSync(Buffer.from('hello'))
     for (let level = 0; level < 20; level++) body = zstdCompressSync(body)
     expect(await scan(body)).toMatchObject({ kind: 'unscannable', why: 'it lies more than 8 archives deep' })

@@ -82,7 +82,7 @@ function subject(
 }
 const scan = (...of: Parameters<typeof subject>) => scanner.scan(subject(...of), AbortSignal.timeout(5_000))
 
-test('nothing loaded, nothing for this distribution, a few, all, and too old are five answers', async () => {
+test('no data, none for this distribution, partial, full and stale coverage are told apart', async () => {
   const coverage = async () => (await scan('bookworm', 'a', '1')).coverage
   expect(await coverage()).toBe('no_data')
   await load(osvRecord('ALSA-2026:1', [['AlmaLinux:9', 'x', '1-1']], { related: ['CVE-2026-10001'] }))
@@ -106,7 +106,7 @@ test('announcements of fixes alone cover a part of Debian; CentOS Stream is judg
     'partial',
   ])
 })
-test('old data still tell what they know', async () => {
+test('findings of old data still count', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
   now = new Date(Date.now() + 100 * 86_400_000)
   expect(await scan('bookworm', 'filler1', '0.1')).toMatchObject({
@@ -132,7 +132,7 @@ test('sources that were built in, and what is carried inside, are asked about as
     ['CVE-2026-10002', 'jinja2'],
   ])
 })
-test('what is carried inside is asked about also where the distribution has no advisories', async () => {
+test('libraries inside are matched also when the distribution has no advisories', async () => {
   await load(osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'org.example:a', '2.0']], { aliases: ['CVE-2026-10002'] }))
   const answer = await scan(
     'fedora',
@@ -204,7 +204,7 @@ test('the module of an RPM is taken from its header', async () => {
     await found('12.15-1.module_el8.9.0+1+a', 'postgresql:12:1:a'),
   ]).toEqual([1, 0])
 })
-test('data that cannot be read are an engine that does not answer', async () => {
+test('unreadable data count as an engine that does not answer', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
   await writeFile(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'damaged')
   await expect(scan('bookworm', 'filler1', '0.1')).rejects.toThrow(EngineUnavailable)

@@ -111,7 +111,7 @@ test('keys survive a restart, are unreadable to others, and lie encrypted on dis
   await expect(open('another').keys()).rejects.toThrow('another SETTINGS_ENCRYPTION_KEY')
 })
 
-test('without a key, signing is refused and says how to make one', async () => {
+test('without a key, signing is refused with the way to make one', async () => {
   expect(
     await open()
       .signer()

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => stock.close())
 
-test('packages whose key has retired, or will, are told of by distribution until they are gone', async () => {
+test('packages signed with a retired or retiring key are reported by distribution until they are deleted', async () => {
   const card = (fingerprint: string, retires?: string): KeyCard => ({
     fingerprint,
     user_id: 'T',

@@ -72,7 +72,7 @@ describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
     ])
   })
 
-  test('say who signed: one of them, a stranger, or nobody who can be believed', async () => {
+  test('tell a signature by one of them from an unknown key and from an invalid signature', async () => {
     const by = async (developer: Developer): Promise<string> => (await developer.clearsign(TEXT)).toString()
     expect(await keys.check(await by(jo), TEXT)).toMatchObject({ kind: 'good', by: { name: 'jo' } })
     expect(await keys.check(await by(rsa), TEXT)).toMatchObject({ kind: 'good', by: { name: 'ro' } })
@@ -107,7 +107,7 @@ describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
     await add('jo', jo.publicKey)
   })
 
-  test('are taken one by one, whole, public and usable, and once', async () => {
+  test('are accepted only as one usable public key, and once', async () => {
     const before = await keys.list()
     const refused = async (name: string, key: string): Promise<unknown> => refusal(add(name, key))
     expect(await refused('x', 'hello')).toMatchObject([

@@ -106,7 +106,7 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(200)
   })
 
-  test('is no place for a maintainer who may not see it: each way there ends like at one that never was', async () => {
+  test('answers a maintainer who may not see it as an unknown distribution, on every route', async () => {
     const token = tokenOf('milo')
     const ways: [string, string, object?][] = [
       ['GET', '/distributions/bookworm/packages'],
@@ -168,7 +168,7 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('GET', '/artifacts/darkpkg', { token: admin })).status).toBe(200)
   })
 
-  test('is in no live event of who may not see it', async () => {
+  test('is in no live event for those who may not see it', async () => {
     const follow = async (token: string) => {
       const answer = await fetch(`${it.url}/api/v1/dashboard/events`, { headers: { Authorization: `Bearer ${token}` } })
       const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
@@ -197,7 +197,7 @@ describe('a distribution that not everybody may see', () => {
     await it.call('DELETE', '/artifacts/lightpkg', { token: admin })
   })
 
-  test('takes no upload from who may not see it, and looks absent to them', async () => {
+  test('takes no upload from those who may not see it, and answers as an unknown one', async () => {
     const refused = await it.upload(await buildDeb({ name: 'mine', version: '1.0' }), {
       token: tokenOf('ulf'),
       distribution: 'noble',
@@ -215,7 +215,7 @@ describe('a distribution that not everybody may see', () => {
     ).toBe(201)
   })
 
-  test('serves its tree to who may see it, and to nobody else', async () => {
+  test('serves its tree only to those who may see it', async () => {
     const path = '/repos/dists/noble/InRelease'
     const asked = await fetchTree(path)
     expect([asked.status, asked.headers.get('www-authenticate')]).toEqual([

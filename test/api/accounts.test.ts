@@ -92,7 +92,7 @@ describe('logging in', () => {
     expect(row?.locked_until.toISOString()).toBe('2026-03-01T10:15:00.000Z')
   })
 
-  test('who knows the password of a deactivated account is told so, nobody else', async () => {
+  test('only the right password of a deactivated account is answered with its deactivation', async () => {
     await it.stock.db.query(
       `insert into account (username, password_hash, role, active) select 'off', password_hash, 'reader', false from account where username = 'root'`,
     )
@@ -138,7 +138,7 @@ describe('access tokens', () => {
     expect(await me(sign({ alg: 'HS256' }, await claims()))).toBe(200)
   })
 
-  test('are refused when anything about them is not ours', async () => {
+  test('are refused when any part of them was not issued by this server', async () => {
     const good = await claims()
     const without = (name: string): object => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
     const [header = '', payload = '', signature = ''] = admin.split('.')
@@ -425,7 +425,7 @@ describe('users', () => {
     expect((await ask('PATCH', '/auth/users/ada', await it.session('ada'), { role: 'admin' })).status).toBe(403)
   })
 
-  test('two roles in the two forms are asked about, and nothing is made or changed; one role in both is one', async () => {
+  test('different roles in the two forms are refused and change nothing; the same role in both is accepted', async () => {
     const two = { role: 'reader', roles: ['admin'] }
     const before = (await ask('GET', '/auth/users', admin)).json()
     for (const [method, path, more] of [
@@ -461,7 +461,7 @@ describe('users', () => {
     }
   })
 
-  test('nobody changes their own role or removes themselves, and what they tried changes nothing', async () => {
+  test('a user cannot change the own role or delete the own account, and the attempt changes nothing', async () => {
     await it.user('second', 'admin')
     for (const [method, body, code] of [
       ['PATCH', { role: 'reader' }, 'own_role'],

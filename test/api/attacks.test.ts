@@ -68,14 +68,14 @@ describe('a forged token', () => {
       "made of a reader's, with another role",
       payload => `${reader.split('.')[0] ?? ''}.${payload}.${reader.split('.')[2] ?? ''}`,
     ],
-  ])('%s opens nothing', async (_, forge) => {
+  ])('%s gives no access', async (_, forge) => {
     const claims = JSON.parse(Buffer.from(reader.split('.')[1] ?? '', 'base64url').toString()) as object
     const answer = await ask('GET', '/auth/users', await forge(part({ ...claims, role: 'admin', roles: ['admin'] })))
     expect([answer.status, answer.body.code]).toEqual([401, 'bad_credential'])
   })
 })
 
-describe('around the role', () => {
+describe('attempts to get around the role', () => {
   test.each([
     '/api/v1//auth/users',
     '/api/v1/auth//users',
@@ -267,7 +267,7 @@ describe('at a login with a second factor', () => {
     expect((await ask('GET', '/auth/mfa/recovery-codes/count', mine)).body).toEqual({ remaining: 4 })
   })
 
-  test('the half-way token opens nothing, wherever it is sent', async () => {
+  test('the challenge token gives no access on any route', async () => {
     const challenge = String((await enter('zoe')).body.mfa_token)
     for (const [method, path] of [
       ['GET', '/auth/me'],

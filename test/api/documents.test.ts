@@ -39,7 +39,7 @@ const listed = async (codename: string) =>
   ).body.documents
 const incoming = (): Promise<string[]> => readdir(join(it.root, 'incoming'))
 
-test('while a document is read that no memory would hold, others are served; it leaves nothing behind', async () => {
+test('while an oversized document is refused, other requests are served, and nothing of it is left', async () => {
   expect((await put('almalinux9/documents/modules?arch=x86_64', `${MODULE} a: 1\n`)).status).toBe(200)
   const before = await listed('almalinux9')
   const bomb = put('almalinux9/documents/modules?arch=x86_64', `${MODULE} a: ${'['.repeat(4_000_000)}`)

@@ -240,7 +240,7 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
   })
 
   describe('local accounts', () => {
-    test("come first: the directory's password of the same name opens nothing", async () => {
+    test("come first: the directory's password of the same name is refused", async () => {
       await it.user('alice', 'reader')
       expect([await status('alice', 'alicepw'), await status('alice', PASSWORD)]).toEqual([401, 200])
       expect(await it.stock.db.query(`select role, origin from account where username = 'alice'`)).toEqual([
@@ -273,7 +273,7 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
       expect(await status('alice', 'alicepw')).toBe(200)
     })
 
-    test('that takes the connection and says nothing, is given up in time', async () => {
+    test('that takes the connection and does not answer is given up in time', async () => {
       const sockets = new Set<Socket>()
       const silent = createServer(socket => {
         sockets.add(socket)
@@ -375,7 +375,7 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
         connection: expect.stringContaining('in the clear') as string,
       })
     })
-    test('looks somebody up, and says what they would be', async () => {
+    test('looks a user up, and answers the role they would get', async () => {
       expect((await trial({ test_username: 'alice' })).json()).toMatchObject({
         person: {
           dn: `uid=alice,${PEOPLE}`,

@@ -15,7 +15,7 @@ describe('a login with a second factor', () => {
     ;({ secret, codes } = await enable('ada'))
   })
 
-  test('the password alone gives a challenge and no access; the code gives the session', async () => {
+  test('the password gives a challenge and no access; the code gives the session', async () => {
     const token = await challenge('ada')
     expect(said(await ask('GET', '/auth/me', token))).toEqual([401, 'bad_credential'])
     const answer = await authenticate(token, { totp_code: code(secret) })
@@ -153,7 +153,7 @@ describe('a login with a second factor', () => {
     expect((await authenticate(token, { totp_code: code(secret) })).status).toBe(200)
   })
 
-  test('a recovery code opens once, however it is typed; the others stay', async () => {
+  test('a recovery code works once, however it is typed; the others stay', async () => {
     const typed = ` ${(codes[3] ?? '').toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')} `
     const answer = await authenticate(await challenge('ada'), { recovery_code: typed })
     expect(answer.status).toBe(200)
@@ -168,7 +168,7 @@ describe('a login with a second factor', () => {
     )
   })
 
-  test('five wrong codes lock the account, whatever the challenge; the right password does not begin the count anew', async () => {
+  test('five wrong codes lock the account, whatever the challenge; the right password does not reset the count', async () => {
     const early = await challenge('ada')
     for (let n = 0; n < 4; n++)
       expect(said(await authenticate(await challenge('ada'), { totp_code: wrong(secret) }))).toEqual([401, 'bad_code'])
@@ -181,7 +181,7 @@ describe('a login with a second factor', () => {
     expect((await authenticate(await challenge('ada'), { recovery_code: codes[0] })).status).toBe(200)
   })
 
-  test('a login that ends well begins the count anew', async () => {
+  test('a successful login resets the count', async () => {
     for (let round = 0; round < 2; round++) {
       for (let n = 0; n < 4; n++) await authenticate(await challenge('ada'), { totp_code: wrong(secret) })
       expect((await authenticate(await challenge('ada'), { totp_code: code(secret) })).status).toBe(200)

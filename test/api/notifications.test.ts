@@ -96,7 +96,7 @@ const upload = async (name: string): Promise<Answer<Uploaded>> =>
   daemon.upload(await buildDeb({ name, version: '1.0' }), { token: admin })
 
 describe('the webhook', () => {
-  test('tells of a package that waits for review, signed with WEBHOOK_SECRET', async () => {
+  test('is sent for a package that is held for review, signed with WEBHOOK_SECRET', async () => {
     expect(await upload('held-one')).toMatchObject({ status: 201, body: { status: 'pending_review' } })
     const { raw, signature, body } = await next(message => message.body.package?.name === 'held-one')
     expect(body).toMatchObject({
@@ -107,7 +107,7 @@ describe('the webhook', () => {
     expect(signature).toBe(`sha256=${createHmac('sha256', SECRET).update(raw).digest('hex')}`)
   })
 
-  test('says nothing of a package that is published', async () => {
+  test('is not sent for a package that is published', async () => {
     await patch({ validation: { on_scanner_unavailable: 'warn' } })
     expect((await upload('quiet')).body.status).toBe('published')
     await patch({ validation: { on_scanner_unavailable: 'hold' } })
@@ -116,7 +116,7 @@ describe('the webhook', () => {
     expect(received.map(({ body }) => body.package?.name)).toEqual(['loud'])
   })
 
-  test('whose receiver hangs holds up no upload', async () => {
+  test('whose receiver hangs delays no upload', async () => {
     const held: ServerResponse[] = []
     respond = res => {
       held.push(res)
@@ -130,7 +130,7 @@ describe('the webhook', () => {
     await next(message => message.body.package?.name === 'slow-f')
   })
 
-  test('is owed over a kill -9, and a receiver that still hangs does not hold the start', async () => {
+  test('survives a kill -9, and a receiver that still hangs does not delay the start', async () => {
     respond = () => undefined
     await upload('crashed')
     const first = await next(message => message.body.package?.name === 'crashed')

@@ -189,7 +189,7 @@ describe('a login', () => {
     )
   })
 
-  test('under another name than app_url begins anew under that, once', async () => {
+  test('that begins at another host than app_url is redirected there, once', async () => {
     const other = base.replace('127.0.0.1', 'localhost')
     expect((await newBrowser().get(`${other}/api/v1/auth/oidc/login`)).location).toBe(
       `${base}/api/v1/auth/oidc/login?again=1`,
@@ -315,7 +315,7 @@ describe('an account belongs to a subject', () => {
   })
 })
 
-describe('mix-ups are refused', () => {
+describe('mixed-up logins are refused', () => {
   const expired = { sso_error: 'expired' }
   const callback = async (browser: Browser, url: string): Promise<Record<string, string>> =>
     said((await browser.get(url)).location)
@@ -409,7 +409,7 @@ describe('mix-ups are refused', () => {
   })
 })
 
-describe('a provider that lies is not believed', () => {
+describe('false answers of a provider are refused', () => {
   const now = (): number => Math.floor(Date.now() / 1000)
   const none = (claims: object): string =>
     [{ alg: 'none' }, claims].map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.') + '.'
@@ -499,7 +499,7 @@ describe('when it cannot be used', () => {
     await set({ issuer: provider.issuer })
     expect(await arrive(newBrowser())).toHaveProperty('sso')
   })
-  test('the issuer lies where this service must not go', async () => {
+  test('the issuer is in a network that this service may not reach', async () => {
     await it.settings.patch({ notifications: { allow_private_hosts: '' } })
     await set({ client_id: 'another' }) // nothing is remembered of this one
     expect(said((await newBrowser().get(`${base}/api/v1/auth/oidc/login`)).location)).toEqual({
@@ -516,7 +516,7 @@ describe('POST /settings/test-oidc', () => {
       headers: freshAddress(),
       ...(body === undefined ? {} : { body }),
     })
-  test('says what the provider says of itself, and where it has to send people back to', async () => {
+  test("answers the provider's metadata, and the callback address to register", async () => {
     expect((await trial()).json()).toMatchObject({
       ok: true,
       issuer: provider.issuer,

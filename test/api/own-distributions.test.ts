@@ -77,7 +77,7 @@ test('none is based on itself by way of one that was removed and added again', a
   expect(again.text).toContain('upper is itself based on lower')
 })
 
-test('a retired one takes no package by any way, and serves what it has', async () => {
+test('a retired one takes no package on any route, and serves what it has', async () => {
   await add({ codename: 'old', based_on: 'jammy' })
   for (const [name, codename] of [
     ['kept', 'old'],

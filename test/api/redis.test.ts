@@ -42,7 +42,7 @@ describe.skipIf(missing.length > 0)(
       await redis.close()
     })
 
-    test('starts without it and says so; takes it up when it is started', async () => {
+    test('starts without it and reports that; uses it once it is started', async () => {
       expect(await backend()).toEqual({
         ok: false,
         backend: 'redis',
@@ -57,7 +57,7 @@ describe.skipIf(missing.length > 0)(
       })
     })
 
-    test('that is killed lets nobody off: ended sessions stay ended, limits go on, and the rest is served', async () => {
+    test('that is killed ends no protection: ended sessions stay ended, limits hold, and the rest is served', async () => {
       const [before, after] = [(await login()).body.access_token, (await login()).body.access_token]
       await it.call('POST', '/auth/logout', { token: before })
       expect(await me(before)).toBe(401)
@@ -75,7 +75,7 @@ describe.skipIf(missing.length > 0)(
       expect((await login()).status).toBe(200)
     })
 
-    test('that is back knows nothing of what was, and nobody is let off either', async () => {
+    test('that comes back empty ends no protection either', async () => {
       redis.start()
       await isSaid(true)
       expect((await login({ username: 'nobody', password: 'x' }, '198.51.100.77')).status).toBe(429)

@@ -63,7 +63,7 @@ describe('asking for a link', () => {
     },
   )
 
-  test('the answer is the same for everybody, and a stranger gets no mail', async () => {
+  test('the answer is the same for every address, and an unknown one gets no mail', async () => {
     await it.user('off', 'reader')
     await it.user('silent', 'reader')
     await it.stock.db.query(`update account set email = 'off@example.test', active = false where username = 'off'`)
@@ -110,7 +110,7 @@ describe('asking for a link', () => {
     expect((await ask('forgot-password', { email: '', username: '' })).status).toBe(422)
   })
 
-  test('an ask that is delivered twice is one link', async () => {
+  test('a request that is delivered twice makes one link', async () => {
     await it.stock.outbox.stop()
     await ask('forgot-password', { username: 'ada' })
     const key = (await it.stock.db.first<{ key: string }>('select key from outbox'))?.key ?? ''
@@ -274,7 +274,7 @@ describe('a link', () => {
     expect((await ask('reset-password', { token, new_password: NEW })).status).toBe(200)
   })
 
-  test('is worth nothing for an account that was deactivated or deleted meanwhile', async () => {
+  test('does not work for an account that was deactivated or deleted meanwhile', async () => {
     const token = await mailedToken()
     await it.stock.db.query(`update account set active = false where username = 'ada'`)
     expect(said(await ask('reset-password', { token, new_password: NEW }))).toEqual([400, 'bad_reset_token'])

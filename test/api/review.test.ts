@@ -163,7 +163,7 @@ describe('a package with a finding that the policy wants reviewed', () => {
     expect(await ask('GET', '/artifacts/audit/integrity', { who: 'admin' })).toMatchObject({ body: { ok: true } })
   })
 
-  test('that is rejected never comes to be served, and leaves the queue', async () => {
+  test('that is rejected is never served, and leaves the queue', async () => {
     await tell(known => {
       known.findings['bad 1.0'] = [HIGH]
     })
@@ -287,7 +287,7 @@ describe('one vulnerability', () => {
 })
 
 describe('what touches one version in one distribution', () => {
-  test('quarantine unlinks at once, there alone, and only an approval brings it back', async () => {
+  test('quarantine removes it from that tree at once, and only an approval brings it back', async () => {
     await send('both', '1.0')
     await send('both', '1.0', { distribution: 'noble' })
     expect(
@@ -399,7 +399,7 @@ describe('what touches one version in one distribution', () => {
 })
 
 describe('rules', () => {
-  test('four eyes: who uploaded may not approve, whoever else may', async () => {
+  test('four eyes: the uploader may not approve, others may', async () => {
     expect(await ask('PATCH', '/settings/', { who: 'admin', body: { review: { four_eyes: true } } })).toMatchObject({
       status: 200,
     })
@@ -440,7 +440,7 @@ describe('rules', () => {
     await ask('PATCH', '/settings/', { who: 'admin', body: { review: { four_eyes: false } } })
   })
 
-  test('a policy that is not saved is tried out, and changes nothing', async () => {
+  test('the preview of a policy changes nothing', async () => {
     await tell(known => {
       known.findings['medium 1.0'] = [{ id: 'CVE-2026-3003', severity: 'medium' }]
     })
@@ -469,7 +469,7 @@ describe('rules', () => {
     expect(await ask('POST', '/security/policy/preview', { body: {} })).toMatchObject({ status: 403 })
   })
 
-  test('a missed deadline is told once', async () => {
+  test('a missed deadline is notified once', async () => {
     await ask('PATCH', '/settings/', { who: 'admin', body: { cve_policy: { sla_high_days: 0 } } })
     const first = await ask('POST', '/security/check-sla', { who: 'admin' })
     expect(first, first.text).toMatchObject({ status: 200, body: { status: 'ok' } })
@@ -483,7 +483,7 @@ describe('rules', () => {
     await ask('PATCH', '/settings/', { who: 'admin', body: { cve_policy: { sla_high_days: 30 } } })
   })
 
-  test('a review is given to those who may decide', async () => {
+  test('a review is assigned only to those who may decide', async () => {
     await tell(known => {
       known.findings['given 1.0'] = [HIGH]
     })
@@ -500,7 +500,7 @@ describe('rules', () => {
   })
 })
 
-describe('what everybody may read', () => {
+describe('read routes for every account', () => {
   test('vulnerabilities, each once, filtered, sorted and cut by the database', async () => {
     const all = await ask('GET', '/security/vulnerabilities?per_page=2', { who: 'ann' })
     expect(all, all.text).toMatchObject({ status: 200, body: { page: 1, per_page: 2 } })

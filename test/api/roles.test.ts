@@ -315,12 +315,12 @@ const statusOf = async (
   return answer.status
 }
 
-test('every route has its line here, and every line its route', () => {
+test('every route has a line here, and every line a route', () => {
   expect(Object.keys({ ...SPEC, ...OURS }).sort()).toEqual(Object.keys(api).sort())
 })
 
 describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
-  test('nobody without a credential, each role with either kind of credential', async () => {
+  test('refuses callers without a credential, and answers each role with either kind of credential', async () => {
     const found: Record<string, number> = { '-': await statusOf(key, undefined) }
     const expected: Record<string, number> = { '-': allowed.includes('-') ? 200 : 401 }
     for (const role of ROLES) {
@@ -350,7 +350,7 @@ describe.each(Object.entries({ ...SPEC, ...OURS }))('%s', (key, allowed) => {
     expect(found).toEqual(expected)
   })
 
-  test('what is no access token opens only what is public; a setup token also the set-up of a second factor', async () => {
+  test('an invalid token is good for public routes only; a setup token also for setting up a second factor', async () => {
     const closed = allowed.includes('-') ? 200 : 401
     for (const token of ['', 'Basic', `svc_${'x'.repeat(43)}`, odd.challenge, odd.deactivated, odd.ended])
       expect(await statusOf(key, token)).toBe(closed)

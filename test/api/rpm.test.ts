@@ -53,7 +53,7 @@ describe('rpms over HTTP', () => {
     expect(again.status, again.text).toBe(409)
   })
 
-  test('a format goes where it belongs alone, and the refusal says what the codename takes', async () => {
+  test('a format is taken only by its own distributions, and the refusal names what the codename takes', async () => {
     const rpm = await upload({ name: 'misplaced' }, 'jammy')
     const deb = await daemon.upload(await buildDeb({ name: 'misplaced', version: '1' }), {
       token,
@@ -69,7 +69,7 @@ describe('rpms over HTTP', () => {
     }
   })
 
-  test('needs are met by names, bounds, files of either kind and rich dependencies, and nothing is missing that is there', async () => {
+  test('dependencies are satisfied by names, bounds, files of either kind and rich dependencies', async () => {
     const needy = {
       name: 'needy',
       requires: [

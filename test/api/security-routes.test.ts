@@ -107,7 +107,7 @@ describe('every route of the Security table answers in the shape of the contract
     })
   })
 
-  test('what cannot be looked up is told, and takes nothing away that is served', async () => {
+  test('a failed scan is reported, and withdraws nothing that is published', async () => {
     const answer = await post('/security/packages/plain/1:2.0~rc1+b1/rescan')
     expect(answer, answer.text).toMatchObject({
       status: 200,
@@ -183,7 +183,7 @@ describe.skipIf(!hasClamd || lacking('clamav-freshclam').length > 0)('antivirus 
     expect((await daemon.call('GET', '/metrics')).text).toMatch(/^svc_clamav_last_update \d+/m)
   })
 
-  test('that cannot be had are told with the reason, in the answer and in the audit log', async () => {
+  test('that cannot be fetched are reported with the reason, in the answer and in the audit log', async () => {
     await daemon.call('PATCH', '/settings/', { token, body: { clamav: { bundle_folder: join(folder, 'nowhere') } } })
     expect(await post('/security/clamav/update')).toMatchObject({
       status: 502,

@@ -41,7 +41,7 @@ const logIn = async (username = 'root'): Promise<string> =>
   String((await ask('POST', '/auth/token', undefined, { username, password: PASSWORD })).json().access_token)
 
 describe("one's own sessions", () => {
-  test("are listed with where they came from, the newest first, and nobody else's", async () => {
+  test('are listed with their origin, newest first, without those of others', async () => {
     await it.user('ada', 'reader')
     await it.session('ada')
     at(1)
@@ -92,7 +92,7 @@ describe("one's own sessions", () => {
     expect((await it.audited('SESSION_END'))[0]).toMatchObject({ user: 'root', result: 'SUCCESS' })
   })
 
-  test('an end in one replica is known to another within a second', async () => {
+  test('a session ended in one replica is ended in another within a second', async () => {
     const replica = await it.restarted()
     expect(await works(root, replica)).toBe(200)
     await ask('POST', '/auth/logout', root)
@@ -101,7 +101,7 @@ describe("one's own sessions", () => {
     await replica.close()
   })
 
-  test("nobody ends another user's, and an admin's list shows the admin's own", async () => {
+  test("a user cannot end another user's, and an admin's list shows only the admin's own", async () => {
     await it.user('ada', 'reader')
     const ada = await it.session('ada')
     const [mine] = await listed(ada)
@@ -123,14 +123,14 @@ describe("one's own sessions", () => {
     expect((await ask('DELETE', '/auth/sessions', root)).json().ended).toBe(0)
   })
 
-  test('logging out ends the one that asks and no other', async () => {
+  test('logging out ends the current session only', async () => {
     const other = await logIn()
     expect((await ask('POST', '/auth/logout', root)).status).toBe(200)
     expect([await works(root), await works(other)]).toEqual([401, 200])
     expect((await ask('POST', '/auth/logout', root)).status).toBe(401)
   })
 
-  test('a new password ends the others, and they are gone from the list', async () => {
+  test('a new password ends the others, and removes them from the list', async () => {
     const other = await logIn()
     await ask('POST', '/auth/change-password', root, { current_password: PASSWORD, new_password: 'Another-Horse-2' })
     expect([await works(root), await works(other)]).toEqual([200, 401])
@@ -151,7 +151,7 @@ describe("one's own sessions", () => {
     expect(await works(token)).toBe(200)
   })
 
-  test('what is over is forgotten', async () => {
+  test('ended sessions are removed', async () => {
     const other = await logIn()
     await ask('POST', '/auth/logout', other)
     at(13 * 60)
@@ -248,7 +248,7 @@ describe('a directory', () => {
     enabled = true
   })
 
-  test('is asked about those who have no account here; the first login makes one', async () => {
+  test('is asked about users without an account here; the first login makes one', async () => {
     answers = { ada: person('ada') }
     const answer = await login('ada')
     expect([answer.status, answer.json()]).toMatchObject([200, { token_type: 'bearer' }])
@@ -284,7 +284,7 @@ describe('a directory', () => {
     expect(await service.stock.db.first('select role, origin from account')).toEqual({ role: 'admin', origin: 'local' })
   })
 
-  test("locks whoever's password is guessed at, under whatever spelling or address it is tried; a local account of that name not", async () => {
+  test('locks the account whose password is guessed, under any spelling or address; not a local account of that name', async () => {
     answers = { 'ada': person('ada'), 'ADA': person('ada'), 'ada@example.test': person('ada'), 'Root': person('root') }
     expect((await login('ada')).status).toBe(200)
     for (const name of Object.keys(answers))
@@ -315,7 +315,7 @@ describe('a directory', () => {
     ])
   })
 
-  test('sets the role again at each login, and is put down', async () => {
+  test('sets the role again at each login, with an audit line', async () => {
     answers = { ada: person('ada') }
     await login('ada')
     answers = { ada: person('ada', { role: 'reader', fullName: undefined }) }
@@ -329,7 +329,7 @@ describe('a directory', () => {
     ])
   })
 
-  test('that is down keeps its people out with 503, and local accounts get in', async () => {
+  test('that is down refuses its users with 503, and local accounts log in', async () => {
     answers = { ada: person('ada') }
     await login('ada')
     answers = { '*': { kind: 'unavailable', why: 'connect ECONNREFUSED' } }
@@ -359,7 +359,7 @@ describe('a directory', () => {
     expect(said(await login('ada'))).toEqual([401, 'bad_password'])
   })
 
-  test('a deactivated account stays out, and its password is not ours to change', async () => {
+  test('a deactivated account is refused, and its password cannot be changed here', async () => {
     answers = { ada: person('ada') }
     const ada = String((await login('ada')).json().access_token)
     const admin = await service.session('root')

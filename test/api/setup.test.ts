@@ -26,7 +26,7 @@ test('of twenty first admins at once, one is made', async () => {
   expect(await it.audited('USER_CREATE')).toMatchObject([{ user: winner, ip: '198.51.100.1' }])
 })
 
-test('once there are users it stays closed, also when a directory has taken the role from the last admin', async () => {
+test('it stays closed once there are users, also when a directory removed the role of the last admin', async () => {
   it = await startAccounts()
   await it.user('ada', 'reader')
   await it.stock.db.query(`update account set origin = 'ldap'`)
@@ -36,7 +36,7 @@ test('once there are users it stays closed, also when a directory has taken the 
   expect(await it.stock.db.query('select username, role from account')).toEqual([{ username: 'ada', role: 'reader' }])
 })
 
-test('where a setup token is set, nothing goes without it', async () => {
+test('it needs the setup token where one is set', async () => {
   it = await startAccounts({ setupToken: 'open sesame' })
   expect(await status()).toMatchObject({ needs_setup: true, token_required: true })
   for (const headers of [

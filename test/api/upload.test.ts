@@ -221,7 +221,7 @@ describe('an upload over HTTP', () => {
     ['of something that is no package', Buffer.from('hello'), { distribution: 'jammy' }, 422, /no package/],
     ['of an empty file', Buffer.alloc(0), { distribution: 'jammy' }, 422, /no package/],
   ]
-  test.each(refusals)('%s is refused, and nothing of it stays', async (_, what, fields, status, why) => {
+  test.each(refusals)('%s is refused, and nothing of it is kept', async (_, what, fields, status, why) => {
     const before = (await readdir(join(daemon.root, 'pool'), { recursive: true })).length
     const content = Buffer.isBuffer(what) ? what : await buildDeb({ ...what, files: { 'usr/share/r': randomBytes(8) } })
     for (const route of ['/upload/', '/upload/stream']) {
@@ -235,7 +235,7 @@ describe('an upload over HTTP', () => {
     expect((await readdir(join(daemon.root, 'pool'), { recursive: true })).length).toBe(before)
   })
 
-  test('needs a credential of one who may upload', async () => {
+  test('needs a role that may upload', async () => {
     const form = formOf(await buildDeb({ name: 'refused', version: '1' }))
     expect(await daemon.call('POST', '/upload/', { form })).toMatchObject({ status: 401 })
     const made = await daemon.call('POST', '/auth/users', {
@@ -252,7 +252,7 @@ describe('an upload over HTTP', () => {
     expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
   })
 
-  test('over the limit is 413, said with the limit, and the limit can be changed while the daemon runs', async () => {
+  test('over the limit is 413 and names the limit, which can be changed while the daemon runs', async () => {
     expect(
       await daemon.call('PATCH', '/settings/', { token, body: { validation: { max_upload_size_mb: 1 } } }),
     ).toMatchObject({ status: 200 })
@@ -343,7 +343,7 @@ describe('an upload over HTTP', () => {
     expect(daemon.log()).not.toContain(secret)
   })
 
-  test('is in the metrics, the health report, the dashboard and the audit log as it ended', async () => {
+  test('is in the metrics, the health report, the dashboard and the audit log with its result', async () => {
     const taken = await metric(daemon, 'svc_uploads_total{status="published"}')
     const known = await metric(daemon, 'svc_uploads_total{status="already_imported"}')
     const content = await buildDeb({ name: 'measured', version: '1' })
@@ -474,7 +474,7 @@ describe.skipIf(!hasClamd)('with clamd (needs clamav-daemon)', () => {
     },
   )
 
-  test('a package without malware is published beside them, at the very address they do not have', async () => {
+  test('a package without malware is published', async () => {
     const answer = await daemon.upload(await buildDeb({ name: 'good', version: '1' }), { token })
     expect(answer, answer.text).toMatchObject({
       status: 201,

@@ -146,7 +146,7 @@ function plain({ daemon }: World, text: string): string {
     .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
 }
 
-describe('who may not see a distribution reads of it', () => {
+describe('a viewer who may not see a distribution', () => {
   describe.each(READERS.map(([name]) => name))('as %s', reader => {
     test.each(ROUTES)('nothing in %s', async (key, row) => {
       for (const path of questions(key, row)) {
@@ -298,7 +298,7 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
 /** They concern the account of the caller, who signs in or out, and no package. */
 const OF_ACCOUNTS = /^\w+ \/auth\//
 
-describe('who may not see a distribution writes as if it were not there', () => {
+describe('a viewer who may not see a distribution writes as if it did not exist', () => {
   beforeAll(async () => {
     deb = await buildDeb({ name: 'mine', version: '1.0' })
     rpm = await buildRpm({ name: 'mine', version: '1.0', release: '1' })
@@ -335,7 +335,7 @@ describe('who may not see a distribution writes as if it were not there', () => 
     })
   })
 
-  test('and every package is still there', async () => {
+  test('every package still exists', async () => {
     const { text } = await withHidden.daemon.call('GET', '/packages/', { token: withHidden.admin })
     for (const trace of traces) expect(text).toContain(trace)
   })

@@ -111,7 +111,7 @@ describe('a signed webhook', () => {
   })
 })
 
-describe('a replay does nothing', () => {
+describe('a replayed message changes nothing', () => {
   test.each([
     ['as it was', 'same', PUSH],
     ['under another delivery id, which nobody signs', 'other', PUSH],
@@ -135,7 +135,7 @@ describe('a replay does nothing', () => {
     ])
     expect(await told()).toHaveLength(1)
   })
-  test('KEV may say the same again after an hour, GitHub after 30 days', async () => {
+  test('the same message is accepted again after an hour from KEV, after 30 days from GitHub', async () => {
     const statuses = async (path: string, times: readonly string[]): Promise<unknown[]> => {
       const seen: unknown[] = []
       for (const time of times) {
@@ -151,7 +151,7 @@ describe('a replay does nothing', () => {
       await statuses('/webhooks/github', ['2026-03-01T10:00:00Z', '2026-03-31T09:59:59Z', '2026-03-31T10:00:00Z']),
     ).toEqual(['accepted', 'duplicate', 'accepted'])
   })
-  test('one source says nothing about the other', async () => {
+  test('messages of one source do not count for the other', async () => {
     expect([
       (await send('/webhooks/github', { body: '{}' })).json().status,
       (await send('/webhooks/kev', { body: '{}' })).json().status,
@@ -159,7 +159,7 @@ describe('a replay does nothing', () => {
   })
 })
 
-describe('is refused and leaves no trace', () => {
+describe('is refused and changes nothing', () => {
   const good = sign(PUSH)
   test.each([
     ['no signature', undefined],
@@ -182,7 +182,7 @@ describe('is refused and leaves no trace', () => {
     await settled()
     expect([reactions, await told(), await stock.db.query('select 1 from webhook_delivery')]).toEqual([[], [], []])
   })
-  test('a signature is about bytes: the same JSON written otherwise is another message', async () => {
+  test('a signature covers bytes: the same JSON in another spelling is another message', async () => {
     expect(
       (
         await send('/webhooks/github', {

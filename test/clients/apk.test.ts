@@ -122,7 +122,7 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(await daemon.call('DELETE', '/artifacts/twice/1.0-r0', { token })).toMatchObject({ status: 200 })
   })
 
-  test('what is deleted is no longer named, the other version is', async () => {
+  test('a deleted version leaves the index, the other one stays', async () => {
     expect(await daemon.call('DELETE', '/artifacts/libhello/1.0_rc1-r0', { token })).toMatchObject({ status: 200 })
     await expect
       .poll(async () => (await served()).packages.map(({ P, V }) => `${P} ${V}`))
@@ -157,7 +157,7 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(new Set(signatures.map(({ keyName }) => keyName))).toEqual(new Set(keys.map(({ key_name }) => key_name)))
   }, 90_000)
 
-  test('a package that is refused is named by nothing', async () => {
+  test('a refused package is in no index', async () => {
     const bytes = await buildApk({ name: 'bent', version: '1.0-r0', fields: { datahash: '0'.repeat(64) } })
     expect(await daemon.upload(bytes, { token, filename: 'bent.apk', distribution: 'alpine3.20' })).toMatchObject({
       status: 422,
@@ -257,7 +257,7 @@ describe.skipIf(apkProgram === undefined)('apk (needs an apk on PATH; Debian has
   })
 })
 
-test('what the index says of a package is what its own members say', async () => {
+test('the index entry of a package matches its own members', async () => {
   const bytes = await raw('/apk/alpine3.20/main/x86_64/hello-1.0-r0.apk')
   const names = splitMembers(bytes).flatMap(({ plain }) => walkTar(plain).files.map(({ name }) => name))
   expect(names).toEqual(['.PKGINFO', 'usr/', 'usr/bin/', 'usr/bin/hello'])

@@ -238,7 +238,7 @@ describe.skipIf(noApt)('apt-get (needs apt, gpgv, gnupg)', () => {
     }
   })
 
-  test('what is held for review is unknown to a client, and a package with an epoch is installed under its whole version', async () => {
+  test('a held package is not visible to a client, and a package with an epoch is installed under its whole version', async () => {
     const hold = (how: string): ReturnType<Daemon['call']> =>
       daemon.call('PATCH', '/settings/', { token, body: { validation: { on_scanner_unavailable: how } } })
     expect(await hold('hold')).toMatchObject({ status: 200 })
@@ -257,7 +257,7 @@ describe.skipIf(noApt)('apt-get (needs apt, gpgv, gnupg)', () => {
     expect(await apt.installedVersion('epochal')).toBe('1:2.0-1')
   })
 
-  test('lists fetched before a publication still lead to their packages after it', async () => {
+  test('packages of lists fetched before a publication can still be downloaded after it', async () => {
     await publish(await buildDeb({ name: 'early', version: '1' }), 'early.deb')
     const apt = await client()
     await apt.update()
@@ -267,7 +267,7 @@ describe.skipIf(noApt)('apt-get (needs apt, gpgv, gnupg)', () => {
 })
 
 describe.skipIf(noApt || !hasClamd)('apt-get and the gate (needs apt, clamav-daemon)', () => {
-  test('what clamd finds is quarantined and never served; what is clean beside it is', async () => {
+  test('an infected package is quarantined and never served; a clean one is published', async () => {
     const clamd = await startClamd()
     const daemon = await startDaemon({ env: { CLAMD_SOCKET: clamd.address.socket } })
     try {

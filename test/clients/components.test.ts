@@ -112,7 +112,7 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0)(
       return asked
     }
 
-    test('every index is asked for by its hash, and the hash of a moment ago still answers', async () => {
+    test('every index is fetched by its hash, and the previous hash still answers', async () => {
       const asked = await askedWhile(async () => {
         for (const arch of ARCHS)
           expect(await (await client(arch, 'acme main extra', mirror.url)).update()).toMatchObject({ code: 0, err: '' })
@@ -150,7 +150,7 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0)(
       }
     })
 
-    test('made private, acme is for those with a credential alone: neither index nor package tells others of it', async () => {
+    test('made private, acme needs a credential for every index and package', async () => {
       const noted = await askedWhile(async () => {
         const early = await client('arm64', 'acme main extra', mirror.url)
         await early.update()

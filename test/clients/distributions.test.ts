@@ -113,7 +113,7 @@ describe.skipIf(noApt)('apt with an own distribution (needs apt, gpgv, gnupg)', 
     expect(await date(path)).toBe(before)
   })
 
-  test('what still has packages does not go, and a retired one takes nothing and is served', async () => {
+  test('a distribution with packages cannot be removed, and a retired one takes no packages and is served', async () => {
     const change = (method: string, path: string, body?: unknown) => daemon.call(method, path, { token, body })
     expect(await change('PATCH', '/distributions/acme', { architectures: ['amd64'] })).toMatchObject({ status: 409 })
     expect(await change('PATCH', '/distributions/acme', { components: ['main'] })).toMatchObject({ status: 409 })
@@ -126,7 +126,7 @@ describe.skipIf(noApt)('apt with an own distribution (needs apt, gpgv, gnupg)', 
     expect((await client('amd64', 'acme main tools').then(root => root.download('tool-all'))).code).toBe(0)
   })
 
-  test('it outlives a restart', async () => {
+  test('it survives a restart', async () => {
     await daemon.stop()
     await daemon.restart()
     expect((await client('arm64', 'acme main tools').then(root => root.download('tool-arm64'))).code).toBe(0)
@@ -134,14 +134,14 @@ describe.skipIf(noApt)('apt with an own distribution (needs apt, gpgv, gnupg)', 
 })
 
 describe('changes of own distributions', () => {
-  test('one name is given once, also to two who ask at the same time', async () => {
+  test('a codename is given once, also to two requests at the same time', async () => {
     const add = (label: string) =>
       daemon.call('POST', '/distributions/', { token, body: { codename: 'twice', format: 'deb', label } })
     const answers = await Promise.all([add('One'), add('Two')])
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
   })
 
-  test('two who change different words at the same time both have their way', async () => {
+  test('two changes of different fields at the same time both take effect', async () => {
     const change = (body: object) => daemon.call('PATCH', '/distributions/twice', { token, body })
     await Promise.all([change({ label: 'Both' }), change({ suite: 'both' })])
     expect((await daemon.call('GET', '/distributions/twice/definition', { token })).body).toMatchObject({
@@ -150,7 +150,7 @@ describe('changes of own distributions', () => {
     })
   })
 
-  test('a name that is given again brings no documents of the one before', async () => {
+  test('a codename used again has no documents of the earlier distribution', async () => {
     const text = `Package: tool\nDescription-md5: ${'0'.repeat(32)}\nDescription-de: Ding\n Es tut etwas.\n`
     const put = await fetch(`${daemon.url}/api/v1/distributions/twice/documents/translation?component=main&name=de`, {
       method: 'PUT',

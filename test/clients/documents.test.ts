@@ -103,7 +103,7 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
       .toBe(false)
   })
 
-  test('apt takes NotAutomatic and ButAutomaticUpgrades as they are meant, and refuses a root past its end', async () => {
+  test('apt obeys NotAutomatic and ButAutomaticUpgrades, and refuses a root past its end', async () => {
     const answer = await daemon.call('PATCH', '/distributions/jammy/release', {
       token,
       body: { not_automatic: true, but_automatic_upgrades: true, valid_days: 7 },
@@ -158,7 +158,7 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
     expect(await dnf('updateinfo', 'list')).toContain('EX-2026:0001')
   })
 
-  test('what clients would stumble over is refused, and nothing changes', async () => {
+  test('a document that clients could not read is refused, and nothing changes', async () => {
     const before = await daemon.call('GET', '/distributions/almalinux9/documents', { token })
     for (const [kind, content, why] of [
       ['modules', 'a: b: c', /no YAML/],
@@ -185,7 +185,7 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
     expect((await daemon.call('GET', '/distributions/almalinux9/documents', { token })).body).toEqual(before.body)
   })
 
-  test('another distribution takes them over when it is asked to, and the disk has them', async () => {
+  test('documents are copied to another distribution on request, and are on disk', async () => {
     const body = { from_distribution: 'almalinux9' }
     const copied = await daemon.call('POST', '/distributions/rocky9/documents/copy', { token, body })
     expect(copied, copied.text).toMatchObject({
@@ -197,7 +197,7 @@ Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NA
       .toHaveLength(6)
   })
 
-  test('a database that was lost is filled from the disk', async context => {
+  test('a lost database is filled from the disk', async context => {
     context.skip(daemon.databaseUrl !== undefined, 'only the embedded database lies in the folder')
     const path = '/distributions/almalinux9/documents'
     const before = await daemon.call<{ documents: unknown }>('GET', path, { token })

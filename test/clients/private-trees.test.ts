@@ -73,7 +73,7 @@ describe('a private tree, path by path', () => {
     '/apk/alpine3.20/main/x86_64/closed-1.0-r0.apk',
     '/apk/alpine3.20@1/main/x86_64/APKINDEX.tar.gz',
   ]
-  test.each(PATHS)('%s asks whoever comes without a credential, and is there for whom it is meant', async path => {
+  test.each(PATHS)('%s asks for a credential, and is served to those who may see it', async path => {
     for (const none of [undefined, 'svc_wrong', 'x'.repeat(5_000)]) {
       const answer = await get(path, none)
       expect([answer.status, answer.headers.get('www-authenticate'), answer.headers.get('etag')]).toEqual([
@@ -117,7 +117,7 @@ describe('a private tree, path by path', () => {
     '/apk/alpine3.20/main/x86_64/%2e%2e/x86_64/closed-1.0-r0.apk',
     '/repos/trees/noble/live/InRelease',
     '/repos/pool/main/c/closed/closed_1.0_amd64.deb',
-  ])('%s is no way around it', async path => {
+  ])('%s does not get around it', async path => {
     const answer = await get(path)
     expect([400, 401, 404]).toContain(answer.status)
     expect(await answer.text()).not.toContain('BEGIN PGP')

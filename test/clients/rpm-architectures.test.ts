@@ -92,7 +92,7 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
     },
   )
 
-  test('dnf download takes the source and the debug symbols from repositories that are off', async context => {
+  test('dnf download fetches the source and the debug symbols from repositories that are switched off', async context => {
     const plugins = await fetchDnfPlugins(work)
     context.skip(plugins === undefined, 'dnf-plugins-core cannot be fetched from Debian’s archive')
     for (const arch of ARCHS) {
@@ -209,7 +209,7 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
     }
   })
 
-  test('made private, each of its repositories is for those with a credential alone', async () => {
+  test('made private, each of its repositories needs a credential', async () => {
     const rule = await ask('PUT', '/access/distributions/acme', { private: true, roles: ['maintainer'] })
     expect(rule, rule.text).toMatchObject({ status: 200 })
     const tokenFor = async (codename: string): Promise<string> => {

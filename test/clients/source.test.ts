@@ -83,7 +83,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     return body.items.map(({ name, version, arch, status }) => `${name} ${version} ${arch} ${status}`).sort()
   }
 
-  test('a signed .changes is taken whole: source, binary and debug symbols pass the gate', async () => {
+  test('source, binary and debug symbols of a signed .changes pass the gate', async () => {
     const sent = await send(await build('one', { version: '1.0-1', distribution: 'bookworm' }))
     expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
     expect(sent.out).toContain('need authentication')
@@ -94,7 +94,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     ])
   })
 
-  test('lists say which is which, and take no other kind', async () => {
+  test('lists name the kind of each package, and refuse an unknown kind', async () => {
     const of = async (kind: string) =>
       daemon.call<{ items?: readonly Record<string, string>[] }>(
         'GET',
@@ -110,14 +110,14 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
       expect(await daemon.call('GET', `/${list}/?kind=everything`, { token: admin })).toMatchObject({ status: 422 })
   })
 
-  test('a revision without its upstream tarball takes the one that is here', async () => {
+  test('a revision without its upstream tarball uses the one of an earlier version', async () => {
     const sent = await send(await build('one', { version: '1.0-2', distribution: 'bookworm', args: ['-S', '-sd'] }))
     expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })
     expect(sent.out).not.toContain('orig.tar')
     expect(await listed()).toContain('acme 1.0-2 source published')
   })
 
-  test('apt-get source fetches, checks and unpacks them; build-dep knows what building needs', async () => {
+  test('apt-get source fetches, checks and unpacks them; build-dep finds the build dependencies', async () => {
     for (const [name, version] of [
       ['libacme-dev', '2'],
       ['make', '9'],
@@ -220,7 +220,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect((await (await client('arm64', 'main')).source('acme')).code).toBe(100)
   })
 
-  test('held back, a source is not served', async () => {
+  test('a held source is not served', async () => {
     const index = async (): Promise<string> =>
       (await daemon.call('GET', '/repos/dists/bookworm/main/source/Sources')).text
     expect(await index()).toContain('Version: 1.0-2')
@@ -234,7 +234,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect((await daemon.call('GET', '/repos/pool/bookworm/main/a/acme/acme_1.0.orig.tar.gz')).status).toBe(200)
   })
 
-  test('what is put into the watched folder is taken, and what is refused says why', async () => {
+  test('uploads in the watched folder are taken, and refused ones get the reason', async () => {
     const [mine, hers] = [
       await build('one', { version: '1.0-6', distribution: 'bookworm' }),
       await build('six', { version: '1.0-7', distribution: 'bookworm', args: ['-S'] }, eve),
@@ -263,7 +263,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect((await listed()).some(line => line.includes('1.0-7'))).toBe(false)
   })
 
-  test('who may not is told why on the line that dput shows, and nothing is taken', async () => {
+  test('a refused upload gets the reason on the line that dput shows, and nothing is taken', async () => {
     const before = await listed()
     const good = await build('two', { version: '1.0-3', distribution: 'bookworm', args: ['-S'] })
     const [stranger, elsewhere] = await Promise.all([
@@ -313,7 +313,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
   }
   const waiting = async (): Promise<number> => (await readdir(join(daemon.root, 'incoming'))).length
 
-  test('a .changes of what is no whole package is refused with the reason', async () => {
+  test('a .changes with an invalid package is refused with the reason', async () => {
     const before = [await listed(), await waiting()]
     // by its first lines it is a .dsc, and the only file it names is called as itself is
     const self = describeFiles('Format: 3.0 (native)\nSource: self', { 'self_2.tar.xz': 'x' }, { section: '' })
@@ -337,7 +337,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
     expect([await listed(), (await waiting()) - 3]).toEqual(before)
   })
 
-  test('what was taken leaves nothing behind, also what tells of the build alone', async () => {
+  test('a finished upload leaves nothing in incoming, also not its .buildinfo', async () => {
     const before = await waiting()
     const sent = await send(await build('sixteen', { version: '1.0-16', distribution: 'bookworm', args: ['-b'] }))
     expect(sent, sent.out + sent.err).toMatchObject({ code: 0 })

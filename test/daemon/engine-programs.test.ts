@@ -68,7 +68,7 @@ afterAll(async () => {
 })
 
 describe('a second engine on PATH', () => {
-  test('covers a distribution when it proves that it looked', async () => {
+  test('covers a distribution when it found the control', async () => {
     expect(await upload()).toMatchObject({ http: 201, status: 'published', cve_scan: 'no_findings' })
   })
   test('what it finds is decided by the policy', async () => {
@@ -119,7 +119,7 @@ describe('a second engine on PATH', () => {
     const { body: vex } = await daemon.call('GET', '/sbom/export?distribution=jammy&format=openvex', { token })
     expect(JSON.stringify(vex)).toContain('Not reachable here.')
   })
-  test('that alone saw what the policy blocks only holds it, where the embedded one knows the distribution', async () => {
+  test('a blocking finding of the second engine only holds the package where the embedded one covers the distribution', async () => {
     const form = new FormData()
     form.set(
       'file',

@@ -73,7 +73,7 @@ const deb = (name: string, version: string, source?: string) =>
   buildDeb({ name, version, ...(source === undefined ? {} : { fields: { Source: source } }) })
 
 describe('without data', () => {
-  test('every engine says what it is, and the embedded one that it knows nothing', async () => {
+  test('every engine reports its status, and the embedded one that it has no data', async () => {
     const { engines: list, database } = await engines()
     expect(list.map(({ id, kind }) => [id, kind])).toEqual(
       expect.arrayContaining([
@@ -87,7 +87,7 @@ describe('without data', () => {
       null,
     ])
   })
-  test('a package is not told to be without vulnerabilities', async () => {
+  test('a package is not reported as free of vulnerabilities', async () => {
     const { body } = await daemon.upload(await deb('before', '1.0-1'), { token })
     expect((body.pipeline as { cve_scan: string }).cve_scan).toBe('no_data')
   })
@@ -118,7 +118,7 @@ describe('imports', () => {
     const { text } = await daemon.call('GET', '/artifacts/audit/logs?action=VULNDB_IMPORT', { token })
     expect(text).toContain('generation 2')
   })
-  test('what is no data is refused with the reason, and what is loaded stays', async () => {
+  test('invalid data are refused with the reason, and loaded data stay', async () => {
     expect(await send(Buffer.from('hello'))).toMatchObject({ status: 422 })
     expect(await send(tar([{ name: '../../etc/cron.d/x', body: 'x' }]))).toMatchObject({
       status: 422,
@@ -223,7 +223,7 @@ describe('uploads', () => {
     expect(states).toEqual(['quarantined', 'quarantined', 'quarantined', 'quarantined'])
     expect(await importing).toMatchObject({ status: 200, body: { rows: 8_000 } })
   })
-  test('data that are too old are told as such', async () => {
+  test('data that are too old are reported as stale', async () => {
     const old = filler('Ubuntu:24.04:LTS', 'UBUNTU-CVE').map((record, n) => ({
       ...record,
       id: `UBUNTU-CVE-2019-${40_000 + n}`,

@@ -62,7 +62,7 @@ describe('malformed .apk files over HTTP', () => {
     },
   )
 
-  test('after all of them the daemon is the same process, serves a whole tree, and names none of them', async () => {
+  test('after all of them the same process runs, its tree is intact, and no index names any of them', async () => {
     expect((await daemon.call('GET', '/health/live')).status).toBe(200)
     const { problems, packages } = await readServedApks(daemon.url, 'alpine3.20')
     expect({ problems, packages }).toEqual({ problems: [], packages: [] })

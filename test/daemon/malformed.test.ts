@@ -93,7 +93,7 @@ describe.each(SUITES)(
       },
     )
 
-    test('after all of them the daemon is the same process, serves a whole tree, and names none of them', async () => {
+    test('after all of them the same process runs, its tree is intact, and no index names any of them', async () => {
       expect((await daemon.call('GET', '/health/live')).status).toBe(200)
       expect(await problems(daemon)).toEqual([])
       expect(daemon.log()).not.toMatch(/Internal server error|UnhandledRejection|TypeError/)

@@ -61,7 +61,7 @@ test('every schema of it compiles as JSON Schema 2020-12, which is the dialect o
   }
 })
 
-test('says every status that carries the reply, and what a body may be refused with', () => {
+test('lists every status of success, and the errors of a body', () => {
   const of = (key: string): string[] => Object.keys((Object.fromEntries(operations())[key] as Json).responses as Json)
   expect(of('POST /api/v1/upload/')).toEqual(expect.arrayContaining(['200', '201', '413', '507']))
   expect(of('GET /health')).toEqual(['200', '503', 'default'])
@@ -74,7 +74,7 @@ test('says every status that carries the reply, and what a body may be refused w
   }
 })
 
-test('tells a form with a package from a file of data', () => {
+test('describes a form with a package and a file of data differently', () => {
   const types = (key: string): string[] =>
     Object.keys(((Object.fromEntries(operations())[key] as Json).requestBody as Json).content as Json)
   expect(types('POST /api/v1/upload/')).toEqual(['multipart/form-data'])
@@ -95,7 +95,7 @@ test('names each path parameter once, as required', () => {
   }
 })
 
-test('every reference leads somewhere, every schema is plain JSON Schema', () => {
+test('every reference resolves, and every schema is plain JSON Schema', () => {
   for (const [path, node] of nodes(document)) {
     if (typeof node.$ref !== 'string') continue
     const target = node.$ref
@@ -112,13 +112,13 @@ test('every reference leads somewhere, every schema is plain JSON Schema', () =>
   }
 })
 
-test('the page lists every route and needs nothing from elsewhere', async () => {
+test('the page lists every route and loads nothing from other hosts', async () => {
   const page = await app.ask('GET', '/docs')
   for (const [key] of operations()) expect(page.text).toContain(`<code>${key.split(' ')[1] ?? ''}</code>`)
   expect(page.text).not.toMatch(/<script|<link|<style|style=|https?:\/\//)
 })
 
-test('says what a file is: a client made from it does not take JSON for octets', () => {
+test('names the media type of each file', () => {
   const of = (key: string): Json =>
     (((Object.fromEntries(operations())[key] as Json).responses as Json)['200'] as Json).content as Json
   for (const path of ['export', 'preview', '{name}/{version}'])

@@ -22,7 +22,7 @@ const read = async (path: string): Promise<string> => (await fetch(`${daemon.url
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 describe('a format that is a folder and a line in the list', () => {
-  test('has distributions, with what the format says where nobody says otherwise', async () => {
+  test("has distributions, with the format's defaults", async () => {
     const made = await daemon.call('POST', '/distributions/', { token, body: { codename: 'attic', format: 'toy' } })
     expect(made, made.text).toMatchObject({
       status: 201,

@@ -58,7 +58,7 @@ export function malformedSuite<Facts>({ inspect, malformed, odd, proveOdd }: Mal
       expect(await whyOf(bytes)).toMatch(why)
     })
 
-    test('there are more than 100 of them, each its own', () => {
+    test('there are more than 100 different ones', () => {
       expect(new Set(malformed.map(({ name }) => name)).size).toBe(malformed.length)
       expect(malformed.length).toBeGreaterThan(100)
     })

@@ -118,7 +118,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(await one.installedVersion('aging')).toBe('1:0.1-1')
     })
 
-    test('refuses an index that somebody altered on the way, and takes it again when it is whole', async () => {
+    test('refuses an altered index, and accepts it again when it is intact', async () => {
       const one = await client({ through: mirror.url })
       mirror.alter = (path, bytes) =>
         path.endsWith('repomd.xml') ? Buffer.from(bytes.toString().replace(/<revision>\d/, '<revision>9')) : undefined
@@ -239,7 +239,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(await both.install('sealed', 'after-rotation')).toMatchObject({ code: 0 })
     })
 
-    test('once the old key is retired a client with the new one refuses what only that one signed, the health report says so, and an upload anew heals it', async () => {
+    test('once the old key is retired, a client with the new one refuses packages of the old one until they are uploaded again; the health report names them', async () => {
       const warnings = async (): Promise<string> => (await daemon.call('GET', '/health')).text
       expect(await warnings()).toMatch(
         new RegExp(`Packages of ${codename} \\(\\d+\\) are signed with the key [0-9A-F]{16}, which retires on`),
@@ -263,7 +263,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(code, out + err).toBe(0)
     })
 
-    test('a package that its index of a moment ago names is still there after another publication', async () => {
+    test('a package of the previous index can still be fetched after another publication', async () => {
       await publish({ name: 'early' })
       const one = await client({ signedPackages: true })
       await one.refresh()
@@ -271,7 +271,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect(await one.install('early')).toMatchObject({ code: 0 })
     })
 
-    test(`${PUBLICATIONS} publications while it refreshes over and over: what fails, a retry within a second heals`, async () => {
+    test(`${PUBLICATIONS} publications while it refreshes over and over: a failed refresh succeeds at a retry within a second`, async () => {
       const one = await client({ signedPackages: true })
       let isDone = false
       const publications = (async () => {
@@ -302,7 +302,7 @@ export function describeRpmClient({ program, lacks, create, codename, badIndex, 
       expect((await one.available()).filter(name => name.startsWith('busy-'))).toHaveLength(PUBLICATIONS)
     })
 
-    test('is told which update mends a vulnerability soon after the data name it, and installs that one alone', async () => {
+    test('is offered the update that fixes a vulnerability soon after the data name it, and installs only that one', async () => {
       for (const version of ['1.0', '1.1'])
         for (const name of ['mended', 'merely-newer']) await publish({ name, version })
       const one = await client()

@@ -206,7 +206,7 @@ export function testUpstreamContract(samples: UpstreamSamples): void {
       expect(indexes()).toHaveLength(1)
     }, 60_000)
 
-    test('with any byte changed it is refused, or says the very same', async () => {
+    test('with any byte changed it is refused, or read the same', async () => {
       const whole = await read(files)
       for (const path of new Set(asked)) {
         const bytes = files.get(path) ?? Buffer.alloc(0)
@@ -236,7 +236,7 @@ export function testUpstreamContract(samples: UpstreamSamples): void {
       }
     })
 
-    test('without its files, or by a key that nobody trusts, it is refused', async () => {
+    test('without its files, or signed by an untrusted key, it is refused', async () => {
       const others = await trustKeys({ openpgp: [], rsa: new Map(), now: () => new Date() })
       expect(await fault(files, { keys: others })).toBe('untrusted')
       expect(await fault(new Map())).toBe('missing')

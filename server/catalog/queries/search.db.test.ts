@@ -20,16 +20,19 @@ beforeAll(async () => {
 })
 afterAll(() => stock.close())
 
-test.each([undefined, 'both', 'open'])('an artifact tells what its visible versions tell, searched by %s', async q => {
-  const page = await searchArtifacts(stock.db, WITHOUT_NOBLE, { filter: { q }, paging })
-  expect(page).toMatchObject({ total: 1, items: [{ name: 'both', latest: '1.0', versions: 1, summary: 'open' }] })
-  const [newest] = await newestOf(stock.db, WITHOUT_NOBLE, { artifacts: page.items, most: 1 })
-  expect(newest).toMatchObject({ version: '1.0', codename: 'jammy' })
-  const whole = await searchArtifacts(stock.db, ALL_SEEING, { filter: { q: 'both' }, paging })
-  expect(whole).toMatchObject({ total: 1, items: [{ name: 'both', latest: '2.0', versions: 2 }] })
-})
+test.each([undefined, 'both', 'open'])(
+  'an artifact is described by its visible versions only, searched by %s',
+  async q => {
+    const page = await searchArtifacts(stock.db, WITHOUT_NOBLE, { filter: { q }, paging })
+    expect(page).toMatchObject({ total: 1, items: [{ name: 'both', latest: '1.0', versions: 1, summary: 'open' }] })
+    const [newest] = await newestOf(stock.db, WITHOUT_NOBLE, { artifacts: page.items, most: 1 })
+    expect(newest).toMatchObject({ version: '1.0', codename: 'jammy' })
+    const whole = await searchArtifacts(stock.db, ALL_SEEING, { filter: { q: 'both' }, paging })
+    expect(whole).toMatchObject({ total: 1, items: [{ name: 'both', latest: '2.0', versions: 2 }] })
+  },
+)
 
-test.each(['secret', 'secret words'])('%s is found by who may see it, and by nobody else', async q => {
+test.each(['secret', 'secret words'])('%s is found only by those who may see it', async q => {
   const total = async (viewer: typeof WITHOUT_NOBLE | typeof ALL_SEEING): Promise<number[]> => [
     (await searchArtifacts(stock.db, viewer, { filter: { q }, paging })).total,
     (await searchPackages(stock.db, viewer, { filter: { q, states: ['published'] }, paging })).total,
@@ -46,7 +49,7 @@ test('a filter by the hidden distribution finds nothing, and one by state counts
   ])
 })
 
-test('counts are of what is seen', async () => {
+test('counts cover visible packages only', async () => {
   const counts = async (viewer: typeof WITHOUT_NOBLE | typeof ALL_SEEING): Promise<number[]> => [
     await countArtifacts(stock.db, viewer),
     (await countBlobs(stock.db, viewer)).blobs,

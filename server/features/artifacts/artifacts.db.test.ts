@@ -72,7 +72,7 @@ describe('GET /packages/', () => {
     expect(await names({})).toEqual(['hello 1:0.1', 'hello 1.10', 'hello 1.10~rc1', 'hello 1.9'])
   })
 
-  test('what is not in the pool is listed only when asked for', async () => {
+  test('quarantined and rejected packages are listed only when asked for', async () => {
     for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries())
       await stock.put({ version: `${n}`, state })
     expect(await names({})).toEqual(['hello 1', 'hello 0'])
@@ -80,7 +80,7 @@ describe('GET /packages/', () => {
     expect(await names({ status: 'rejected' })).toEqual(['hello 3'])
   })
 
-  test('sources and debug symbols are told apart, and asked for by kind', async () => {
+  test('sources and debug symbols have their kind, and lists filter by it', async () => {
     await stock.put()
     await stock.put({ arch: 'source', kind: 'source' })
     await stock.put({ name: 'hello-dbgsym', kind: 'debug' })
@@ -131,7 +131,7 @@ describe('GET /packages/', () => {
 })
 
 describe('GET /artifacts/', () => {
-  test('an artifact is one item with its history, newest first, and the worst of its states', async () => {
+  test('an artifact is one item with its versions, newest first, and the worst of their states', async () => {
     await stock.put({ version: '1.9' })
     await stock.put({ version: '1.10', state: 'pending_review', findings: [high] })
     await stock.put({ version: '1.9', codename: 'noble' })
@@ -173,7 +173,7 @@ describe('GET /artifacts/', () => {
 })
 
 describe('GET /artifacts/{name}', () => {
-  test('the detail has every version with what the gate said and found', async () => {
+  test('the detail has every version with reports and findings of the gate', async () => {
     await stock.put({
       findings: [high],
       state: 'pending_review',
@@ -219,7 +219,7 @@ describe('GET /artifacts/{name}', () => {
     expect(JSON.stringify(detail)).not.toContain(stock.layout.root)
   })
 
-  test('a version with several files lists them all; one with a single file says of it what it always said', async () => {
+  test('a version with several files lists them all; one with a single file answers as in release 0.1', async () => {
     const { manifest } = await stock.put({ version: '2.0', others: { 'hello_2.0.orig.tar.gz': 'orig' } })
     await stock.put({ version: '1.0' })
     const detail = (version: string) => call('GET /artifacts/{name}/{version}', { params: { name: 'hello', version } })
@@ -236,7 +236,7 @@ describe('GET /artifacts/{name}', () => {
     expect(await detail('1.0')).not.toHaveProperty('files')
   })
 
-  test('one version is the published one where it exists more than once, and names the others', async () => {
+  test('of a version that exists more than once the published one is answered, with the others as variants', async () => {
     await stock.put({ version: '1:2.0~rc1+b1', state: 'quarantined', codename: 'focal' })
     await stock.put({ version: '1:2.0~rc1+b1', codename: 'noble' })
     const params = { name: 'hello', version: '1:2.0~rc1+b1' }
@@ -252,7 +252,7 @@ describe('GET /artifacts/{name}', () => {
     })
   })
 
-  test('what is not there is 404 with the reason that fits', async () => {
+  test('an unknown package or version is 404, with the reason', async () => {
     await stock.put()
     expect(await codeOf(call('GET /artifacts/{name}', { params: { name: 'nothing' } }))).toBe('package_not_found')
     expect(await codeOf(call('GET /artifacts/{name}/{version}', { params: { name: 'nothing', version: '1.0' } }))).toBe(
@@ -301,7 +301,7 @@ describe('dependencies and install', () => {
     })
   })
 
-  test('what is too old, in another distribution, or unversioned does not meet a need', async () => {
+  test('a package that is too old, in another distribution, or unversioned does not satisfy a dependency', async () => {
     await stock.put({ name: 'libfoo', version: '1.0', provides: [{ name: 'mta' }] })
     await stock.put({ name: 'libbar', codename: 'noble' })
     await stock.put({
@@ -333,7 +333,7 @@ describe('dependencies and install', () => {
     })
   })
 
-  test('a need that only a stopped package would meet blocks the installation', async () => {
+  test('a dependency that only a held package would satisfy blocks the installation', async () => {
     await stock.put({ name: 'libfoo', state: 'quarantined' })
     await stock.put({ name: 'app', depends: [[{ name: 'libfoo' }]] })
     expect(await dependenciesOf('app')).toMatchObject({
@@ -388,7 +388,7 @@ describe('dependencies and install', () => {
 })
 
 describe('deleting', () => {
-  test('one version goes, the others stay, and the distribution is published again', async () => {
+  test('one version is deleted, the others stay, and the distribution is published again', async () => {
     await stock.put({ version: '1.0' })
     await stock.put({ version: '2.0' })
     await stock.outbox.drain()
@@ -413,7 +413,7 @@ describe('deleting', () => {
     })
   })
 
-  test('all versions go, everywhere, unless the query narrows it', async () => {
+  test('all versions are deleted in every distribution, unless the query narrows it', async () => {
     for (const codename of ['jammy', 'noble'])
       for (const version of ['1.0', '2.0']) await stock.put({ version, codename })
     await stock.put({ name: 'hello-doc' })

@@ -14,7 +14,7 @@ const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit 
 const logs = async (query: Record<string, unknown>): Promise<string[]> =>
   (await call('GET /artifacts/audit/logs', { query })).items.map(entry => `${entry.action} ${entry.user}`)
 
-test('what was just done is in the log, newest first, in pages of 100', async () => {
+test('a change is in the log at once, newest first, in pages of 100', async () => {
   await stock.put({ by: 'ada' })
   await stock.audit.record({
     action: 'LOGIN',
@@ -41,7 +41,7 @@ test('every filter of the specification works, and an empty one filters nothing'
   expect(await logs({ package: '', action: '', result: '', user: '', q: '' })).toHaveLength(2)
 })
 
-test('a day means the whole day, a moment is that moment, and a day that does not exist is refused', async () => {
+test('a date covers the whole day, a time only itself, and a date that does not exist is refused', async () => {
   stock.clock.set('2026-03-01T23:30:00Z')
   await stock.put({ by: 'ada' })
   stock.clock.set('2026-03-02T00:30:00Z')

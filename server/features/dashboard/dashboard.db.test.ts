@@ -84,7 +84,7 @@ test('accounts, logins and addresses are not shown to every role', async () => {
     expect(shown).not.toContain(hidden)
 })
 
-test('the statistics tell packages and bytes by distribution, format, state and day; equal bytes lie on disk once', async () => {
+test('the statistics count packages and bytes by distribution, format, state and day; equal bytes count once on disk', async () => {
   stock.clock.set('2026-03-09T23:59:59Z')
   await stock.put({ bytes: '1234567890' })
   stock.clock.set('2026-03-10T00:00:00Z')
@@ -117,7 +117,7 @@ test('the history is paged, newest first', async () => {
   expect([page.items.map(item => item.version), page.total, page.pages]).toEqual([['2', '1'], 5, 3])
 })
 
-test('the live stream says hello, then what happens, and goes on after a break without a gap', async () => {
+test('the live stream begins with hello, sends events, and resumes after a break without a gap', async () => {
   const client = new AbortController()
   const open = (headers: Record<string, string> = {}): AsyncIterator<StreamEvent> =>
     (

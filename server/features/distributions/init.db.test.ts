@@ -68,7 +68,7 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
 const APT = ['jammy', 'noble', 'focal', 'resolute', 'bookworm', 'trixie', 'bullseye']
 
 describe('GET /distributions/', () => {
-  test('the fixed list is there before anything is, with the line a client needs', async () => {
+  test('the default distributions are listed before any set-up, with the line a client needs', async () => {
     const { distributions: cards } = await call('GET /distributions/')
     expect(cards.map(card => card.codename)).toEqual([
       ...APT,
@@ -113,7 +113,7 @@ describe('GET /distributions/', () => {
     })
   })
 
-  test('what is in a distribution and what is live is counted', async () => {
+  test('packages and published packages of a distribution are counted', async () => {
     await stock.put()
     await stock.put({ version: '2.0', state: 'pending_review' })
     await stock.db.query(
@@ -172,7 +172,7 @@ describe('POST /distributions/init', () => {
     ])
   })
 
-  test('again and again it keeps key and description, and publishes anew', async () => {
+  test('repeated calls keep key and description, and publish again', async () => {
     await call('POST /distributions/init', { body: { codename: 'noble', description: 'for the desks' } })
     stock.published.length = 0
     const again = await call('POST /distributions/init', { body: { codename: 'noble' } })
@@ -195,7 +195,7 @@ describe('POST /distributions/init', () => {
     expect([keys, await stock.db.query('select * from distribution'), stock.published]).toEqual([[], [], []])
   })
 
-  test('a publication that fails is told as pending, not as done', async () => {
+  test('a publication that fails is answered as pending, not as done', async () => {
     stock.outbox.handle('publish', async () => {
       throw new Error('the disk is full')
     })

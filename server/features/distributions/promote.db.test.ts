@@ -90,7 +90,7 @@ describe('promotion', () => {
     },
   )
 
-  test('of a dry run says how it stands and changes nothing', async () => {
+  test('as a dry run reports the difference and changes nothing', async () => {
     await stock.put({ version: '1.10', bytes: 'a' })
     await stock.put({ version: '1.9', codename: 'noble', bytes: 'b' })
     expect(
@@ -142,12 +142,12 @@ test.each([
     'from_dist says jammy, from_distribution says focal. Send one of the two.',
     { package: 'hello', from_dist: 'jammy', from_distribution: 'focal', to_dist: 'noble' },
   ],
-])('what cannot be promoted is named with where it is not: %s', async (said, body) => {
+])('a package that cannot be promoted is named with the distribution that does not have it: %s', async (said, body) => {
   await stock.put()
   await expect(call('POST /distributions/promote', { body })).rejects.toThrow(said)
 })
 
-test('both forms at once are one, when they say the same', async () => {
+test('both forms of the request together are accepted when they agree', async () => {
   await stock.put()
   const body = {
     package: 'hello',
@@ -165,7 +165,7 @@ test('both forms at once are one, when they say the same', async () => {
 })
 
 describe('migration', () => {
-  test('takes all that is served, tells new from the same, and names what could not go', async () => {
+  test('promotes everything published, counts new and unchanged ones, and names what was refused', async () => {
     for (const name of ['a', 'b', 'c']) await stock.put({ name, bytes: name })
     await stock.put({ name: 'held', state: 'pending_review' })
     await stock.put({ name: 'b', bytes: 'b', codename: 'focal' })
@@ -185,7 +185,7 @@ describe('migration', () => {
     expect(await rows('jammy')).toHaveLength(4)
   })
 
-  test('of a list takes the list, and names what is not there', async () => {
+  test('of a list promotes only the listed packages, and names those that do not exist', async () => {
     for (const name of ['a', 'b']) await stock.put({ name, bytes: name })
     const body = { from_distribution: 'jammy', to_distribution: 'noble', packages: ['a', 'zz'] }
     expect(await call('POST /distributions/migrate', { body })).toMatchObject({
@@ -196,7 +196,7 @@ describe('migration', () => {
     expect((await rows('noble')).map(row => row.name)).toEqual(['a'])
   })
 
-  test('of many packages is one publication or few, and none is lost', async () => {
+  test('of many packages needs few publications, and loses none', async () => {
     for (let n = 0; n < 60; n++) await stock.put({ name: `p${n}`, bytes: `p${n}` })
     await stock.outbox.drain()
     stock.published.length = 0

@@ -19,12 +19,12 @@ async function check(text: string, limits?: CheckLimits): Promise<DocumentAnswer
   return createDocumentCheck(limits)({ format: 'rpm', kind: 'modules', path, key })
 }
 
-test('a document is counted, or its fault is named', async () => {
+test('a valid document is counted, and an invalid one is refused with its fault', async () => {
   expect(await check(`${MODULE} a: 1\n`)).toEqual({ entries: 1 })
   expect(await check('a: 1\n')).toEqual({ why: expect.stringContaining('document 1 of modules.yaml is none of') })
 })
 
-test('a document that its parser cannot hold ends at the limit, and the next one is read', async () => {
+test('a document that exceeds the memory limit is refused, and the next one is read', async () => {
   const bomb = `${MODULE} a:\n${' - x\n'.repeat(800_000)}`
   expect(await check(bomb, { memoryMb: 64, seconds: 60 })).toEqual({
     why: 'reading it needs more than 64 MB of memory, the most a document may need',

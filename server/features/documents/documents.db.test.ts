@@ -94,7 +94,7 @@ describe('verify', () => {
   const differences = async (): Promise<readonly string[]> =>
     (await verifier()).differences.map(({ what, where, why }) => `${what}: ${where}: ${why}`)
 
-  test('names a document whose file is lost, whose bytes are lost, and whose bytes are others', async () => {
+  test('names a document whose file is missing, whose bytes are missing, and whose bytes differ', async () => {
     const [{ sha256 = '' } = {}] = await readDocuments(stock.db, JAMMY)
     await rm(join(folder(), CARD))
     expect(await differences()).toEqual([
@@ -109,7 +109,7 @@ describe('verify', () => {
     expect(await differences()).toEqual(['document: jammy: translation main en: its bytes are missing'])
   })
 
-  test('names files that the database does not know, that say something else, and that cannot be read', async () => {
+  test('names files that are not in the database, that differ from it, and that cannot be read', async () => {
     const [row] = await readDocuments(stock.db, JAMMY)
     const write = (file: string, value: object): Promise<void> =>
       writeFile(join(folder(), file), JSON.stringify({ schema: 1, ...row, ...value }))
@@ -140,7 +140,7 @@ describe('verify', () => {
     expect(await differences()).toContain('document: gone: translation main en: no distribution has this codename')
   })
 
-  test('names what the live tree lacks, has in other words, or has too much', async () => {
+  test('names documents that are missing, different or superfluous in the live tree', async () => {
     await stock.outbox.stop()
     await put(ENGLISH, textOf('other'))
     await files.settle(JAMMY, await readDocuments(stock.db, JAMMY))
@@ -172,7 +172,7 @@ describe('verify', () => {
 })
 
 describe('a start', () => {
-  test('brings back every document that the database lost, and names those that it cannot read', async () => {
+  test('restores every document that the database lost, and names those that it cannot read', async () => {
     await put(ENGLISH, textOf('hello'))
     await put({ ...ENGLISH, key: { component: 'main', name: 'de' } }, textOf('hallo', 'de'))
     await deliver(JAMMY)
@@ -212,7 +212,7 @@ describe('a start', () => {
 })
 
 describe('two at once', () => {
-  test('two puts of the same document end as one of them, with its bytes and its file', async () => {
+  test('of two uploads of the same document at once one wins, with its bytes and its file', async () => {
     await Promise.all(['one', 'two', 'three', 'one'].map(name => put(ENGLISH, textOf(name))))
     await deliver(JAMMY)
     expect(await readDocuments(stock.db)).toHaveLength(1)
@@ -220,7 +220,7 @@ describe('two at once', () => {
     expect(await verifier()).toMatchObject({ differences: [], notes: [] })
   })
 
-  test('a copy beside changes of what it copies has what one of them said', async () => {
+  test('a copy made while its source changes has either the old or the new document', async () => {
     for (let round = 0; round < 5; round++) {
       await put(ENGLISH, textOf(`before${round}`))
       await Promise.all([

@@ -229,7 +229,7 @@ describe('GET /health', () => {
     })
   })
 
-  test('an engine that is away is a warning that says what happens to uploads', async () => {
+  test('an engine that does not answer is a warning that says what happens to uploads', async () => {
     const away = { antivirus: async () => ({ id: 'clamd', ok: false, enabled: true }) }
     current = await start(away)
     expect((await call('GET /health')).checks.info['warnings']).toEqual([
@@ -255,7 +255,7 @@ describe('GET /health', () => {
     ])
   })
 
-  test('counts and names nothing of a distribution that is hidden from who asks', async () => {
+  test('counts and names nothing of a distribution that is hidden from the caller', async () => {
     await stock.put({ name: 'open' })
     await stock.put({ name: 'secret', codename: 'noble' })
     const warnings = (seen: Viewer): readonly string[] => (seen.hidden.includes('noble') ? [] : ['About noble.'])
@@ -290,7 +290,7 @@ describe('GET /health', () => {
       .toEqual({ ok: true, fingerprint: 'NEW' })
   })
 
-  test('a folder that is gone is critical: unhealthy and 503', async () => {
+  test('a missing folder is critical: unhealthy and 503', async () => {
     current = await start()
     await rm(stock.layout.pool, { recursive: true })
     stock.clock.set('2026-03-01T10:00:05Z')
@@ -326,7 +326,7 @@ describe('GET /health/ready', () => {
   test.each([
     ['refuses', refused],
     ['says nothing', silent],
-  ])('a database that %s is told within its second, without its address', async (_, first) => {
+  ])('a database that %s is reported within a second, without its address', async (_, first) => {
     current = await start({ db: brokenDb(first) })
     const ready = await call('GET /health/ready')
     expect(statusOf()).toBe(503)
@@ -339,7 +339,7 @@ describe('GET /health/ready', () => {
     expect(JSON.stringify(ready)).not.toContain('10.1.2.3')
   })
 
-  test('a database that hangs is asked once, however often readiness is', async () => {
+  test('a database that hangs gets one query at a time, however often readiness is asked', async () => {
     let asked = 0
     current = await start({
       db: brokenDb(() => {
@@ -362,7 +362,7 @@ test('live answers whatever is broken', async () => {
 })
 
 describe('GET /metrics', () => {
-  test('the gauges say what the database says, also in a process that has just started', async () => {
+  test('gauges match the database, also in a process that has just started', async () => {
     await stock.put()
     await stock.put({ version: '2.0', state: 'pending_review' })
     await stock.put({ version: '3.0', state: 'quarantined' })

@@ -7,7 +7,7 @@ const [jammy] = DISTRIBUTIONS as readonly [Distribution]
 const ACME = { ...jammy, codename: 'acme' as Distribution['codename'], builtin: false }
 const authenticate = () => Promise.reject(new Error('nobody is signed in'))
 
-test('while the rules cannot be read, a public report tells of no distribution, own ones included', async () => {
+test('while access rules cannot be read, a public report names no distribution', async () => {
   const repositories = createRepositories([jammy])
   const viewer = createPublicViewer({
     authenticate,
@@ -18,7 +18,7 @@ test('while the rules cannot be read, a public report tells of no distribution, 
   expect(await viewer(undefined)).toEqual({ hidden: ['jammy', 'acme'] })
 })
 
-test('metrics that anybody may read show what everybody sees, and fail while that is not known', async () => {
+test('public metrics count what everybody may see, and fail while that is not known', async () => {
   expect(await createOpenViewer({ hiddenFrom: () => Promise.resolve(['acme']) })()).toEqual({ hidden: ['acme'] })
   await expect(createOpenViewer({ hiddenFrom: () => Promise.reject(new Error('gone')) })()).rejects.toThrow('not known')
 })

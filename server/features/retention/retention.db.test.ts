@@ -51,7 +51,7 @@ test('a preview names what would go by version order and changes nothing', async
   expect(await versions()).toHaveLength(6)
 })
 
-test('a run removes them, but never what is pinned, held, the only one, or elsewhere', async () => {
+test('a run removes them, but never a pinned, held or only version, nor one of another distribution', async () => {
   await shelf()
   await call('PATCH /distributions/{codename}/retention', { params, body: { keep: 1 } })
   await call('POST /distributions/{codename}/pins', {
@@ -75,7 +75,7 @@ test('a run removes them, but never what is pinned, held, the only one, or elsew
   expect(await versions()).toEqual(['0.9', '1:0.1'])
 })
 
-test('what is pinned while a run is under way stays, and so does what a deletion made one of the newest', async () => {
+test('a version pinned during a run stays, and so does one that became one of the newest by a deletion', async () => {
   for (const version of ['1', '2', '3', '4']) await stock.put({ version })
   const ref = { format: 'deb', name: 'hello', arch: 'amd64' } as const
   let isFirst = true
@@ -117,7 +117,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
   expect(await versions()).toHaveLength(1)
 })
 
-test('without a rule nothing goes, and asking for it says what to do', async () => {
+test('without a rule nothing is removed, and a run is refused with the way out', async () => {
   await shelf()
   await cleanAll({ db: stock.db, catalog: stock.catalog, repositories })
   expect(await versions()).toHaveLength(6)

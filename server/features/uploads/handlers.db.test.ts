@@ -202,7 +202,7 @@ describe('malware', () => {
     expect(body.validation.steps[2]).toMatchObject({ name: 'antivirus', passed: false, warning: true })
   })
 
-  test('is not looked for when the scan is switched off, and the answer says so', async () => {
+  test('is not searched for when the scan is switched off, and the answer says so', async () => {
     it.given.settings = settingsWith({ clamav_scan: false, grype_scan: false })
     says(gone)
     expect(await it.send(formOf(await hello()))).toMatchObject({
@@ -211,7 +211,7 @@ describe('malware', () => {
     })
   })
 
-  test('a fault of ours in a scanner is a fault, not a pass', async () => {
+  test('a fault in our scanner code is a fault, not a pass', async () => {
     says(() => Promise.reject(new Error('boom')))
     expect(await it.send(formOf(await hello()))).toMatchObject({ status: 500 })
     expect(await it.rows()).toEqual([])

@@ -62,7 +62,7 @@ describe('a refusal keeps nothing and says why', () => {
     ).toBe('400 bad_request')
     expect(await code(formOf(await hello(), { distribution: 'x'.repeat(5000) }))).toBe('400 bad_request')
   })
-  test('of two distributions, of which somebody may have looked at the other one', async () => {
+  test('of two distribution fields', async () => {
     const two = formOf(await hello())
     two.append('distribution', 'jammy')
     expect(await it.send<Refusal>(two)).toMatchObject({
@@ -116,7 +116,7 @@ describe('a refusal keeps nothing and says why', () => {
   })
 })
 
-test('a client that goes on sending after a refusal is cut off in the end', async () => {
+test('a client that keeps sending after a refusal is disconnected', async () => {
   const socket = connect(it.port, '127.0.0.1')
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   socket.on('error', () => undefined)

@@ -19,7 +19,7 @@ describe('the stream', () => {
         : `${String(event['step'])} ${String(event['status'])}`,
     )
 
-  test('tells each step as it runs and ends with what the other route answers', async () => {
+  test('sends each step as it runs and ends with the answer of the other route', async () => {
     const events = await it.stream(formOf(await hello('1', { fields: { Depends: 'x' } })))
     expect(names(events)).toEqual([
       'format running',
@@ -52,7 +52,7 @@ describe('the stream', () => {
     ])
   })
 
-  test('says at once that it knows the package', async () => {
+  test('reports a known package at once', async () => {
     await it.send(formOf(await hello()))
     expect(names(await it.stream(formOf(await hello()))).slice(-3)).toEqual([
       'antivirus running',
@@ -61,7 +61,7 @@ describe('the stream', () => {
     ])
   })
 
-  test('refuses before it starts what can be refused then, and tells the rest as an event', async () => {
+  test('answers early refusals as a problem, and later ones as an event', async () => {
     expect(await it.stream(formOf(await hello(), { distribution: 'sid' }))).toMatchObject([
       { code: 'unknown_distribution' },
     ])
@@ -71,7 +71,7 @@ describe('the stream', () => {
     })
   })
 
-  test('whose listener never listens leaves nothing', async () => {
+  test('whose client never reads leaves nothing behind', async () => {
     const left = new AbortController()
     const form = new Request(`${it.base}/`, { method: 'POST', body: formOf(await hello()) })
     const { Readable } = await import('node:stream')
@@ -98,7 +98,7 @@ describe('the stream', () => {
     expect(kept).toBe(events)
   })
 
-  test('whose listener leaves after any number of events leaves nothing behind, or a whole package', async () => {
+  test('whose client disconnects after any event leaves nothing behind, or a whole package', async () => {
     for (let events = 1; events <= 15; events++) {
       const version = `2.${events}`
       const response = await fetch(`${it.base}/upload/stream`, { method: 'POST', body: formOf(await hello(version)) })

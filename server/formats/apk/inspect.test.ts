@@ -33,7 +33,7 @@ malformedSuite({
   },
 })
 
-test('a package says everything the server wants to know', async () => {
+test('a package gives every fact that the catalogue keeps', async () => {
   const bytes = await buildApk({
     name: 'libwidget',
     version: '2.0_rc1-r3',
@@ -123,7 +123,7 @@ test('its signature is handed on with the bytes it is over, and the checksum is 
   }
 })
 
-test('an aborted look stops in the middle and closes the file', async () => {
+test('an aborted inspection stops and closes the file', async () => {
   const big = packApk({ control: apkParts({ name: 'big', version: '1' }).control, data: Buffer.alloc(64 * 2 ** 20) })
   const file = await spoolBytes(folder, 'big.apk', big)
   const before = await openFiles()

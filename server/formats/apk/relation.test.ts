@@ -46,7 +46,7 @@ test.each([
   'a>=1-2',
   'ä',
   `${'x'.repeat(250)}`,
-])('%j is no relation', text => {
+])('%j is refused', text => {
   expect(() => parseDepends([text], 'depend')).toThrow(/the field depend/)
 })
 

@@ -200,7 +200,7 @@ test('an empty distribution has an index too', async () => {
   expect(await apkTree.verifyRoot(read, signer, DISTRIBUTION)).toBe(true)
 })
 
-describe('a tree that is not exactly what was signed is not proved', () => {
+describe('a tree that differs from what was signed does not verify', () => {
   test.each([
     ['another plain index', (files: Map<RelPath, Buffer>) => files.set(INDEX, Buffer.from('C:x\n'))],
     [

@@ -100,7 +100,7 @@ describe.skipIf(apkProgram === undefined)('apk and we read the same (needs an ap
       )
   })
 
-  test('versions have the order that apk says', () => {
+  test('versions have the order of apk', () => {
     const versions = [
       '0',
       '0.1.0_alpha',

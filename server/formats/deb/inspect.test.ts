@@ -28,7 +28,7 @@ malformedSuite({
   },
 })
 
-test('a package says everything the server wants to know', async () => {
+test('a package gives every fact that the catalogue keeps', async () => {
   const bytes = await buildDeb({
     name: 'libwidget1',
     version: '1:2.0~rc1-3',
@@ -137,7 +137,7 @@ test('a debsigs signature is handed on with the bytes it is over', async () => {
   expect(Buffer.concat(signed).equals(Buffer.concat([Buffer.from('2.0\n'), control, data]))).toBe(true)
 })
 
-test('an aborted look stops in the middle and closes the file', async () => {
+test('an aborted inspection stops and closes the file', async () => {
   const big = await packDeb({
     control: debParts({ name: 'big', version: '1' }).control,
     data: Buffer.alloc(64 * 2 ** 20),
@@ -196,7 +196,7 @@ describe('the inner streams', () => {
     }
   })
 
-  test('what dpkg skips is shown to the scanner too', async () => {
+  test('the scanner also gets what dpkg skips', async () => {
     const { control, data } = debParts({ name: 'x1', version: '1' })
     const streams = await read(
       ar([

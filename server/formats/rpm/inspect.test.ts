@@ -27,7 +27,7 @@ malformedSuite({
   },
 })
 
-test('a package says everything the server wants to know', async () => {
+test('a package gives every fact that the catalogue keeps', async () => {
   const bytes = await buildRpm({
     name: 'libwidget',
     version: '2.0~rc1',
@@ -187,7 +187,7 @@ test('of a changelog the ten newest entries are kept', async () => {
   expect(facts.changelog).toEqual(changelog.slice(0, 10))
 })
 
-test('an aborted look stops in the middle and closes the file', async () => {
+test('an aborted inspection stops and closes the file', async () => {
   const bytes = await buildRpm({
     name: 'big',
     version: '1',

@@ -11,7 +11,7 @@ for line in sys.stdin:
   print(int(provided.Compare(rpm.ds(('x', ops[op], need), rpm.RPMTAG_REQUIRENAME))))
 `
 const python = ['/usr/bin/python3', 'python3'].find(path => spawnSync(path, ['-c', 'import rpm']).status === 0)
-test.skipIf(python === undefined)('rpm itself says the same of 1,700 pairs', () => {
+test.skipIf(python === undefined)('rpm agrees on 1,700 pairs', () => {
   const versions = [
     '',
     '1.0',

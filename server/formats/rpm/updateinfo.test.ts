@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { advisoryOf } from './updateinfo.ts'
 
-test("an advisory has of what is known about a fix the builds, the CVEs with their pages, and the distributor's own page", () => {
+test("an advisory lists its builds, its CVEs with their pages, and the distributor's page", () => {
   const advisory = advisoryOf({
     id: 'ALSA-2026:5',
     kind: 'security',

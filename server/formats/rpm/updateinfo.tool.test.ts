@@ -40,7 +40,7 @@ const ADVISORY: RpmAdvisory = {
 const options = { collection: 'almalinux9', isOffered: (one: { readonly name: string }) => one.name !== 'not-offered' }
 
 describe('updateinfo.xml', () => {
-  test('names what the repository offers and nothing else', () => {
+  test('lists only builds that the repository has', () => {
     const document =
       printUpdateinfo([ADVISORY, { ...ADVISORY, id: 'ALSA-2026:2', packages: [advised('not-offered')] }], options) ?? ''
     expect(isWellFormed(document, 'updates')).toBe(true)
@@ -50,7 +50,7 @@ describe('updateinfo.xml', () => {
     expect(document).toContain('<severity>Important</severity>')
   })
 
-  test('is not there at all where nothing is to be said', () => {
+  test('is absent when there are no advisories', () => {
     expect(printUpdateinfo([], options)).toBeUndefined()
     expect(printUpdateinfo([{ ...ADVISORY, packages: [] }], options)).toBeUndefined()
   })

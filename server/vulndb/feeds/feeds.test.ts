@@ -88,7 +88,7 @@ test('only addresses that are set are asked', () => {
     'https://secdb.test/v3.20/community.json',
   )
 })
-test('the second question is conditional; that nothing changed makes the data no older', async () => {
+test('the second request is conditional; an unchanged feed counts as current', async () => {
   const { feeds, asked, imported, later } = world({ kev_url: 'https://kev.test/a' }, { 'https://kev.test/a': 'one' })
   expect(await feeds.run()).toEqual({ asked: 1, fetched: 1, failed: [] })
   later()

@@ -29,7 +29,7 @@ describe('module streams', () => {
       at('9.6.22-1.module_el8.3.0+1+a'),
     ]).toEqual([0, 1, 0])
   })
-  test('where nobody names the stream the first number of the version has to', () => {
+  test('where no stream is named the first number of the version decides', () => {
     const { osv, ids } = feed()
     osv(untitled(1, '10.23'), untitled(2, '12.15'))
     expect(
@@ -41,7 +41,7 @@ describe('module streams', () => {
       ].map(version => ids('almalinux-8', 'postgresql', version).length),
     ).toEqual([0, 1, 1, 0])
   })
-  test("a package outside modules and a module's fix say nothing of each other", () => {
+  test("a module's fix does not concern a package outside modules", () => {
     const { osv, ids } = feed()
     osv(
       postgres('12', '12.15'),

@@ -97,7 +97,7 @@ test('a dump that is whole takes what it no longer holds with it; others stay', 
     ['GHSA-aaaa-bbbb-cccc'],
   ])
 })
-test('a record that was withdrawn since is gone', async () => {
+test('a record that was withdrawn since is removed', async () => {
   await load([
     await file(
       osvZip([debian('DEBIAN-CVE-2026-10001', 'a', '2'), debian('DEBIAN-CVE-2026-10002', 'a', '2')]),
@@ -168,7 +168,7 @@ test('a small zip that unpacks to hundreds of megabytes is refused', async () =>
   ).rejects.toThrow('unpacks to more than allowed')
   expect(await currentGeneration(createVulndbLayout({ security }))).toBeUndefined()
 })
-test('a record of a hundred thousand brackets is one that says nothing', async () => {
+test('a record of a hundred thousand brackets is ignored', async () => {
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   expect(
     await load([
@@ -200,7 +200,7 @@ test('a table that grows is cut into more pieces, and every name is found before
   expect(await facts()).toMatchObject({ digits: 1, rows: 1_500 })
   for (const n of [0, 899, 900, 1_499]) expect(await ids('debian-12', `p${n}`, '1')).toEqual([`CVE-2026-${10_000 + n}`])
 })
-test('a piece that is missing is an error, never nothing known', async () => {
+test('a missing piece is an error, never an empty answer', async () => {
   await load([await file(osvZip([debian('DEBIAN-CVE-2026-10001', 'a', '2')]), 'all.zip')])
   await rm(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'))
   await expect(ids('debian-12', 'a', '1')).rejects.toThrow('ENOENT')
@@ -398,13 +398,13 @@ describe('bundles', () => {
 })
 
 const DATA = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'data', 'vuln')
-describe.skipIf(!existsSync(DATA))('the feeds of the world', () => {
+describe.skipIf(!existsSync(DATA))('the public feeds', () => {
   const all = () =>
     readdirSync(DATA, { recursive: true, encoding: 'utf8' })
       .filter(name => statSync(join(DATA, name)).isFile())
       .map(name => ({ path: join(DATA, name), label: name, whole: true }))
 
-  test('everything is taken, and what is odd is counted', async () => {
+  test('every record is imported or counted as unreadable', async () => {
     const result = await load(all().filter(({ label }) => !label.startsWith('samples/')))
     const { meta } = (await createDatabase({ security }).open()) ?? {}
     expect(

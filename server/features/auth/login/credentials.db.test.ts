@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => testDb.close())
 
-test('a request costs the one query that it always did; what ended sessions there are is asked once a second', async () => {
+test('a request costs one query; ended sessions are read once a second', async () => {
   const asked: string[] = []
   const note = (sql: string): void => {
     asked.push(/\b(from|into|update) (\w+)/.exec(sql)?.[2] ?? sql)
@@ -48,7 +48,7 @@ test('a request costs the one query that it always did; what ended sessions ther
   expect(asked.filter(table => table !== 'account')).toEqual(['ended_token'])
 })
 
-test('where the database cannot say what was ended, nobody is let in', async () => {
+test('while the database cannot list ended sessions, every credential is refused', async () => {
   const clock = createFakeClock()
   const revocations = createRevocations({
     db: { ...testDb.db, query: () => Promise.reject(new Error('the database is gone')) },

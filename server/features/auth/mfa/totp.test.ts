@@ -27,7 +27,7 @@ describe('a code', () => {
     expect([good[0], good.at(-1), good.length]).toEqual([-30, 59, 90])
   })
 
-  test('of nobody is refused', () => {
+  test('of no account is refused', () => {
     expect(stepOfCode(SEED, '005925', new Date(1_234_567_890_000))).toBeUndefined()
   })
 })

@@ -200,7 +200,7 @@ export const ERRORS = {
   no_developer_uploads: [422, '{codename} takes no .changes. Upload its packages one by one with POST /upload/.'],
   incoming_full: [
     413,
-    'More than {files} files or {gib} GiB wait for the .changes that names them. Send the .changes, or wait six hours.',
+    'The files of {whose} that wait for their .changes would be more than {most}. Send the .changes, or wait six hours.',
   ],
   file_conflict: [
     409,

@@ -293,6 +293,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
       { token: admin },
     )
     expect(body.items.map(({ user, package: name, version }) => [user, name, version])).toEqual([
+      ['admin', 'acme', '1.0-5'],
       ['ci', 'acme', '1.0-4'],
       ['watched folder', 'acme', '1.0-7'],
     ])

@@ -1,5 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { SpooledFile } from '../../files/spool.ts'
+import { printBytes } from '../../lib/limited.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 /**
@@ -20,6 +21,8 @@ export interface Collection {
 const MOST_FILES = 500
 /** The most that may wait for one sender; a kernel with its debug symbols has about 2 GiB. */
 const MOST_BYTES = 8 * 2 ** 30
+/** The most that may wait at all: a sender has a box for each distribution and for each credential. */
+const MOST_BYTES_IN_ALL = 4 * MOST_BYTES
 const KEPT_MS = 6 * 60 * 60 * 1000
 
 interface Waiting {
@@ -30,6 +33,8 @@ interface Waiting {
 /** Makes the collection; it is empty. */
 export function createCollection(clock: Clock): Collection {
   const boxes = new Map<string, Map<string, Waiting>>()
+  const sizeOf = (files: ReadonlyMap<string, Waiting>): number =>
+    [...files.values()].reduce((sum, { file: { blob } }) => sum + blob.size, 0)
 
   function forget(box: string, name: string): void {
     const files = boxes.get(box)
@@ -41,11 +46,17 @@ export function createCollection(clock: Clock): Collection {
     async put(box, file) {
       const files = boxes.get(box) ?? new Map<string, Waiting>()
       const before = files.get(file.filename)
-      const bytes = [...files.values()].reduce((sum, { file: { blob } }) => sum + blob.size, 0)
-      const isFull = before === undefined && files.size >= MOST_FILES
-      if (isFull || bytes - (before?.file.blob.size ?? 0) + file.blob.size > MOST_BYTES) {
+      const added = file.blob.size - (before?.file.blob.size ?? 0)
+      const isFull = (before === undefined && files.size >= MOST_FILES) || sizeOf(files) + added > MOST_BYTES
+      const all = [...boxes.values()].reduce((sum, one) => sum + sizeOf(one), 0)
+      if (isFull || all + added > MOST_BYTES_IN_ALL) {
         await file.discard()
-        fail('incoming_full', { files: MOST_FILES, gib: MOST_BYTES / 2 ** 30 })
+        fail(
+          'incoming_full',
+          isFull
+            ? { whose: 'this sender', most: `${MOST_FILES} or ${printBytes(MOST_BYTES)}` }
+            : { whose: 'all senders', most: printBytes(MOST_BYTES_IN_ALL) },
+        )
       }
       files.set(file.filename, { file, since: clock.now().getTime() })
       boxes.set(box, files)

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Actor, Changed } from '../../catalog/change.ts'
-import { AppError, fail } from '../../core/errors.ts'
+import { AppError, fail, isRefusal, type ErrorCode } from '../../core/errors.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
@@ -58,6 +58,8 @@ export interface DeveloperUploads {
    */
   admit(upload: DeveloperUpload, signal: AbortSignal): Promise<UploadedTogether>
 }
+
+const OPENS_NO_DOOR = new Set<ErrorCode>(['announcement_unsigned', 'announcement_untrusted', 'key_not_for'])
 
 type Group = { readonly main: SpooledFile; readonly beside: readonly SpooledFile[] }
 
@@ -127,6 +129,20 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
         allowed: key.distributions.filter(one => maySee(viewer, one)).join(', ') || 'other distributions',
       })
     return distribution
+  }
+
+  /** Who signed it, and where it goes. A signature that opens no door here is in the audit log. */
+  async function open(
+    announced: Announcement,
+    upload: DeveloperUpload,
+  ): Promise<{ readonly key: UploaderKey; readonly distribution: Distribution }> {
+    try {
+      const key = await signerOf(announced, upload.announcement.filename)
+      return { key, distribution: targetOf(announced, upload, key) }
+    } catch (error) {
+      if (isRefusal(error) && OPENS_NO_DOOR.has(error.code)) await tellRefused(upload, announced, error)
+      throw error
+    }
   }
 
   /** The packages, each with the files it needs. @throws bad_package, announcement_incomplete */
@@ -214,11 +230,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
     async admit(upload, signal) {
       const { filename } = upload.announcement
       const announced = await read(upload.announcement)
-      const key = await signerOf(announced, filename).catch(async (error: unknown) => {
-        if (error instanceof AppError) await tellRefused(upload, announced, error)
-        throw error
-      })
-      const distribution = targetOf(announced, upload, key)
+      const { key, distribution } = await open(announced, upload)
       const { format } = needReader(filename)
       const groups = await groupsOf(announced, upload, distribution)
       const actor = upload.actor ?? { name: key.name }

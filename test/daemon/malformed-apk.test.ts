@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readServedApks } from '../support/apk.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { malformedApks, oddApks } from '../support/malformed-apk.ts'
+import { malformedApks } from '../support/malformed-apk.ts'
+import { oddApks } from '../support/odd-apk.ts'
 
 const malformed = malformedApks()
 const odd = await oddApks()

@@ -2,8 +2,10 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { malformedDebs, oddDebs } from '../support/malformed-deb.ts'
-import { malformedRpms, oddRpms } from '../support/malformed-rpm.ts'
+import { malformedDebs } from '../support/malformed-deb.ts'
+import { oddDebs } from '../support/odd-deb.ts'
+import { malformedRpms } from '../support/malformed-rpm.ts'
+import { oddRpms } from '../support/odd-rpm.ts'
 import { readServedTree } from '../support/tree.ts'
 
 interface Suite {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { oddRpms, uninstallableRpms } from '../../../test/support/malformed-rpm.ts'
+import { oddRpms, uninstallableRpms } from '../../../test/support/odd-rpm.ts'
 import type { RpmSpec } from '../../../test/support/packages-rpm.ts'
 import {
   RPM_COMPRESSIONS,

@@ -19,7 +19,13 @@ export const FAILPOINTS = [
   'publish:after-swap',
   'publish:before-done',
 ] as const
-export type Failpoint = (typeof FAILPOINTS)[number]
+/** Those of rarer changes, which `test/daemon/kills.test.ts` visits. */
+export const RARE_FAILPOINTS = [
+  'distribution:before-trees',
+  'document:before-commit',
+  'document:before-settle',
+] as const
+export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 
 let armed: string | undefined
 let countdown = 0

@@ -8,6 +8,7 @@ import { createDocumentFiles } from '../../files/documents.ts'
 import type { Layout } from '../../files/layout.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { failpoint } from '../../lib/failpoint.ts'
 import type { Log } from '../../lib/log.ts'
 import { readDocuments } from '../../publish/documents.ts'
 import { createDocumentCheck } from './check.ts'
@@ -41,7 +42,10 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
         longestMs: FILES_LONGEST_MS,
         deliver: ([rest]) => {
           const codename = rest as Codename
-          return lock.run(codename, async () => files.settle(codename, await readDocuments(db, codename)))
+          return lock.run(codename, async () => {
+            failpoint('document:before-settle')
+            await files.settle(codename, await readDocuments(db, codename))
+          })
         },
       },
     },

@@ -12,6 +12,7 @@ import type { DocumentKey, DocumentKind } from '../../formats/documents.ts'
 import type { Format } from '../../formats/format.ts'
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { failpoint } from '../../lib/failpoint.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import { belongs, readDocuments } from '../../publish/documents.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -117,6 +118,7 @@ async function save(
   rows: readonly StoredDocument[],
   { by, ip }: Pick<DocumentUpload, 'by' | 'ip'>,
 ): Promise<void> {
+  failpoint('document:before-commit')
   await deps.db.tx(async tx => {
     for (const codename of new Set(rows.map(row => row.codename))) await deps.hold(tx, codename)
     for (const row of rows) {

@@ -9,6 +9,7 @@ import { lockDistribution } from '../../db/distribution-lock.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Definitions } from '../../files/definitions.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { failpoint } from '../../lib/failpoint.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import type { Publisher } from '../../publish/publisher.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -172,6 +173,7 @@ export async function remove(deps: OwnDistributionDeps, codename: string, by: By
       facts: { kind: 'distribution.removed', architectures: one.archs, components: one.components },
     })
   })
+  failpoint('distribution:before-trees')
   await deps.removeTrees(one)
   repositories.replace(await definitions.settle())
   outbox.nudge()

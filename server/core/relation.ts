@@ -36,6 +36,15 @@ export interface Provided {
   readonly arch?: string
 }
 
+/** How a package counts on machines of other architectures: Debian's `Multi-Arch`. */
+export type Reach = 'foreign' | 'allowed'
+
+/** A name on offer, with the architecture of the package that has it. */
+export interface Offered extends Provided {
+  readonly arch: string
+  readonly reach?: Reach | undefined
+}
+
 /** `libc6 (>= 2.36)`, for people. */
 function printRelation(relation: Relation): string {
   const name = relation.arch === undefined ? relation.name : `${relation.name}:${relation.arch}`

@@ -117,8 +117,3 @@ export function asSeenBy<Deps extends { readonly repositories: Pick<Repositories
 export function mainOf({ components }: Pick<Distribution, 'components'>): string {
   return components[0] ?? 'main'
 }
-
-/** The architecture that a package counts as for a client: neutral ones count as the client's own. */
-export function nativeOf({ archs, neutral }: Pick<Distribution, 'archs' | 'neutral'>, arch: string): string {
-  return neutral.includes(arch) ? (archs[0] ?? arch) : arch
-}

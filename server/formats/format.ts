@@ -1,7 +1,7 @@
 import type { Distribution } from '../core/repository.ts'
 import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
 import type { Description, PackageKind } from '../core/manifest.ts'
-import type { Provided, Relation } from '../core/relation.ts'
+import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { ClientSide, Site } from './site.ts'
@@ -63,6 +63,13 @@ export interface FormatArchs {
   readonly known: readonly string[]
 }
 
+/** What a format says of packages on machines of another architecture. */
+export interface MultiArch<Facts> {
+  reachOf(facts: Facts): Reach | undefined
+  /** Whether an offer counts for a need on a machine. Neutral offers come as ones of the machine's architecture. */
+  counts(offer: Pick<Offered, 'arch' | 'reach'>, need: Relation, machine: string): boolean
+}
+
 /**
  * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`. The rest of
  * the server never checks which format it handles.
@@ -90,8 +97,10 @@ export interface Format<Facts = unknown> {
   compareVersions(a: string, b: string): number
   /** Maps a version to a key that sorts by code point (`collate "C"`) as `compareVersions` does. */
   versionKey(version: string): string
-  /** True when `have` satisfies `need`. */
+  /** True when name and version of `have` satisfy `need`. */
   satisfies(have: Provided, need: Relation): boolean
+  /** Where packages of one architecture count on machines of another; absent: nowhere. */
+  readonly multiArch?: MultiArch<Facts>
   /**
    * The path, as in `Inspection.paths`, of a need for a file: any package that contains the file satisfies it.
    * Undefined for other needs; absent where the format has no needs for files.

@@ -1,60 +1,64 @@
 import { listFileProviders, listServedProvides } from '../catalog/queries/provides.ts'
-import { nativeOf, type Distribution } from '../core/repository.ts'
 import { isServed } from '../core/manifest.ts'
-import { printAlternatives, type Alternatives, type Provided } from '../core/relation.ts'
+import { printAlternatives, type Offered } from '../core/relation.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
-import type { Format } from '../formats/format.ts'
-import type { Step } from './subject.ts'
+import { machinesOf, meets, onBestMachine } from './machines.ts'
+import type { Step, Subject } from './subject.ts'
 
-/**
- * What published packages of one distribution offer under these names, and for which architecture. One index scan a
- * name.
- */
-async function offered(db: Queryable, distribution: Distribution, names: readonly string[]): Promise<Provided[]> {
-  const { codename } = distribution
-  const rows = await listServedProvides(db, ALL_SEEING, { codename, names })
-  return rows.map(({ provides, version, arch }) => ({
+interface Wanted extends Pick<Subject, 'format' | 'distribution'> {
+  readonly names: readonly string[]
+}
+
+/** What served packages of the distribution offer under these names. */
+async function offered(db: Queryable, { format, distribution: { codename }, names }: Wanted): Promise<Offered[]> {
+  const rows = await listServedProvides(db, ALL_SEEING, { format, codename, names })
+  return rows.map(({ provides, version, arch, reach }) => ({
     name: provides,
     ...(version === null ? {} : { version }),
-    arch: nativeOf(distribution, arch),
+    arch,
+    reach,
   }))
 }
 
-function isMet(need: Alternatives, offers: readonly Provided[], format: Pick<Format, 'satisfies'>): boolean {
-  return need.some(relation => offers.some(offer => offer.name === relation.name && format.satisfies(offer, relation)))
+/** Names that are paths, from the file lists of served packages. */
+async function offeredFiles(db: Queryable, { format, distribution: { codename }, names }: Wanted): Promise<Offered[]> {
+  const rows = await listFileProviders(db, ALL_SEEING, { format: format.id, fileOf: format.fileOf, codename, names })
+  return rows.filter(({ state }) => isServed(state)).map(({ provides, arch }) => ({ name: provides, arch }))
 }
 
 /**
- * Step 6. Looks for what the package needs among the packages that this repository serves in the same distribution. The
+ * Step 6. Looks for what the package needs among the packages that this repository serves in the same distribution, on
+ * a machine of the package's architecture. The
  * distribution's own archive is not known here, so a missing dependency is a warning: most come from there.
  */
 export function dependenciesStep(db: Queryable): Step {
   return {
     name: 'dependencies',
     async run(subject, signal) {
-      const { about, identity, kind } = await subject.inspected(signal)
+      const { about, identity, kind, facts } = await subject.inspected(signal)
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
       if (names.length === 0)
         return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
       const { format, distribution } = subject
-      const own: Provided[] = [{ name: identity.name, version: identity.version }, ...about.provides].map(one => ({
-        arch: nativeOf(distribution, identity.arch),
+      const own = [{ name: identity.name, version: identity.version }, ...about.provides].map((one): Offered => ({
+        arch: identity.arch,
+        reach: format.multiArch?.reachOf(facts),
         ...one,
       }))
       const others = names.filter(name => !own.some(offer => offer.name === name))
-      const files = await listFileProviders(db, ALL_SEEING, {
-        format: format.id,
-        fileOf: format.fileOf,
-        codename: distribution.codename,
-        names: others,
-      })
       const offers = [
         ...own,
-        ...(await offered(db, distribution, names)),
-        ...files.filter(({ state }) => isServed(state)).map(({ provides }) => ({ name: provides })),
+        ...(await offered(db, { format, distribution, names })),
+        ...(await offeredFiles(db, { format, distribution, names: others })),
       ]
-      const missing = about.depends.filter(need => !isMet(need, offers, subject.format)).map(printAlternatives)
+      const missing = onBestMachine(machinesOf(distribution, { arch: identity.arch, kind }), machine => {
+        const isMet = meets(format, distribution, machine)
+        const result = about.depends
+          .filter(need => !need.some(relation => offers.some(offer => isMet(offer, relation))))
+          .map(printAlternatives)
+        return { result, lacks: result.length }
+      })
       if (missing.length === 0)
         return {
           step: 'dependencies',

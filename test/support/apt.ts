@@ -10,6 +10,8 @@ export interface AptOptions {
   readonly types?: readonly ('deb' | 'deb-src')[]
   /** The client's own architecture; amd64 unless said. */
   readonly arch?: string
+  /** Further architectures that are enabled, as by `dpkg --add-architecture`. */
+  readonly foreign?: readonly string[]
   /** The public key file as the server gives it, armoured or binary. */
   readonly key: Buffer | string
   /** Packages of this machine that the client has already, such as libc6: their status is copied, not their files. */
@@ -26,6 +28,8 @@ export interface AptRoot {
   forgetLists(): Promise<void>
   /** `hello` or `hello=1.0`. */
   install(...packages: readonly string[]): Promise<Ran>
+  /** Whether these could be installed together. Installs nothing. */
+  canInstall(...packages: readonly string[]): Promise<boolean>
   remove(...packages: readonly string[]): Promise<Ran>
   download(name: string): Promise<Ran>
   /** Fetches a source package into the root's folder and unpacks it. */
@@ -62,6 +66,7 @@ export async function createAptRoot({
   source,
   types = ['deb'],
   arch = 'amd64',
+  foreign = [],
   key,
   has = [],
 }: AptOptions): Promise<AptRoot> {
@@ -92,7 +97,7 @@ export async function createAptRoot({
 Dir::State::status "${folder}/var/lib/dpkg/status";
 Dir::Etc::trusted "/nonexistent"; Dir::Etc::trustedparts "/nonexistent";
 Dir::Bin::Methods "/usr/lib/apt/methods"; Dir::Bin::dpkg "/usr/bin/dpkg"; Dir::Bin::solvers "/usr/lib/apt/solvers"; Dir::Bin::planners "/usr/lib/apt/planners";
-APT::Architecture "${arch}"; APT::Architectures { "${arch}"; };
+APT::Architecture "${arch}"; APT::Architectures { ${[arch, ...foreign].map(one => `"${one}";`).join(' ')} };
 APT::Sandbox::User "root"; APT::Update::Error-Mode "any"; APT::Get::AllowUnauthenticated "false";
 Acquire::Languages "none"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";
 Dpkg::Options { "--root=${folder}"; "--force-not-root"; "--log=${folder}/var/log/dpkg.log"; };
@@ -109,6 +114,7 @@ Dpkg::Use-Pty "false";
       await mkdir(join(folder, 'var/lib/apt/lists/partial'), { recursive: true })
     },
     install: (...packages) => apt('install', '-y', '--allow-downgrades', '--no-install-recommends', ...packages),
+    canInstall: async (...packages) => (await apt('-s', 'install', ...packages)).code === 0,
     remove: (...packages) => apt('remove', '-y', ...packages),
     download: name => apt('download', name),
     source: name => apt('source', name),

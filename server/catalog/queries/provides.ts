@@ -1,5 +1,6 @@
 import type { FormatId } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
+import type { Reach } from '../../core/relation.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
@@ -11,6 +12,7 @@ export interface FileProvider {
   readonly provides: string
   readonly name: string
   readonly version: string
+  readonly arch: string
   readonly state: State
 }
 
@@ -43,7 +45,7 @@ export async function listFileProviders(
   )
   return db.query<FileProvider>(
     `
-    select need.name as provides, p.name, p.version, p.state
+    select need.name as provides, p.name, p.version, p.arch, p.state
     from unnest($1::text[], $2::text[]) as need (name, path)
     join package p on p.codename = $3 and p.format = $4 and strpos(E'\\n' || p.paths || E'\\n', E'\\n' || need.path || E'\\n') > 0
     where ${seenBy(viewer, add, 'p.codename')}
@@ -58,30 +60,47 @@ export interface Provider {
   readonly provided_version: string | null
   /** Of the package that offers it. */
   readonly provided_arch: string
+  readonly reach: Reach | undefined
   readonly name: string
   readonly version: string
   readonly state: State
 }
 
+/** The names that are needed, and the distribution where they are looked up. */
+export interface NameNeeds {
+  readonly format: Pick<Format, 'id' | 'multiArch'>
+  readonly codename: string
+  readonly names: readonly string[]
+}
+
+/** Facts are read only where the format says something of architectures by them: those of some are long. */
+const FACTS = 'case when $4::boolean then p.facts end as facts'
+const withReach =
+  ({ multiArch }: NameNeeds['format']) =>
+  <Row extends { readonly facts: unknown }>({
+    facts,
+    ...row
+  }: Row): Omit<Row, 'facts'> & { reach: Reach | undefined } => ({
+    ...row,
+    reach: facts === null ? undefined : multiArch?.reachOf(facts),
+  })
+
 /** Everything in one distribution that offers one of these names; the newest first. */
-export function listProviders(
+export async function listProviders(
   db: Queryable,
   viewer: Viewer,
-  {
-    format,
-    codename,
-    names,
-  }: { readonly format: FormatId; readonly codename: string; readonly names: readonly string[] },
+  { format, codename, names }: NameNeeds,
 ): Promise<Provider[]> {
-  const { values, add } = params(names, codename, format)
-  return db.query<Provider>(
+  const { values, add } = params(names, codename, format.id, format.multiArch !== undefined)
+  const rows = await db.query<Omit<Provider, 'reach'> & { readonly facts: unknown }>(
     `
-    select o.provides, o.version as provided_version, p.arch as provided_arch, p.name, p.version, p.state
+    select o.provides, o.version as provided_version, p.arch as provided_arch, p.name, p.version, p.state, ${FACTS}
     from package_offer o join package p on p.id = o.package_id
     where o.provides = any($1::text[]) and p.codename = $2 and p.format = $3 and ${seenBy(viewer, add, 'p.codename')}
     order by p.sort_key desc, p.id`,
     values,
   )
+  return rows.map(withReach(format))
 }
 
 /** One name that served packages offer, for one architecture; `version` null for an unversioned virtual name. */
@@ -89,20 +108,23 @@ export interface ServedProvide {
   readonly provides: string
   readonly version: string | null
   readonly arch: string
+  readonly reach: Reach | undefined
 }
 
 /** What published packages of one distribution offer under these names. One index scan a name. */
-export function listServedProvides(
+export async function listServedProvides(
   db: Queryable,
   viewer: Viewer,
-  { codename, names }: { readonly codename: string; readonly names: readonly string[] },
+  { format, codename, names }: NameNeeds,
 ): Promise<ServedProvide[]> {
-  const { values, add } = params(names, codename)
-  return db.query<ServedProvide>(
+  const { values, add } = params(names, codename, format.id, format.multiArch !== undefined)
+  const rows = await db.query<Omit<ServedProvide, 'reach'> & { readonly facts: unknown }>(
     `
-    select distinct o.provides, o.version, p.arch
+    select distinct o.provides, o.version, p.arch, ${FACTS}
     from package_offer o join package p on p.id = o.package_id
-    where o.provides = any($1::text[]) and p.codename = $2 and p.state = 'published' and ${seenBy(viewer, add, 'p.codename')}`,
+    where o.provides = any($1::text[]) and p.codename = $2 and p.format = $3 and p.state = 'published'
+      and ${seenBy(viewer, add, 'p.codename')}`,
     values,
   )
+  return rows.map(withReach(format))
 }

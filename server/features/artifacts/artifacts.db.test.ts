@@ -329,8 +329,23 @@ describe('dependencies and install', () => {
     })
     expect(await dependenciesOf('app')).toMatchObject({
       all_satisfied: false,
-      missing: ['libfoo:i386', 'foo-api:i386', 'libdoc:i386'],
+      // that some may be of any architecture is for those to say: Multi-Arch: allowed
+      missing: ['libfoo:i386', 'foo-api:i386', 'libdoc:i386', 'libfoo:any', 'foo-api:any', 'libdoc:any'],
     })
+  })
+
+  test('what is there for another architecture alone meets no need; one for all counts everywhere', async () => {
+    await stock.put({ name: 'libamd', arch: 'amd64' })
+    await stock.put({ name: 'libarm', arch: 'arm64' })
+    await stock.put({ name: 'libdoc', arch: 'all' })
+    const depends = ['libamd', 'libarm', 'libdoc'].map(name => [{ name }])
+    await stock.put({ name: 'app', arch: 'arm64', depends })
+    expect(await dependenciesOf('app')).toMatchObject({ all_satisfied: false, missing: ['libamd'] })
+    // what is for all needs one machine on which it can be installed
+    await stock.put({ name: 'docs', arch: 'all', depends: [[{ name: 'libarm' }], [{ name: 'libdoc' }]] })
+    expect(await dependenciesOf('docs')).toMatchObject({ all_satisfied: true })
+    await stock.put({ name: 'both', arch: 'all', depends: [[{ name: 'libarm' }], [{ name: 'libamd' }]] })
+    expect(await dependenciesOf('both')).toMatchObject({ all_satisfied: false, missing: ['libarm'] })
   })
 
   test('a dependency that only a held package would satisfy blocks the installation', async () => {

@@ -1,12 +1,13 @@
 import { listFileProviders, listProviders, type Provider } from '../../catalog/queries/provides.ts'
 import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/queries/search.ts'
-import { nativeOf, type Repositories } from '../../core/repository.ts'
+import type { Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
-import { printAlternatives, type Alternatives } from '../../core/relation.ts'
+import { printAlternatives, type Alternatives, type Offered, type Relation } from '../../core/relation.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
+import { machinesOf, meets, onBestMachine } from '../../pipeline/machines.ts'
 import { refuseMissing } from './artifacts.ts'
 
 /** `blocked`: only packages that are held, quarantined or rejected would satisfy it. */
@@ -28,12 +29,13 @@ export interface Dependencies {
   readonly dependencies: readonly Dependency[]
 }
 
-function answer(need: Alternatives, offers: readonly Provider[], format: Pick<Format, 'satisfies'>): Dependency {
-  const fits = offers.filter(({ provides: name, provided_version: version, provided_arch: arch }) =>
-    need.some(
-      relation =>
-        relation.name === name && format.satisfies({ name, ...(version === null ? {} : { version }), arch }, relation),
-    ),
+function answer(
+  need: Alternatives,
+  offers: readonly Provider[],
+  isMet: (have: Offered, need: Relation) => boolean,
+): Dependency {
+  const fits = offers.filter(({ provides: name, provided_version: version, provided_arch: arch, reach }) =>
+    need.some(relation => isMet({ name, ...(version === null ? {} : { version }), arch, reach }, relation)),
   )
   const best = fits.find(offer => isServed(offer.state)) ?? fits[0]
   const status = best === undefined ? 'missing' : isServed(best.state) ? 'satisfied' : 'blocked'
@@ -56,7 +58,7 @@ export async function resolveDependencies(
     repositories,
   }: {
     readonly db: Queryable
-    readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf'>
+    readonly formats: (id: FormatId) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf'>
     readonly repositories: Pick<Repositories, 'get'>
   },
   viewer: Viewer,
@@ -68,23 +70,30 @@ export async function resolveDependencies(
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
   const distribution = repositories.get(ref.codename)
-  const [native = ''] = distribution.archs
   const files = await listFileProviders(db, viewer, {
     format: ref.format,
     fileOf: format.fileOf,
     codename: ref.codename,
     names,
   })
-  const ofFiles = files.map(file => ({ ...file, provided_version: null, provided_arch: native }))
-  const offers = [
-    ...(await listProviders(db, viewer, { format: ref.format, codename: ref.codename, names })),
-    ...ofFiles,
-  ].map(offer => ({ ...offer, provided_arch: nativeOf(distribution, offer.provided_arch) }))
+  const offers: Provider[] = [
+    ...(await listProviders(db, viewer, { format, codename: ref.codename, names })),
+    ...files.map(({ arch, ...file }) => ({
+      ...file,
+      provided_version: null,
+      provided_arch: arch,
+      reach: undefined,
+    })),
+  ]
   // a package satisfies its own needs wherever it is
   const seen = offers.map(offer =>
     offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer,
   )
-  const dependencies = about.depends.map(need => answer(need, seen, format))
+  const dependencies = onBestMachine(machinesOf(distribution, { arch: ref.arch, kind: manifest.kind }), machine => {
+    const isMet = meets(format, distribution, machine)
+    const result = about.depends.map(need => answer(need, seen, isMet))
+    return { result, lacks: result.filter(({ status }) => status !== 'satisfied').length }
+  })
   return {
     name: ref.name,
     version: ref.version,

@@ -24,7 +24,9 @@ export interface ArtifactDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
   readonly audit: Pick<Audit, 'record'>
-  readonly formats: (id: FormatId) => Pick<Format, 'satisfies' | 'fileOf' | 'installCommand' | 'client'>
+  readonly formats: (
+    id: FormatId,
+  ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client'>
   readonly repositories: Pick<Repositories, 'get'>
   /** Rebuilds the index from the manifests on disk. */
   readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>

@@ -7,6 +7,7 @@ import { complain } from './control.ts'
 import type { DebFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
+import { multiArch } from './multi-arch.ts'
 import { satisfies } from './relation.ts'
 import { debSite } from './site.ts'
 import { announcements } from './source/announcements.ts'
@@ -47,6 +48,7 @@ export const deb: Format<DebFacts> = {
   compareVersions,
   versionKey,
   satisfies,
+  multiArch,
   poolName,
   purl({ name, version, arch }, { scanner }, about) {
     // engines know distributions by number, not by codename

@@ -76,22 +76,9 @@ export function parseConflicts(text: string, field: string): Alternatives[] {
   return conflicts
 }
 
-const ANY = ['any', 'native', 'all']
-
-/**
- * True when `have` satisfies `need`: an unversioned virtual package satisfies no versioned need (policy 7.5). `:any` is
- * met by every architecture: whether the other side is `Multi-Arch: allowed` is for dpkg to say. A package for `all`
- * counts as native; to apt `:native` and `:all` are every architecture too.
- */
+/** True when `have` satisfies `need`: an unversioned virtual package satisfies no versioned need (policy 7.5). */
 export function satisfies(have: Provided, need: Relation): boolean {
   if (have.name !== need.name) return false
-  const archFits =
-    need.arch === undefined ||
-    ANY.includes(need.arch) ||
-    have.arch === undefined ||
-    have.arch === 'all' ||
-    have.arch === need.arch
-  if (!archFits) return false
   if (need.op === undefined) return true
   return have.version !== undefined && holds(compareVersions(have.version, need.version ?? ''), need.op)
 }

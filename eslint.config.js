@@ -129,7 +129,7 @@ export default tseslint.config(
           object: 'process',
           property: 'env',
           message:
-            'The environment is read once, in server/env.ts. Add a row to ENV_TABLE and take the value as a parameter.',
+            'The environment is read once, in server/env.ts. Add a row to ENV_TABLE (server/env-table.ts) and take the value as a parameter.',
         },
       ],
       'no-restricted-syntax': noFormatIds,

@@ -10,7 +10,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['catalog', 'pipeline', 'publish', 'review', 'jobs', 'sbom'],
   ['features'],
   ['http', 'api.ts'],
-  ['compose.ts', 'env.ts', 'main.ts', 'cli', 'compose'],
+  ['compose.ts', 'env.ts', 'env-table.ts', 'main.ts', 'cli', 'compose'],
 ]
 /** Allowed within a layer: what works through the catalogue may know it. */
 const NEIGHBOURS = new Set([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ENV_TABLE, type EnvProblems, readEnv } from './env.ts'
+import { ENV_TABLE } from './env-table.ts'
+import { type EnvProblems, readEnv } from './env.ts'
 
 const STRONG = {
   JWT_SECRET_KEY: 'f3a91c07d5b2e846f3a9',

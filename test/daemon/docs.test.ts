@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listSettings, withTables } from '../../scripts/readme-tables.ts'
 import { ERRORS } from '../../server/core/errors.ts'
-import { ENV_TABLE } from '../../server/env.ts'
+import { ENV_TABLE } from '../../server/env-table.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

@@ -1,0 +1,145 @@
+import {
+  ACTIONS,
+  bool,
+  choice,
+  FOLDER_NAME,
+  FOLDER_OR_EMPTY,
+  fraction,
+  HOUR,
+  int,
+  MINUTE,
+  PUBLIC_KEY_OR_EMPTY,
+  section,
+  SHA256_OR_EMPTY,
+  text,
+  UPDATEINFO_URLS,
+  URL_OR_EMPTY,
+} from './setting-types.ts'
+
+// Settings of the gate: its steps, the policy, engines and their data, signing.
+
+export const validation = section("The gate's steps.", {
+  sha256_check: bool(true, 'Compare the SHA-256 of what arrived with what the sender said.'),
+  clamav_scan: bool(true, 'Scan for malware.'),
+  grype_scan: bool(true, 'Look for known vulnerabilities.'),
+  grype_fail_on: choice(
+    ['critical', 'high', 'medium', 'low', 'negligible'],
+    'critical',
+    'Kept for clients that set it, and decides nothing: cve_policy says what happens at each severity, and grype is never given a threshold of its own.',
+  ),
+  max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
+  vuln_data_max_age_days: int(
+    14,
+    [1, 3_650],
+    'From this age on vulnerability data are too old to be believed, and the silence of their engine is no answer.',
+    'd',
+  ),
+  on_scanner_unavailable: choice(
+    ['hold', 'warn'],
+    'hold',
+    'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.',
+  ),
+})
+
+export const cve_policy = section('What happens to a package with findings, by its worst severity.', {
+  critical: choice(ACTIONS, 'block', 'Action for critical findings.'),
+  high: choice(ACTIONS, 'review', 'Action for high findings.'),
+  medium: choice(ACTIONS, 'warn', 'Action for medium findings.'),
+  low: choice(ACTIONS, 'allow', 'Action for low findings.'),
+  negligible: choice(ACTIONS, 'allow', 'Action for negligible findings.'),
+  unknown_as: choice(
+    ['critical', 'high', 'medium', 'low', 'negligible'],
+    'high',
+    'The severity whose action findings have that nobody has rated.',
+  ),
+  sla_critical_days: int(0, [0, 3_650], 'Days to decide on critical findings.', 'd'),
+  sla_high_days: int(30, [0, 3_650], 'Days to decide on high findings.', 'd'),
+  sla_medium_days: int(90, [0, 3_650], 'Days to decide on medium findings.', 'd'),
+  auto_enrich: bool(true, 'Add exploit probability (EPSS) and known exploitation (KEV) at upload.'),
+  kev_action: choice(
+    ACTIONS,
+    'allow',
+    'At least this action for what is known to be exploited (KEV); `allow` asks for nothing more.',
+  ),
+  epss_threshold: fraction(0.5, 'Exploit probability (EPSS) from which epss_action counts.'),
+  epss_action: choice(
+    ACTIONS,
+    'allow',
+    'At least this action from that probability on; `allow` asks for nothing more.',
+  ),
+  require_fix: bool(
+    false,
+    'Only warn of findings without a known fix, whatever their severity; KEV and EPSS count all the same.',
+  ),
+})
+
+export const engines = section('Vulnerability engines that are programs of their own, where they are installed.', {
+  grype: bool(true, 'Ask grype.'),
+  grype_sha256: text('', 'SHA-256 of the only grype that is run; empty means any.', {
+    ...SHA256_OR_EMPTY,
+    maxLength: 64,
+  }),
+  trivy: bool(true, 'Ask trivy.'),
+  trivy_sha256: text('', 'SHA-256 of the only trivy that is run; empty means any.', {
+    ...SHA256_OR_EMPTY,
+    maxLength: 64,
+  }),
+})
+
+export const security = section('Vulnerability data of the embedded engine.', {
+  bundle_key: text(
+    '',
+    'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.',
+    { ...PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 },
+  ),
+  max_database_mb: int(8_192, [1, 1_048_576], 'Largest file of vulnerability data that is taken by hand.', 'MB'),
+  feeds: section('Where vulnerability data are fetched from every day; an empty address is not asked.', {
+    hour: int(2, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
+    minute: int(20, MINUTE, 'Minute of that hour.', 'min'),
+    osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { ...URL_OR_EMPTY }),
+    osv_ecosystems: text(
+      'Debian, Ubuntu, Alpine, AlmaLinux, Rocky Linux, Red Hat, openSUSE, npm, PyPI, Maven',
+      'Ecosystems that are fetched from there, separated by commas.',
+    ),
+    debian_tracker_url: text('', 'JSON of the Debian security tracker.', { ...URL_OR_EMPTY }),
+    alpine_secdb_url: text('', "Folder of Alpine's secdb: v3.20/main.json and its kin lie below it.", {
+      ...URL_OR_EMPTY,
+    }),
+    updateinfo_urls: text('', 'updateinfo.xml of RPM repositories: codename=address, separated by blanks.', {
+      ...UPDATEINFO_URLS,
+      maxLength: 20_000,
+    }),
+    kev_url: text('', "JSON of CISA's known exploited vulnerabilities.", { ...URL_OR_EMPTY }),
+    epss_url: text('', 'Current EPSS scores, epss_scores-current.csv.gz.', { ...URL_OR_EMPTY }),
+  }),
+})
+
+export const clamav = section('Where antivirus signatures come from.', {
+  mirror_url: text('', 'Private mirror that freshclam asks; empty means the public one.', { ...URL_OR_EMPTY }),
+  bundle_folder: text(
+    '',
+    'Folder with signature files that are taken instead of a mirror; for machines without a network.',
+    { ...FOLDER_OR_EMPTY },
+  ),
+  database_folder: text('/var/lib/clamav', 'Folder that clamd reads its signatures from.', { ...FOLDER_NAME }),
+  update_timeout_minutes: int(10, [1, 120], 'How long an update may take.', 'min'),
+})
+
+export const signing = section('The key that signs the indexes.', {
+  rpm_packages: bool(
+    false,
+    "Put this repository's signature into every RPM that comes in, so that clients can insist on it (gpgcheck).",
+  ),
+  key_type: choice(['rsa4096', 'ed25519Legacy'], 'rsa4096', 'Algorithm of a new key. RSA is read by every client.'),
+  key_name: text('Gatehouse', 'Name in a new key.', {
+    maxLength: 100,
+    pattern: '^[^<>()\\u0000-\\u001f]*$',
+    rule: 'text on one line without <, >, ( and )',
+  }),
+  key_email: text('gatehouse@localhost.localdomain', 'Address in a new key.', {
+    maxLength: 254,
+    pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$',
+    rule: 'an address such as repository@example.org',
+  }),
+  overlap_days: int(30, [0, 3_650], 'How long the previous key goes on signing beside a new one.', 'd'),
+})

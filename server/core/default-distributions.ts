@@ -65,6 +65,7 @@ export const DEFAULT_DISTRIBUTIONS: readonly Distribution[] = [
   rpm('fedora', 'fedora:40', 'Fedora'),
   rpm('fedora43', 'fedora:43', 'Fedora 43', '2026-12-02'),
   rpm('fedora44', 'fedora:44', 'Fedora 44', '2027-06-02'),
+  rpm('fedora45', 'fedora:45', 'Fedora 45', '2027-12-08'),
   rpm('opensuse-leap-15.6', 'opensuse.leap:15.6', 'openSUSE Leap 15.6', '2026-04-30'),
   rpm('opensuse-leap-16.0', 'opensuse.leap:16.0', 'openSUSE Leap 16.0', '2027-10-31'),
   rpm('opensuse-tumbleweed', 'opensuse.tumbleweed:rolling', 'openSUSE Tumbleweed'),
@@ -74,4 +75,5 @@ export const DEFAULT_DISTRIBUTIONS: readonly Distribution[] = [
   apk('alpine3.21', 'alpine:3.21', 'Alpine 3.21', '2026-11-01'),
   apk('alpine3.22', 'alpine:3.22', 'Alpine 3.22', '2027-05-01'),
   apk('alpine3.23', 'alpine:3.23', 'Alpine 3.23', '2027-11-01'),
+  apk('alpine3.24', 'alpine:3.24', 'Alpine 3.24', '2028-05-01'),
 ]

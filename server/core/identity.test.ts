@@ -26,10 +26,10 @@ test('the codenames are those of the specification, and what is supported beside
   expect(of('rpm')).toEqual(
     expect.arrayContaining([
       ...['almalinux8', 'almalinux9', 'rocky8', 'rocky9', 'centos-stream9', 'oraclelinux8', 'fedora'],
-      ...['opensuse-leap-15.6', 'opensuse-tumbleweed', 'almalinux10', 'fedora44'],
+      ...['opensuse-leap-15.6', 'opensuse-tumbleweed', 'almalinux10', 'fedora44', 'fedora45'],
     ]),
   )
-  expect(of('apk')).toEqual(['18', '19', '20', '21', '22', '23'].map(minor => `alpine3.${minor}`))
+  expect(of('apk')).toEqual(['18', '19', '20', '21', '22', '23', '24'].map(minor => `alpine3.${minor}`))
   expect(repositories.find('sid')).toBeUndefined()
   expect(() => getDistribution('sid')).toThrow('There are: jammy')
 })

@@ -74,8 +74,9 @@ describe('GET /distributions/', () => {
       ...APT,
       ...['almalinux8', 'almalinux9', 'almalinux10', 'rocky8', 'rocky9', 'rocky10'],
       ...['centos-stream9', 'centos-stream10', 'oraclelinux8', 'oraclelinux9', 'oraclelinux10'],
-      ...['fedora', 'fedora43', 'fedora44', 'opensuse-leap-15.6', 'opensuse-leap-16.0', 'opensuse-tumbleweed'],
-      ...['alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21', 'alpine3.22', 'alpine3.23'],
+      ...['fedora', 'fedora43', 'fedora44', 'fedora45'],
+      ...['opensuse-leap-15.6', 'opensuse-leap-16.0', 'opensuse-tumbleweed'],
+      ...['alpine3.18', 'alpine3.19', 'alpine3.20', 'alpine3.21', 'alpine3.22', 'alpine3.23', 'alpine3.24'],
     ])
     expect(cards[4]).toEqual({
       codename: 'bookworm',

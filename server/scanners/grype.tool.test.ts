@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { referencePath } from '../../test/support/reference-data.ts'
 import { stubEngine, type StubScan } from '../../test/support/stub-engine.ts'
 import { findProgram } from '../../test/support/tools.ts'
 import { SEVERITIES } from '../core/findings.ts'
@@ -437,7 +438,7 @@ describe('names and severities', () => {
   })
 })
 
-const RECORDED = join(import.meta.dirname, '../../../shared/data/engine-output/grype')
+const RECORDED = referencePath('engine-output/grype')
 describe.skipIf(!existsSync(RECORDED))(
   'recorded outputs of grype 0.7 to 0.96 (skipped where they are not beside the repository)',
   () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { referencePath } from '../../test/support/reference-data.ts'
 import { stubEngine, type StubScan } from '../../test/support/stub-engine.ts'
 import { findProgram } from '../../test/support/tools.ts'
 import { getDistribution } from '../../test/support/repositories.ts'
@@ -327,7 +328,7 @@ describe('an engine that fails has not answered', () => {
   })
 })
 
-const RECORDED = join(import.meta.dirname, '../../../shared/data/engine-output/trivy')
+const RECORDED = referencePath('engine-output/trivy')
 describe.skipIf(!existsSync(RECORDED))(
   'recorded outputs of trivy (skipped where they are not beside the repository)',
   () => {

@@ -15,6 +15,7 @@ import { getFormat } from '../../server/formats/index.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createBills } from '../../server/sbom/bills.ts'
 import { createComponents } from '../../server/sbom/components.ts'
+import { referencePath } from '../support/reference-data.ts'
 import { startApp } from '../support/app.ts'
 import { buildDeb } from '../support/packages.ts'
 import { codeOf, createCaller } from '../support/routes.ts'
@@ -65,7 +66,7 @@ async function cyclonedxErrors(written: string): Promise<unknown> {
 
 // the official schema is not in the repository; where it is not beside it, its rules that matter are checked by hand
 // below
-const SPDX_SCHEMA = join(import.meta.dirname, '../../../shared/data/vuln/schemas/spdx-2.3.schema.json')
+const SPDX_SCHEMA = referencePath('vuln/schemas/spdx-2.3.schema.json')
 function spdxErrors(written: string): unknown {
   const ajv = new Ajv({ strict: false, allErrors: true })
   addFormats.default(ajv)

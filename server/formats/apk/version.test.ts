@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, test, describe } from 'vitest'
+import { readVectors } from '../../../test/support/reference-data.ts'
+import { orderOf, wrongRows } from '../../../test/support/version-order.ts'
 import { beginsAs, compareVersions, complainVersion, versionKey } from './version.ts'
 
 const ASCENDING = [
@@ -123,19 +124,10 @@ test.each([
   expect(complainVersion(version)).toMatch(/.{10}/)
 })
 
-const VECTORS = new URL('../../../../shared/data/vectors/', import.meta.url)
 describe.each(['apk-tools-v2.tsv', 'apk-tools-v3.tsv'])('%s', name => {
-  test.skipIf(!existsSync(new URL(name, VECTORS)))('every pair is in that order, by comparison and by key', () => {
-    const rows = readFileSync(new URL(name, VECTORS), 'utf8')
-      .split('\n')
-      .filter(line => line !== '' && !line.startsWith('#'))
-      .map(line => line.split('\t') as [string, string, string])
+  const rows = readVectors(name)
+  test.skipIf(rows.length === 0)('every pair is in that order, by comparison and by key', () => {
     expect(rows.length).toBeGreaterThan(700)
-    const wrong = rows.filter(
-      ([a, b, sign]) =>
-        Math.sign(compareVersions(a, b)) !== Number(sign) ||
-        Math.sign(Buffer.compare(Buffer.from(versionKey(a)), Buffer.from(versionKey(b)))) !== Number(sign),
-    )
-    expect(wrong).toEqual([])
+    expect(wrongRows(rows, orderOf({ compareVersions, versionKey }))).toEqual([])
   })
 })

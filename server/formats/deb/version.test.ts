@@ -1,13 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { BAD, generateVersions, GOOD } from '../../../test/support/deb-versions.ts'
+import { readVectors } from '../../../test/support/reference-data.ts'
+import { orderOf, wrongPairs } from '../../../test/support/version-order.ts'
 import { compareVersions, complainVersion, versionKey } from './version.ts'
 
-const sign = (a: string, b: string): number => Math.sign(compareVersions(a, b))
-/** Byte order, as PostgreSQL has it under `collate "C"`. */
-const byKey = (a: string, b: string): number =>
-  Math.sign(Buffer.compare(Buffer.from(versionKey(a)), Buffer.from(versionKey(b))))
+const order = orderOf({ compareVersions, versionKey })
+const { sign, byKey } = order
 
 describe('two versions stand in dpkg’s order', () => {
   test.each([
@@ -57,27 +55,11 @@ describe('two versions stand in dpkg’s order', () => {
 })
 
 test('for 40,000 generated pairs the key has the order of the comparison', () => {
-  const versions = generateVersions(400)
-  const wrong: string[] = []
-  for (let i = 0; i < versions.length; i++) {
-    for (let j = i; j < i + 100; j++) {
-      const a = versions[i] ?? ''
-      // neighbours differ in their last characters only
-      const b = j % 3 === 0 ? `${a.slice(0, -1)}${'~1.a+0'[j % 6] ?? ''}` : (versions[j % versions.length] ?? '')
-      if (sign(a, b) !== byKey(a, b)) wrong.push(`${a} ${b}`)
-    }
-  }
-  expect(wrong).toEqual([])
+  expect(wrongPairs(generateVersions(400), '~1.a+0', order)).toEqual([])
 })
 
-const vectors = fileURLToPath(new URL('../../../../shared/data/vectors/deb-dpkg-perl.tsv', import.meta.url))
-describe.skipIf(!existsSync(vectors))('dpkg’s own table', () => {
-  const rows = existsSync(vectors)
-    ? readFileSync(vectors, 'utf8')
-        .split('\n')
-        .filter(line => line !== '' && !line.startsWith('#'))
-        .map(line => line.split('\t'))
-    : []
+const rows = readVectors('deb-dpkg-perl.tsv')
+describe.skipIf(rows.length === 0)('dpkg’s own table', () => {
   test.each(rows)('%s to %s is %s', (a = '', b = '', expected) => {
     expect(sign(a, b)).toBe(Number(expected))
     expect(byKey(a, b)).toBe(Number(expected))

@@ -1,13 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { readVectors } from '../../../test/support/reference-data.ts'
 import { generateVersions } from '../../../test/support/rpm-versions.ts'
+import { orderOf, wrongPairs, wrongRows } from '../../../test/support/version-order.ts'
 import { compareVersions, complainVersion, isWithin, parseEvr, printEvr, versionKey } from './version.ts'
 
-const sign = (a: string, b: string): number => Math.sign(compareVersions(a, b))
-/** Byte order, as PostgreSQL has it under `collate "C"`. */
-const byKey = (a: string, b: string): number =>
-  Math.sign(Buffer.compare(Buffer.from(versionKey(a)), Buffer.from(versionKey(b))))
+const order = orderOf({ compareVersions, versionKey })
+const { sign, byKey } = order
 
 describe('two versions stand in rpm’s order', () => {
   test.each([
@@ -68,33 +66,14 @@ describe('two versions stand in rpm’s order', () => {
 })
 
 test('for 40,000 generated pairs the key has the order of the comparison', () => {
-  const versions = generateVersions(400)
-  const wrong: string[] = []
-  for (let i = 0; i < versions.length; i++) {
-    for (let j = i; j < i + 100; j++) {
-      const a = versions[i] ?? ''
-      // neighbours differ in their last characters only
-      const b = j % 3 === 0 ? `${a.slice(0, -1)}${'~1^a.0'[j % 6] ?? ''}` : (versions[j % versions.length] ?? '')
-      if (sign(a, b) !== byKey(a, b)) wrong.push(`${a} ${b}`)
-    }
-  }
-  expect(wrong).toEqual([])
+  expect(wrongPairs(generateVersions(400), '~1^a.0', order)).toEqual([])
 })
 
 describe.each(['rpm-rpmvercmp.tsv', 'rpm-evr-scalibr.tsv'])('the table %s', name => {
-  const path = fileURLToPath(new URL(`../../../../shared/data/vectors/${name}`, import.meta.url))
-  const rows = existsSync(path)
-    ? readFileSync(path, 'utf8')
-        .split('\n')
-        .filter(line => line !== '' && !line.startsWith('#'))
-        .map(line => line.split('\t'))
-    : []
+  const rows = readVectors(name)
   test.skipIf(rows.length === 0)('is as we have it, and the keys with it', () => {
     expect(rows.length).toBeGreaterThan(50)
-    const wrong = rows.filter(
-      ([a = '', b = '', expected]) => sign(a, b) !== Number(expected) || byKey(a, b) !== Number(expected),
-    )
-    expect(wrong).toEqual([])
+    expect(wrongRows(rows, order)).toEqual([])
   })
 })
 

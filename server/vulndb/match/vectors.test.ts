@@ -1,21 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readVectors } from '../../../test/support/reference-data.ts'
 import { compareMaven } from '../versions/maven.ts'
 import { comparePep440, isPep440 } from '../versions/pep440.ts'
 import { compareSemver } from '../versions/semver.ts'
 import { scoreOf } from './severity.ts'
 
-const VECTORS = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'data', 'vectors')
-const rows = (name: string): string[][] =>
-  readFileSync(join(VECTORS, name), 'utf8')
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('#'))
-    .map(line => line.split('\t'))
+const isHere = readVectors('semver-node.tsv').length > 0
 
 /** Rows whose order, in either direction, is not what the table says. */
 function wrong(name: string, compare: (a: string, b: string) => number): string[] {
-  return rows(name)
+  return readVectors(name)
     .filter(
       ([a = '', b = '', sign]) =>
         Math.sign(compare(a, b)) !== Number(sign) || Math.sign(compare(b, a)) !== 0 - Number(sign),
@@ -23,11 +17,11 @@ function wrong(name: string, compare: (a: string, b: string) => number): string[
     .map(row => row.join(' '))
 }
 
-describe.skipIf(!existsSync(VECTORS))("the order of versions is that of each ecosystem's own tables", () => {
+describe.skipIf(!isHere)("the order of versions is that of each ecosystem's own tables", () => {
   test('Maven', () => expect(wrong('maven-comparableversion.tsv', compareMaven)).toEqual([]))
   test('npm', () => expect(wrong('semver-node.tsv', compareSemver)).toEqual([]))
   test('Python: what is normalised is equal', () => {
-    const pairs = rows('pep440-normalize.tsv')
+    const pairs = readVectors('pep440-normalize.tsv')
       .slice(1)
       .map(row =>
         row.map(cell =>
@@ -43,7 +37,7 @@ describe.skipIf(!existsSync(VECTORS))("the order of versions is that of each eco
   })
   test.each(['cvss31.tsv', 'cvss40.tsv'])('scores: %s', name => {
     expect(
-      rows(name)
+      readVectors(name)
         .filter(([vector = '', score]) => scoreOf(vector)?.score !== Number(score))
         .map(row => row.join(' ')),
     ).toEqual([])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
+import type { SpooledFile } from '../../server/files/spool.ts'
 import type { Format, Inspection } from '../../server/formats/format.ts'
 import { spoolBytes } from './packages.ts'
 
@@ -21,6 +22,36 @@ export interface OddPackage {
 
 /** How many files this process has open. */
 export const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
+
+/** The inner streams of a package, each as a whole. */
+export async function readStreams(inner: Format['inner'], file: SpooledFile): Promise<Record<string, Buffer>> {
+  const streams: Record<string, Buffer> = {}
+  for await (const { name, open } of inner(file)) {
+    const chunks: Buffer[] = []
+    for await (const chunk of open()) chunks.push(chunk)
+    streams[name] = Buffer.concat(chunks)
+  }
+  return streams
+}
+
+/** Aborts an inspection that has begun: it must stop and close the file. */
+export async function expectAbortToClose(inspect: Format['inspect'], file: SpooledFile): Promise<void> {
+  const before = await openFiles()
+  const controller = new AbortController()
+  const looking = inspect(file, controller.signal)
+  controller.abort(new Error('enough'))
+  await expect(looking).rejects.toThrow('enough')
+  expect(await openFiles()).toBeLessThanOrEqual(before)
+}
+
+/** Reads the beginning of each inner stream only: the file must be closed then. */
+export async function expectEarlyEndToClose(inner: Format['inner'], file: SpooledFile): Promise<void> {
+  const before = await openFiles()
+  for await (const { open } of inner(file)) {
+    for await (const chunk of open()) if (chunk.length > 0) break
+  }
+  expect(await openFiles()).toBeLessThanOrEqual(before)
+}
 
 /** The samples that a format's test passes in. */
 export interface MalformedSamples<Facts> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkPackage, splitMembers } from '../../../test/support/apk.ts'
 import { malformedApks } from '../../../test/support/malformed-apk.ts'
 import { oddApks } from '../../../test/support/odd-apk.ts'
-import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
+import { expectAbortToClose, malformedSuite, readStreams } from '../../../test/support/malformed-suite.ts'
 import { apkParts, buildApk, gz, packApk } from '../../../test/support/packages-apk.ts'
 import { EICAR, spoolBytes } from '../../../test/support/packages.ts'
 import { inner } from './inner.ts'
@@ -127,25 +127,12 @@ test('its signature is handed on with the bytes it is over, and the checksum is 
 test('an aborted inspection stops and closes the file', async () => {
   const big = packApk({ control: apkParts({ name: 'big', version: '1' }).control, data: Buffer.alloc(64 * 2 ** 20) })
   const file = await spoolBytes(folder, 'big.apk', big)
-  const before = await openFiles()
-  const controller = new AbortController()
-  const looking = inspect(file, controller.signal)
-  controller.abort(new Error('enough'))
-  await expect(looking).rejects.toThrow('enough')
-  expect(await openFiles()).toBeLessThanOrEqual(before)
+  await expectAbortToClose(inspect, file)
 })
 
 describe('the inner streams', () => {
-  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> => {
-    const file = await spoolBytes(folder, 'i.apk', bytes)
-    const streams: Record<string, Buffer> = {}
-    for await (const { name, open } of inner(file)) {
-      const chunks: Buffer[] = []
-      for await (const chunk of open()) chunks.push(chunk)
-      streams[name] = Buffer.concat(chunks)
-    }
-    return streams
-  }
+  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> =>
+    readStreams(inner, await spoolBytes(folder, 'i.apk', bytes))
 
   test('are the plain tars of the members, each by itself', async () => {
     const spec = { name: 'sick', version: '1', files: { 'usr/bin/sick': EICAR }, scripts: { 'post-install': EICAR } }

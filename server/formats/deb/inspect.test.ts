@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { malformedDebs } from '../../../test/support/malformed-deb.ts'
 import { oddDebs } from '../../../test/support/odd-deb.ts'
-import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
+import {
+  expectAbortToClose,
+  expectEarlyEndToClose,
+  malformedSuite,
+  readStreams,
+} from '../../../test/support/malformed-suite.ts'
 import { EICAR, ar, buildDeb, debParts, packDeb, spoolBytes } from '../../../test/support/packages.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -144,25 +149,12 @@ test('an aborted inspection stops and closes the file', async () => {
     data: Buffer.alloc(64 * 2 ** 20),
   })
   const file = await spoolBytes(folder, 'big.deb', big)
-  const before = await openFiles()
-  const controller = new AbortController()
-  const looking = inspect(file, controller.signal)
-  controller.abort(new Error('enough'))
-  await expect(looking).rejects.toThrow('enough')
-  expect(await openFiles()).toBeLessThanOrEqual(before)
+  await expectAbortToClose(inspect, file)
 })
 
 describe('the inner streams', () => {
-  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> => {
-    const file = await spoolBytes(folder, 'i.deb', bytes)
-    const streams: Record<string, Buffer> = {}
-    for await (const { name, open } of inner(file)) {
-      const chunks: Buffer[] = []
-      for await (const chunk of open()) chunks.push(chunk)
-      streams[name] = Buffer.concat(chunks)
-    }
-    return streams
-  }
+  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> =>
+    readStreams(inner, await spoolBytes(folder, 'i.deb', bytes))
 
   test.each(['gz', 'xz', 'zst', 'none'] as const)(
     'are the plain tars, whatever the compression: %s',
@@ -229,10 +221,6 @@ describe('the inner streams', () => {
         files: { 'usr/x': Buffer.alloc(8_000_000, 'abcdefg') },
       }),
     )
-    const before = await openFiles()
-    for await (const { open } of inner(file)) {
-      for await (const chunk of open()) if (chunk.length > 0) break
-    }
-    expect(await openFiles()).toBeLessThanOrEqual(before)
+    await expectEarlyEndToClose(inner, file)
   })
 })

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { malformedRpms } from '../../../test/support/malformed-rpm.ts'
 import { oddRpms } from '../../../test/support/odd-rpm.ts'
-import { malformedSuite, openFiles } from '../../../test/support/malformed-suite.ts'
+import {
+  expectAbortToClose,
+  expectEarlyEndToClose,
+  malformedSuite,
+  openFiles,
+  readStreams,
+} from '../../../test/support/malformed-suite.ts'
 import { RPM_COMPRESSIONS, buildRpm, rpmParts, type RpmSpec } from '../../../test/support/packages-rpm.ts'
 import { spoolBytes } from '../../../test/support/packages.ts'
 import { inner } from './inner.ts'
@@ -197,24 +203,12 @@ test('an aborted inspection stops and closes the file', async () => {
     files: { 'usr/big': Buffer.alloc(64 * 2 ** 20) },
   })
   const file = await spoolBytes(folder, 'big.rpm', bytes)
-  const before = await openFiles()
-  const controller = new AbortController()
-  const looking = inspect(file, controller.signal)
-  controller.abort(new Error('enough'))
-  await expect(looking).rejects.toThrow('enough')
-  expect(await openFiles()).toBeLessThanOrEqual(before)
+  await expectAbortToClose(inspect, file)
 })
 
 describe('the inner streams', () => {
-  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> => {
-    const streams: Record<string, Buffer> = {}
-    for await (const { name, open } of inner(await spoolBytes(folder, 'i.rpm', bytes))) {
-      const chunks: Buffer[] = []
-      for await (const chunk of open()) chunks.push(chunk)
-      streams[name] = Buffer.concat(chunks)
-    }
-    return streams
-  }
+  const read = async (bytes: Buffer): Promise<Record<string, Buffer>> =>
+    readStreams(inner, await spoolBytes(folder, 'i.rpm', bytes))
 
   test('a large payload arrives whole through every decoder', async () => {
     const noise = Buffer.from(Array.from({ length: 1_500_000 }, (_, i) => ((i * 2654435761) >>> 13) & 0xff))
@@ -270,11 +264,7 @@ describe('the inner streams', () => {
         files: { 'usr/x': Buffer.alloc(8_000_000, 'abcdefg') },
       }),
     )
-    const before = await openFiles()
-    for await (const { open } of inner(file)) {
-      for await (const chunk of open()) if (chunk.length > 0) break
-    }
-    expect(await openFiles()).toBeLessThanOrEqual(before)
+    await expectEarlyEndToClose(inner, file)
   })
 })
 

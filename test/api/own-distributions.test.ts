@@ -120,3 +120,37 @@ test('what was decided in a removed one stays recorded, and hidden from whom it 
   await add({ codename: 'closed', based_on: 'jammy' })
   expect((await it.call('GET', '/distributions/closed/definition', { token: otto })).status).toBe(404)
 })
+
+test.each([
+  ['POST', '/distributions/', { codename: 'silent', format: 'deb', state: 'retired' }, 'state'],
+  ['PATCH', '/distributions/jammy', { codename: 'other' }, 'codename'],
+  ['PATCH', '/distributions/jammy/release', { valid_until: '2030-01-01' }, 'valid_until'],
+  ['POST', '/uploader-keys', { name: 'jo', public_key: 'x', private_key: 'x' }, 'private_key'],
+])('%s %s with a field that it does not know is refused, not half obeyed', async (method, path, body, field) => {
+  expect(await call(method, path, body)).toMatchObject({
+    status: 422,
+    body: { code: 'bad_shape', detail: [{ loc: ['body', field], msg: 'Unexpected property.' }] },
+  })
+  expect((await call('GET', '/distributions/silent/definition')).status).toBe(404)
+})
+
+test.each([
+  ['a codename that is a path', { codename: '../x' }],
+  ['one that looks like another', { codename: '\u0430cme' }],
+  ['one that is a word of the addresses', { codename: 'promote' }],
+  ['one of 255 letters', { codename: 'x'.repeat(255) }],
+  ['the architecture of sources', { architectures: ['source'] }],
+  ['one that every machine reads', { architectures: ['all'] }],
+  ['one that is a path', { architectures: ['../x'] }],
+  ['a component in a folder', { components: ['main/../x'] }],
+  ['a second line in Suite', { suite: 'x\nSigned-By: x' }],
+  ['a carriage return in Origin', { origin: 'x\rSigned-By: x' }],
+  ['a line separator in Label', { release_label: 'x\u2028Signed-By: x' }],
+  ['a day that no year has', { end_of_life: '2026-02-31' }],
+  ['a body of 2 MB', { label: 'x'.repeat(2e6) }],
+])('%s is refused and makes no distribution', async (_what, wish) => {
+  const before = await call('GET', '/distributions/')
+  const refused = await call('POST', '/distributions/', { codename: 'unmade', format: 'deb', ...wish })
+  expect([413, 422]).toContain(refused.status)
+  expect((await call('GET', '/distributions/')).body).toEqual(before.body)
+})

@@ -29,11 +29,14 @@ export const release = contract({
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     params: CodenamePath,
-    body: Type.Object({
-      not_automatic: Type.Optional(Type.Boolean()),
-      but_automatic_upgrades: Type.Optional(Type.Boolean()),
-      valid_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3650 })),
-    }),
+    body: Type.Object(
+      {
+        not_automatic: Type.Optional(Type.Boolean()),
+        but_automatic_upgrades: Type.Optional(Type.Boolean()),
+        valid_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3650 })),
+      },
+      { additionalProperties: false },
+    ),
     reply: Reply,
     fails: ['distribution_not_found', 'no_release_words', 'bad_release_words'],
   },

@@ -28,17 +28,20 @@ export const uploaderKeys = contract({
   'POST /uploader-keys': {
     summary: 'Adds the public key of a developer; `distributions` limits where it may upload.',
     access: 'admin',
-    body: Type.Object({
-      name: Name,
-      public_key: Type.String({
-        minLength: 1,
-        maxLength: 512 * 1024,
-        description: 'Armoured, as gpg --armor --export writes it.',
-      }),
-      distributions: Type.Optional(
-        Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
-      ),
-    }),
+    body: Type.Object(
+      {
+        name: Name,
+        public_key: Type.String({
+          minLength: 1,
+          maxLength: 512 * 1024,
+          description: 'Armoured, as gpg --armor --export writes it.',
+        }),
+        distributions: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
     reply: Key,
     status: 201,
     fails: ['bad_uploader_key', 'uploader_key_exists', 'unknown_distribution'],

@@ -105,7 +105,7 @@ export const ENV_TABLE: readonly Variable[] = [
   { name: 'JWT_SECRET_KEY', description: 'Signs access tokens.', secret: true, required: 'production' },
   {
     name: 'JWT_EXPIRE_MINUTES',
-    description: 'How long an access token is good.',
+    description: 'How long an access token is valid.',
     default: '60',
     check: wholeNumber(1, 43_200),
   },
@@ -134,7 +134,7 @@ export const ENV_TABLE: readonly Variable[] = [
   { name: 'SETUP_TOKEN', description: 'When set, `POST /setup/` needs it in the header X-Setup-Token.', secret: true },
   {
     name: 'TRUSTED_PROXIES',
-    description: 'Addresses whose X-Forwarded-For is believed.',
+    description: 'Addresses whose X-Forwarded-For is trusted.',
     default: '127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7',
     check: addresses,
   },
@@ -145,7 +145,7 @@ export const ENV_TABLE: readonly Variable[] = [
     description: 'Origins of other consoles that may call the API, separated by commas.',
     check: origins,
   },
-  { name: 'APP_VERSION', description: 'What `/health` says as `version`.', default: 'dev' },
+  { name: 'APP_VERSION', description: 'The `version` that `/health` answers.', default: 'dev' },
   {
     name: 'EDITION',
     description: '`enterprise`, or `community`, which answers 402 where a feature is not part of it.',
@@ -161,7 +161,11 @@ export const ENV_TABLE: readonly Variable[] = [
     default: 'native',
     check: oneOf('native', 'reprepro'),
   },
-  { name: 'PATH', description: 'Where grype and trivy are looked for.', default: '/usr/local/bin:/usr/bin:/bin' },
+  {
+    name: 'PATH',
+    description: 'Folders in which grype and trivy are searched.',
+    default: '/usr/local/bin:/usr/bin:/bin',
+  },
   {
     name: 'LOG_LEVEL',
     description: 'How much is logged.',

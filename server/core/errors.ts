@@ -42,7 +42,7 @@ export const ERRORS = {
   ],
   disk_read_only: [
     503,
-    'The disk cannot be written to, so this could not be done. An admin has to look after the disk under /repos; then try again.',
+    'The disk cannot be written to, so this could not be done. An admin has to check the disk under /repos; then try again.',
   ],
   too_many_files: [
     503,
@@ -53,7 +53,7 @@ export const ERRORS = {
   enterprise_only: [402, '{feature} is part of the enterprise edition. Everything else goes on working.'],
   bad_license: [
     422,
-    'The key is no licence of this vendor: it was cut off, changed, or issued for another LICENSE_VENDOR_SECRET.',
+    'The key is no licence of this vendor: it is incomplete, changed, or issued for another LICENSE_VENDOR_SECRET.',
   ],
   group_not_found: [404, 'There is no group {name}.'],
   bad_uploader_key: [422, 'The uploader key is refused: {why}. Send the public key of one developer, armoured.'],
@@ -86,20 +86,20 @@ export const ERRORS = {
   ],
   bad_code: [
     401,
-    'The code is wrong or was used before, or the account is locked: 5 wrong codes lock it for 15 minutes. Wait for the next code and look at the clock of your device.',
+    'The code is wrong or was used before, or the account is locked: 5 wrong codes lock it for 15 minutes. Wait for the next code and check the clock of your device.',
   ],
   bad_challenge: [
     401,
-    'This step of the login is over: it is good once and for 5 minutes. Log in with the password again.',
+    'This step of the login has ended: it works once and for 5 minutes. Log in with the password again.',
   ],
   wrong_code: [
     400,
-    'The code does not match the new secret. Wait for the next code and look at the clock of your device.',
+    'The code does not match the new secret. Wait for the next code and check the clock of your device.',
   ],
   missing_code: [422, 'Send either totp_code or recovery_code.'],
   mfa_active: [409, 'The second factor is active already. Switch it off with POST /auth/mfa/disable first.'],
   mfa_not_active: [409, 'There is no second factor on this account. Begin with POST /auth/mfa/setup.'],
-  mfa_not_pending: [409, 'No secret waits for its first code. Begin with POST /auth/mfa/setup.'],
+  mfa_not_pending: [409, 'There is no new secret to confirm. Begin with POST /auth/mfa/setup.'],
   own_mfa: [
     400,
     'You cannot reset your own second factor. Use POST /auth/mfa/disable with your password, or ask another admin.',
@@ -214,9 +214,9 @@ export const ERRORS = {
   // outgoing requests
   outbound_refused: [
     422,
-    '{host} is not asked: {why}. An admin can allow hosts of the own network with notifications.allow_private_hosts.',
+    'No request is sent to {host}: {why}. An admin can allow hosts of the private network with notifications.allow_private_hosts.',
   ],
-  outbound_failed: [502, '{host} gave no answer that can be used: {why}.'],
+  outbound_failed: [502, '{host} gave no usable answer: {why}.'],
   webhook_not_configured: [422, 'There is no address to send to. An admin sets notifications.webhook_url.'],
   webhook_failed: [502, '{host} did not take the message: it answered {said}.'],
   ldap_failed: [502, 'The directory {server} cannot be used: {why}.'],
@@ -224,12 +224,9 @@ export const ERRORS = {
   sso_off: [404, 'Single sign-on is switched off. An admin switches it on with oidc.enabled.'],
   sso_expired: [
     401,
-    'This login is over: it is good once, in the browser that began it, and for a minute after coming back. Log in again.',
+    'This login has ended: it works once, in the browser that began it, until a minute after the return. Log in again.',
   ],
-  sso_refused: [
-    401,
-    'There is no account for this person here, or one that belongs to somebody else. An admin can help.',
-  ],
+  sso_refused: [401, 'There is no account for this person here, or it belongs to another person. An admin can help.'],
   bad_signature: [
     401,
     'The signature is missing or wrong. Sign the body with HMAC-SHA-256 under WEBHOOK_SECRET and send X-Hub-Signature-256: sha256=<hex>.',
@@ -254,7 +251,7 @@ export const ERRORS = {
   bad_database: [422, 'The vulnerability data are refused: {why}. What was loaded before is still there.'],
   older_database: [
     409,
-    'The vulnerability data are older than what is loaded: {why}. Send force=true to load them nevertheless.',
+    'The vulnerability data are older than what is loaded: {why}. Send force=true to load them anyway.',
   ],
   import_running: [409, 'Vulnerability data are being imported already. Wait until that is done.'],
 } as const satisfies Record<string, readonly [number, string]>

@@ -55,7 +55,7 @@ export const oidc = section(
   'Single sign-on with OpenID Connect.',
   {
     enabled: bool(false, 'Offer single sign-on on the login page.'),
-    label: text('Single sign-on', 'What the button on the login page says.', { maxLength: 60 }),
+    label: text('Single sign-on', 'Label of the button on the login page.', { maxLength: 60 }),
     issuer: text('', 'Address of the provider, without /.well-known/….', { ...URL_OR_EMPTY }),
     client_id: text(
       '',

@@ -43,7 +43,7 @@ export const SETTINGS = Type.Object(
       ),
       allow_private_hosts: text(
         '',
-        'Hosts, addresses and networks of the own network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. Everything else there is refused.',
+        'Hosts, addresses and networks of the private network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. All others there are refused.',
         { ...HOSTS },
       ),
     }),
@@ -54,7 +54,7 @@ export const SETTINGS = Type.Object(
       'What is removed after a time.',
       {
         audit_days: int(90, [1, 36_500], 'How long audit files are kept.', 'd'),
-        import_cleanup_days: int(30, [1, 36_500], 'How long what an import left is kept.', 'd'),
+        import_cleanup_days: int(30, [1, 36_500], 'How long files left by an import are kept.', 'd'),
       },
       'retention',
     ),
@@ -66,18 +66,18 @@ export const SETTINGS = Type.Object(
     developer_uploads: section('Uploads that developers sign.', {
       watched_folder: text(
         '',
-        'A folder in which uploads with a signed .changes are looked for; what was refused is moved to rejected/ in it. Empty: none.',
+        'A folder that is searched for uploads with a signed .changes; refused ones are moved to rejected/ in it. Empty: none.',
         { ...FOLDER_OR_EMPTY },
       ),
     }),
     cve_policy,
     review: section('How held packages are decided on.', {
-      four_eyes: bool(false, 'Who uploaded a package may not approve it.'),
-      sla_hour: int(8, HOUR, 'Hour of the day at which missed deadlines are told, local time.', 'h'),
+      four_eyes: bool(false, 'The uploader of a package may not approve it.'),
+      sla_hour: int(8, HOUR, 'Hour of the day at which missed deadlines are notified, local time.', 'h'),
       sla_minute: int(0, MINUTE, 'Minute of that hour.', 'min'),
       rematch_enabled: bool(
         true,
-        'Look published packages up again every night, and when vulnerability data has changed.',
+        'Match published packages again every night, and when vulnerability data have changed.',
       ),
       rematch_hour: int(3, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
       rematch_minute: int(30, MINUTE, 'Minute of that hour.', 'min'),

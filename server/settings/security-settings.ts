@@ -19,25 +19,25 @@ import {
 // Settings of the gate: its steps, the policy, engines and their data, signing.
 
 export const validation = section("The gate's steps.", {
-  sha256_check: bool(true, 'Compare the SHA-256 of what arrived with what the sender said.'),
+  sha256_check: bool(true, 'Compare the SHA-256 of an upload with the one that the sender names.'),
   clamav_scan: bool(true, 'Scan for malware.'),
-  grype_scan: bool(true, 'Look for known vulnerabilities.'),
+  grype_scan: bool(true, 'Scan for known vulnerabilities.'),
   grype_fail_on: choice(
     ['critical', 'high', 'medium', 'low', 'negligible'],
     'critical',
-    'Kept for clients that set it, and decides nothing: cve_policy says what happens at each severity, and grype is never given a threshold of its own.',
+    'Kept for clients that set it; has no effect: cve_policy decides for each severity, and grype gets no threshold.',
   ),
   max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
   vuln_data_max_age_days: int(
     14,
     [1, 3_650],
-    'From this age on vulnerability data are too old to be believed, and the silence of their engine is no answer.',
+    'From this age on vulnerability data are stale: their engine counts as unavailable.',
     'd',
   ),
   on_scanner_unavailable: choice(
     ['hold', 'warn'],
     'hold',
-    'What happens to a package that an engine could not look at: held for review, or published with a warning. `hold` in production, else `warn`, unless it is set.',
+    'What happens to a package that an engine could not scan: held for review, or published with a warning. Default: `hold` in production, else `warn`.',
   ),
 })
 
@@ -50,7 +50,7 @@ export const cve_policy = section('What happens to a package with findings, by i
   unknown_as: choice(
     ['critical', 'high', 'medium', 'low', 'negligible'],
     'high',
-    'The severity whose action findings have that nobody has rated.',
+    'The severity whose action applies to findings without a rating.',
   ),
   sla_critical_days: int(0, [0, 3_650], 'Days to decide on critical findings.', 'd'),
   sla_high_days: int(30, [0, 3_650], 'Days to decide on high findings.', 'd'),
@@ -59,14 +59,10 @@ export const cve_policy = section('What happens to a package with findings, by i
   kev_action: choice(
     ACTIONS,
     'allow',
-    'At least this action for what is known to be exploited (KEV); `allow` asks for nothing more.',
+    'At least this action for findings known to be exploited (KEV); `allow` adds nothing.',
   ),
   epss_threshold: fraction(0.5, 'Exploit probability (EPSS) from which epss_action counts.'),
-  epss_action: choice(
-    ACTIONS,
-    'allow',
-    'At least this action from that probability on; `allow` asks for nothing more.',
-  ),
+  epss_action: choice(ACTIONS, 'allow', 'At least this action from that probability on; `allow` adds nothing.'),
   require_fix: bool(
     false,
     'Only warn of findings without a known fix, whatever their severity; KEV and EPSS count all the same.',
@@ -89,11 +85,11 @@ export const engines = section('Vulnerability engines that are programs of their
 export const security = section('Vulnerability data of the embedded engine.', {
   bundle_key: text(
     '',
-    'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set nothing unsigned is taken by hand.',
+    'Public OpenPGP key, armoured, that data bundles must be signed with. While it is set, unsigned data are not imported by hand.',
     { ...PUBLIC_KEY_OR_EMPTY, maxLength: 100_000 },
   ),
-  max_database_mb: int(8_192, [1, 1_048_576], 'Largest file of vulnerability data that is taken by hand.', 'MB'),
-  feeds: section('Where vulnerability data are fetched from every day; an empty address is not asked.', {
+  max_database_mb: int(8_192, [1, 1_048_576], 'Largest file of vulnerability data that is imported by hand.', 'MB'),
+  feeds: section('Where vulnerability data are fetched from every day; an empty address is skipped.', {
     hour: int(2, HOUR, 'Hour of the day at which that begins, local time.', 'h'),
     minute: int(20, MINUTE, 'Minute of that hour.', 'min'),
     osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { ...URL_OR_EMPTY }),
@@ -102,7 +98,7 @@ export const security = section('Vulnerability data of the embedded engine.', {
       'Ecosystems that are fetched from there, separated by commas.',
     ),
     debian_tracker_url: text('', 'JSON of the Debian security tracker.', { ...URL_OR_EMPTY }),
-    alpine_secdb_url: text('', "Folder of Alpine's secdb: v3.20/main.json and its kin lie below it.", {
+    alpine_secdb_url: text('', "Folder of Alpine's secdb: v3.20/main.json and the like lie below it.", {
       ...URL_OR_EMPTY,
     }),
     updateinfo_urls: text('', 'updateinfo.xml of RPM repositories: codename=address, separated by blanks.', {
@@ -128,7 +124,7 @@ export const clamav = section('Where antivirus signatures come from.', {
 export const signing = section('The key that signs the indexes.', {
   rpm_packages: bool(
     false,
-    "Put this repository's signature into every RPM that comes in, so that clients can insist on it (gpgcheck).",
+    "Put this repository's signature into every RPM that comes in, so that clients can require it (gpgcheck).",
   ),
   key_type: choice(['rsa4096', 'ed25519Legacy'], 'rsa4096', 'Algorithm of a new key. RSA is read by every client.'),
   key_name: text('Gatehouse', 'Name in a new key.', {
@@ -141,5 +137,5 @@ export const signing = section('The key that signs the indexes.', {
     pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$',
     rule: 'an address such as repository@example.org',
   }),
-  overlap_days: int(30, [0, 3_650], 'How long the previous key goes on signing beside a new one.', 'd'),
+  overlap_days: int(30, [0, 3_650], 'How long the previous key signs beside a new one.', 'd'),
 })

@@ -46,7 +46,10 @@ async function makeWorld(isHidden: boolean): Promise<World> {
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
   if (isHidden) {
     await daemon.call('POST', '/distributions/', { token: admin, body: { codename: HIDDEN, based_on: 'jammy' } })
-    await daemon.call('PUT', `/access/distributions/${HIDDEN}`, { token: admin, body: { users: ['nobody'] } })
+    await daemon.call('PUT', `/access/distributions/${HIDDEN}`, {
+      token: admin,
+      body: { private: true, users: ['nobody'] },
+    })
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: HIDDEN } })
     // a name of its own, and a newer version of one that everybody sees
     for (const name of [SECRET.name, 'open']) {

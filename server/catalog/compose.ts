@@ -6,12 +6,14 @@ import { createHold } from '../db/distribution-lock.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
+import type { Log } from '../lib/log.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
 import { createRebuild, type Rebuilt } from './rebuild.ts'
 import { isBlobNeeded } from './queries/store.ts'
 
 export interface CatalogNeeds extends Omit<CatalogDeps, 'hold'> {
   readonly repositories: Pick<Repositories, 'find'>
+  readonly log: Pick<Log, 'error'>
   readonly pool: Pool
   readonly manifests: Manifests
 }
@@ -67,11 +69,20 @@ export function catalogDebts({
 
 /** Composes the catalogue, its debts and the sweep of the pool. */
 export function composeCatalog(needs: CatalogNeeds): CatalogPart {
-  const { db, pool, manifests, repositories } = needs
+  const { db, pool, manifests, repositories, log } = needs
+  const rebuild = createRebuild(needs)
   const catalog = createCatalog({ ...needs, hold: createHold(repositories) })
   return {
     catalog,
-    rebuild: createRebuild(needs),
+    rebuild: async viewer => {
+      const done = await rebuild(viewer)
+      for (const { path, broken } of done.broken)
+        log.error(
+          { path: `manifests/${path}`, why: broken },
+          'a manifest was left out; mend the file, then run sync-index',
+        )
+      return done
+    },
     debts: catalogDebts({ catalog, manifests }),
     jobs: [
       {

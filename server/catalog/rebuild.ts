@@ -1,15 +1,18 @@
 import { printRef, type FormatId, type PackageName, type PackageRef } from '../core/identity.ts'
-import type { Manifest } from '../core/manifest.ts'
+import { differentFile, type Manifest } from '../core/manifest.ts'
 import type { TagList } from '../core/tag.ts'
 import { maySee, type Viewer } from '../core/viewer.ts'
+import { DatabaseUnavailable } from '../db/database-unavailable.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Manifests } from '../files/manifests.ts'
 import { listTagged, replaceTags } from './queries/tags.ts'
 import {
   deleteManifest,
+  findRival,
   insertManifest,
   listRefs,
+  lockOutOtherBytes,
   markDirty,
   refreshArtifact,
   rewriteFiles,
@@ -39,6 +42,12 @@ export interface RebuildDeps {
 
 const BATCH = 200
 
+type Broken = Rebuilt['broken'][number]
+interface Read {
+  readonly manifest: Manifest
+  readonly path: string
+}
+
 const printName = ({ format, codename, name }: PackageName): string => JSON.stringify([format, codename, name])
 
 function isSame(row: ListedRef | undefined, { files, component, state, changed_at }: Manifest): boolean {
@@ -56,9 +65,20 @@ function isSame(row: ListedRef | undefined, { files, component, state, changed_a
  * owed to the manifests first, so on a healthy service it changes nothing.
  */
 export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): (viewer: Viewer) => Promise<Rebuilt> {
-  async function write(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
+  /** @throws Error where clients would find two packages at one address */
+  async function refuseClash(tx: Tx, manifest: Manifest): Promise<void> {
+    const rival = await findRival(tx, manifest.ref)
+    if (rival !== undefined && differentFile(rival.files, manifest.files) !== undefined)
+      throw new Error(`${printRef(rival.ref)} has the same address and other bytes: remove one of the two`)
+    const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
+    if (clash !== undefined)
+      throw new Error(`${printRef(clash.ref)} has a file ${clash.path} with other bytes: remove one of the two`)
+  }
+
+  async function writeAll(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
     await db.tx(async tx => {
       for (const manifest of batch) {
+        if (!known.has(printRef(manifest.ref))) await refuseClash(tx, manifest)
         if (known.has(printRef(manifest.ref))) {
           await updateManifest(tx, manifest)
           await rewriteFiles(tx, manifest)
@@ -70,6 +90,32 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
         batch.map(manifest => manifest.ref),
       )
     })
+  }
+
+  /**
+   * Those that cannot be written are named in `broken`; the others are written all the same. @returns the written ones
+   */
+  async function write(
+    batch: readonly Read[],
+    known: ReadonlySet<string>,
+    broken: Broken[],
+  ): Promise<readonly Manifest[]> {
+    const all = batch.map(({ manifest }) => manifest)
+    const isWritten = await writeAll(all, known).then(
+      () => true,
+      () => false,
+    )
+    if (isWritten) return all
+    const written: Manifest[] = []
+    for (const { manifest, path } of batch)
+      try {
+        await writeAll([manifest], known)
+        written.push(manifest)
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable) throw error
+        broken.push({ path, broken: error instanceof Error ? error.message : String(error) })
+      }
+    return written
   }
 
   async function remove(gone: readonly ListedRef[]): Promise<void> {
@@ -107,12 +153,18 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
     await outbox.drain()
     const rows = new Map((await listRefs(db)).map(row => [printRef(row), row]))
     const known = new Set(rows.keys())
-    const broken: { path: string; broken: string }[] = []
+    const broken: Broken[] = []
     const lists: TagList[] = []
-    let batch: Manifest[] = []
+    let batch: Read[] = []
     let count = 0,
       added = 0,
       changed = 0
+    const tally = (written: readonly Manifest[]): void => {
+      for (const { ref } of written)
+        if (isSeen(ref))
+          if (known.has(printRef(ref))) changed++
+          else added++
+    }
     for await (const found of manifests.walk()) {
       if ('broken' in found) broken.push(found)
       if ('list' in found) lists.push(found.list)
@@ -122,15 +174,12 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
       const row = rows.get(printRef(manifest.ref))
       rows.delete(printRef(manifest.ref))
       if (isSame(row, manifest)) continue
-      if (isSeen(manifest.ref))
-        if (row === undefined) added++
-        else changed++
-      batch.push(manifest)
+      batch.push(found)
       if (batch.length < BATCH) continue
-      await write(batch, known)
+      tally(await write(batch, known, broken))
       batch = []
     }
-    if (batch.length > 0) await write(batch, known)
+    if (batch.length > 0) tally(await write(batch, known, broken))
     // a row whose manifest exists but cannot be read stays: damage is no decision to delete
     const gone = broken.length > 0 ? [] : [...rows.values()]
     if (gone.length > 0) await remove(gone)

@@ -1,5 +1,5 @@
 import type { Blob } from './identity.ts'
-import type { Manifest, PackageFile, PackageSignature } from './manifest.ts'
+import { STATES, type Manifest, type PackageFile, type PackageSignature } from './manifest.ts'
 
 /** The first schema: one file in one distribution. Written until December 2026. */
 type Manifest1 = Omit<Manifest, 'schema' | 'component' | 'files' | 'paths'> & {
@@ -24,7 +24,8 @@ function isWhole(value: Partial<Manifest | Manifest1>): boolean {
   const files: readonly unknown[] = value.files ?? []
   return (
     typeof value.ref?.name === 'string' &&
-    typeof value.state === 'string' &&
+    STATES.some(state => state === value.state) &&
+    [value.at, value.changed_at].every(at => !Number.isNaN(Date.parse(at ?? ''))) &&
     Array.isArray(value.reports) &&
     Array.isArray(value.files) &&
     value.about !== undefined &&
@@ -42,6 +43,11 @@ function isWhole(value: Partial<Manifest | Manifest1>): boolean {
  */
 export function readManifest(json: unknown): Manifest {
   const value = json as Partial<Manifest | Manifest1> | null
+  const schema: unknown = value?.schema
+  if (typeof schema === 'number' && schema > 2)
+    throw new Error(
+      `it has schema ${schema} and this release reads 1 and 2: use the release that wrote it, or a later one`,
+    )
   if ((value?.schema !== 1 && value?.schema !== 2) || !isWhole(value))
     throw new Error('it is not a manifest of schema 1 or 2')
   return value.schema === 1 ? upgrade(value as Manifest1) : (value as Manifest)

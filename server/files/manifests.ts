@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { PackageName, PackageRef } from '../core/identity.ts'
+import { printRef, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import { readManifest } from '../core/read-manifest.ts'
 import { readTagList, type TagList } from '../core/tag.ts'
@@ -11,7 +11,9 @@ import { TAGS_FILE, type Layout } from './layout.ts'
 
 /** What lies in `manifests/`. An unreadable file comes as `{path, broken}` and is never skipped silently. */
 export type Found =
-  { readonly manifest: Manifest } | { readonly list: TagList } | { readonly path: string; readonly broken: string }
+  | { readonly manifest: Manifest; readonly path: string }
+  | { readonly list: TagList }
+  | { readonly path: string; readonly broken: string }
 
 /**
  * The manifests on disk: one JSON file per version in a repository, and one per package that has tags. They are the
@@ -47,6 +49,16 @@ async function* files(folder: string): AsyncGenerator<string> {
 
 const readJson = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, 'utf8'))
 
+/** @throws Error where the file lies in the place of another one: two may claim one version */
+function readAt(path: string, json: unknown, layout: Layout): Manifest {
+  const manifest = readManifest(json)
+  const place = layout.manifest(manifest.ref)
+  if (place === path) return manifest
+  throw new Error(
+    `it is of ${printRef(manifest.ref)}, whose place is ${place.slice(layout.root.length + 1)}: move it there, or remove it`,
+  )
+}
+
 /** The manifests below one root. */
 export function createManifests(layout: Layout): Manifests {
   return {
@@ -68,14 +80,14 @@ export function createManifests(layout: Layout): Manifests {
     removeTags: of => rm(layout.tags(of), { force: true }),
     async *walk() {
       for await (const path of files(layout.manifests)) {
+        const name = path.slice(layout.manifests.length + 1)
         try {
           const json = await readJson(path)
-          yield basename(path) === TAGS_FILE ? { list: readTagList(json) } : { manifest: readManifest(json) }
+          yield basename(path) === TAGS_FILE
+            ? { list: readTagList(json) }
+            : { manifest: readAt(path, json, layout), path: name }
         } catch (error) {
-          yield {
-            path: path.slice(layout.manifests.length + 1),
-            broken: error instanceof Error ? error.message : String(error),
-          }
+          yield { path: name, broken: error instanceof Error ? error.message : String(error) }
         }
       }
     },

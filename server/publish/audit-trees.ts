@@ -151,6 +151,14 @@ async function checkEntries(
   }
 }
 
+function hasTree({ formats }: Pick<VerifierDeps, 'formats'>, format: FormatId): boolean {
+  try {
+    return formats(format).tree !== undefined
+  } catch {
+    return false // this build does not have the format
+  }
+}
+
 /** Proves pool, database, manifests and trees against each other and names every difference. Reads only. */
 export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
   return async () => {
@@ -165,13 +173,15 @@ export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
     await checkBlobs(run, rows)
     await checkManifests(run, rows)
     const documents = await checkDocumentFiles(run)
-    const publishable = deps.repositories.all().filter(distribution => {
-      try {
-        return deps.formats(distribution.format).tree !== undefined
-      } catch {
-        return false // this build does not have the format
-      }
-    })
+    const publishable = deps.repositories.all().filter(({ format }) => hasTree(deps, format))
+    const codenames = new Set<string>(publishable.map(({ codename }) => codename))
+    for (const [codename, lost] of Map.groupBy(rows, row => row.codename as string))
+      if (!codenames.has(codename) && lost.some(({ format }) => hasTree(deps, format)))
+        verified.differences.push({
+          what: 'tree',
+          where: codename,
+          why: `no distribution has this codename: its ${lost.length} packages are not served. Add one of this name`,
+        })
     for (const distribution of publishable) {
       await checkTree(run, distribution, rows)
       await checkServedDocuments(run, distribution, documents)

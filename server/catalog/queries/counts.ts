@@ -16,6 +16,16 @@ export async function countStates(db: Queryable, viewer: Viewer): Promise<Record
   return counts
 }
 
+/** How many packages each codename has. */
+export async function countByCodename(db: Queryable, viewer: Viewer): Promise<ReadonlyMap<string, number>> {
+  const { values, add } = params()
+  const rows = await db.query<{ codename: string; n: number }>(
+    `select codename, count(*)::int as n from package where ${seenBy(viewer, add, 'codename')} group by codename`,
+    values,
+  )
+  return new Map(rows.map(({ codename, n }) => [codename, n]))
+}
+
 /** How many packages each format has; formats without any are left out. */
 export async function countByFormat(db: Queryable, viewer: Viewer): Promise<Readonly<Record<string, number>>> {
   const { values, add } = params()

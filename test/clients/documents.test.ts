@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
@@ -12,9 +12,9 @@ import { lacking, mustRun, run } from '../support/tools.ts'
 
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
 
-const noClients = lacking('apt', 'gpgv', 'gnupg', 'dnf', 'rpm').length > 0
+const noClients = lacking('apt', 'appstream', 'gpgv', 'gnupg', 'dnf', 'locales', 'rpm').length > 0
 
-describe.skipIf(noClients)('documents of a tree (needs apt, dnf, rpm, gnupg)', () => {
+describe.skipIf(noClients)('documents of a tree (needs apt, appstream, locales, dnf, rpm, gnupg)', () => {
   let daemon: Daemon
   let token: string
   const roots: { close(): Promise<void> }[] = []
@@ -44,7 +44,7 @@ describe.skipIf(noClients)('documents of a tree (needs apt, dnf, rpm, gnupg)', (
   }
   const key = async (): Promise<string> => (await daemon.call('GET', '/repos/gpg.key')).text
 
-  test('apt fetches a translation and prints it, and AppStream’s components beside it', async () => {
+  test('apt of a German machine fetches the translation and prints it, and with appstream’s configuration the components', async () => {
     const fields = { Description: 'says hello\n Friendly.' }
     const bytes = await buildDeb({ name: 'hello', version: '1.0', fields })
     expect(await daemon.upload(bytes, { token, filename: 'h.deb', distribution: 'jammy' })).toMatchObject({
@@ -65,14 +65,18 @@ describe.skipIf(noClients)('documents of a tree (needs apt, dnf, rpm, gnupg)', (
     const root: AptRoot = await createAptRoot({ source: `${daemon.url}/repos jammy main`, key: await key() })
     roots.push(root)
     const conf = join(root.folder, 'apt.conf')
-    const wanted = `Acquire::Languages { "de"; "en"; };
-Acquire::IndexTargets::deb::DEP-11 { MetaKey "$(COMPONENT)/dep11/Components-$(NATIVE_ARCHITECTURE).yml"; ShortDescription "Components"; Description "Components"; };
-`
-    await writeFile(conf, (await readFile(conf, 'utf8')).replace('Acquire::Languages "none";', '') + wanted)
-    expect(await root.update()).toMatchObject({ code: 0 })
-    const env = { APT_CONFIG: conf, LC_ALL: 'C.UTF-8' }
+    await writeFile(conf, (await readFile(conf, 'utf8')).replace('Acquire::Languages "none";', ''))
+    // as appstream brings it, but for its hook, which would work on this machine
+    const parts = join(root.folder, 'etc/apt/apt.conf.d')
+    await cp('/etc/apt/apt.conf.d/50appstream', join(parts, '50appstream'))
+    await writeFile(join(parts, '60no-hook'), '#clear APT::Update::Post-Invoke-Success;\n')
+    await mustRun('localedef', ['-i', 'de_DE', '-f', 'UTF-8', join(root.folder, 'de_DE.UTF-8')])
+    const env = { APT_CONFIG: conf, LOCPATH: root.folder, LC_ALL: 'de_DE.UTF-8' }
+    await mustRun('apt-get', ['update'], { env })
     const shown = await mustRun('apt-cache', ['show', 'hello'], { env })
     expect(shown).toContain('Description-de: grüßt\n Freundlich.\n')
+    const plain = await mustRun('apt-cache', ['show', 'hello'], { env: { ...env, LC_ALL: 'C.UTF-8' } })
+    expect(plain).toMatch(/Description(-en)?: says hello\n Friendly\.\n/)
     const lists = await readdir(join(root.folder, 'var/lib/apt/lists'))
     expect(lists.filter(name => /Translation-de|dep11_Components/.test(name))).toHaveLength(2)
 

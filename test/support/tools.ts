@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 /** Debian package → the program of it that tests run. `.ci/packages` names the same packages. */
 const PROGRAMS = {
   'apt': 'apt-get',
+  'appstream': 'appstreamcli',
   'apt-utils': 'apt-ftparchive',
   'aptly': 'aptly',
   'clamav-daemon': 'clamd',
@@ -20,6 +21,7 @@ const PROGRAMS = {
   'zypper': 'zypper',
   'redis-server': 'redis-server',
   'slapd': 'slapd',
+  'locales': 'locale-gen',
   'ldap-utils': 'ldapmodify',
   'openssl': 'openssl',
   'gnupg': 'gpg',

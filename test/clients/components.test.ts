@@ -131,6 +131,33 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0)(
       expect(await names(await updated('arm64', 'acme extra'))).toContain('newer')
     })
 
+    test.each(ARCHS)(
+      'the lines that the server gives work as they are on %s, with debug symbols and the index of sources',
+      async arch => {
+        interface Setup {
+          readonly clients: readonly (Files & { readonly optional: readonly Files[] })[]
+        }
+        interface Files {
+          readonly files: readonly { readonly path: string; readonly content: string }[]
+        }
+        const { body } = await daemon.call<Setup>('GET', '/distributions/acme/setup', { token })
+        const [apt] = body.clients
+        const root = await client(arch, 'acme main')
+        await writeFile(join(root.folder, 'etc/apt/sources.list'), '')
+        const keyring = join(root.folder, 'etc/apt/keyrings/gatehouse.asc')
+        for (const { path, content } of [apt, ...(apt?.optional ?? [])].flatMap(one => one?.files ?? []))
+          await writeFile(join(root.folder, path), content.replaceAll('/etc/apt/keyrings/gatehouse.asc', keyring))
+        await publish(
+          { name: 'extra-dbgsym', version: '1.0', arch, fields: { 'Auto-Built-Package': 'debug-symbols' } },
+          'acme',
+          'extra',
+        )
+        expect(await root.update()).toMatchObject({ code: 0, err: '' })
+        for (const name of [`main-${arch}`, 'extra-all', 'extra-dbgsym'])
+          expect(await root.download(name)).toMatchObject({ code: 0 })
+      },
+    )
+
     test('promotion keeps the component, there and back', async () => {
       for (const [from, to, name] of [
         ['acme', 'trixie', 'there'],

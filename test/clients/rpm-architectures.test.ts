@@ -30,7 +30,7 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
       const init = await ask('POST', '/distributions/init', { codename })
       expect(init, init.text).toMatchObject({ status: 200, body: { status: 'ok' } })
       await publish({ name: 'tool-doc', arch: 'noarch', sourcerpm: 'tool-1.0-1.src.rpm' }, codename)
-      await publish({ name: 'tool', sourcerpm: '' }, codename)
+      await publish({ name: 'tool', sourcerpm: '', requires: ['tool-doc'] }, codename)
       for (const arch of ARCHS) {
         await publish({ name: 'tool', arch, requires: ['tool-doc'] }, codename)
         await publish({ name: 'tool-debuginfo', arch, group: 'Development/Debug' }, codename)
@@ -92,7 +92,7 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
     },
   )
 
-  test('dnf download fetches the source and the debug symbols from repositories that are switched off', async context => {
+  test('dnf download and builddep take the source, and debuginfo-install the debug symbols, from repositories that are switched off', async context => {
     const plugins = await fetchDnfPlugins(work)
     context.skip(plugins === undefined, 'dnf-plugins-core cannot be fetched from Debian’s archive')
     for (const arch of ARCHS) {
@@ -110,6 +110,9 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
       const symbols = await one.dnf('debuginfo-install', '--disableplugin=versionlock', 'tool')
       expect(symbols, symbols.out + symbols.err).toMatchObject({ code: 0 })
       expect(await one.installedVersion('tool-debuginfo')).toBe('1.0-1')
+      const needs = await one.dnf('builddep', '--disableplugin=versionlock', 'tool')
+      expect(needs, needs.out + needs.err).toMatchObject({ code: 0 })
+      expect(await one.installedVersion('tool-doc')).toBe('1.0-1')
     }
   })
 

@@ -3,6 +3,10 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { malformed } from './limited.ts'
 import type { FileWindow } from './file-window.ts'
 
+/*
+ * Written here because createGunzip of Node joins members: of the three in a signed .apk it makes one stream, and does
+ * not say where each ends, which is what a signature is over. The unpacking itself is zlib's.
+ */
 /** The longest header: room for a name and a comment, not for a hiding place. */
 const MAX_HEADER = 4096
 const TRAILER = 8

@@ -209,7 +209,7 @@ export async function compose(
   const tellFixes = (): Promise<void> =>
     advisories
       .follow()
-      .catch((error: unknown) => log.error({ err: error }, 'newly loaded data could not be told to the trees'))
+      .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for new advisories'))
 
   /** What follows from changes while the service runs. */
   function listen(): void {

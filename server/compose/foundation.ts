@@ -75,7 +75,7 @@ export async function layFoundation(env: Env, log: Log) {
   repositories.replace(await definitions.load())
   const outbox = createOutbox({
     db,
-    onError: (key, error) => log.error({ err: error, key }, 'owed work failed, it will be tried again'),
+    onError: (key, error) => log.error({ err: error, key }, 'a debt failed, it will be tried again'),
   })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
@@ -86,7 +86,7 @@ export async function layFoundation(env: Env, log: Log) {
           url: env.redisUrl,
           onTrouble: trouble => {
             if (trouble === undefined) log.info('Redis answers')
-            else log.warn({ trouble }, 'limits and events are this process alone until Redis answers again')
+            else log.warn({ trouble }, 'limits and events are not shared until Redis answers again')
           },
         })
   const vendorSecret = env.licenseSecret ?? (await keepSecret(layout, 'license'))

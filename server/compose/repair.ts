@@ -9,7 +9,7 @@ import type { Foundation } from './foundation.ts'
 export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' | 'log' | 'repositories'> {
   readonly keys: KeyFollower
   readonly publisher: Publisher
-  /** Has the trees list fixes that changed data name. */
+  /** Marks the trees for new advisories after the vulnerability data changed. */
   readonly tellFixes: () => Promise<void>
   readonly outlived: Outlived
   readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>

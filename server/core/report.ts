@@ -7,7 +7,7 @@ export type StepName = (typeof STEP_NAMES)[number]
 /** `unavailable`: the engine could not answer. It is never read as clean. */
 export type Outcome = 'ok' | 'skipped' | 'warned' | 'failed' | 'unavailable'
 
-/** The answer of one engine, for the record: how far it can be believed, and which program it was. */
+/** The answer of one engine, for the record: its coverage, and which program it was. */
 export interface EngineRecord {
   readonly id: string
   /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` when it did not answer. */

@@ -69,7 +69,7 @@ function found(
 }
 
 /**
- * How far the engines together can be believed. No other engine makes up for one that is installed and does not answer.
+ * The coverage of all engines together. No other engine makes up for one that is installed and does not answer.
  */
 function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
   if (answers.some(({ coverage }) => coverage === 'unavailable')) return 'unavailable'

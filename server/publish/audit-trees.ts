@@ -159,7 +159,7 @@ function hasTree({ formats }: Pick<VerifierDeps, 'formats'>, format: FormatId): 
   }
 }
 
-/** Proves pool, database, manifests and trees against each other and names every difference. Reads only. */
+/** Compares pool, database, manifests and trees, and names every difference. Reads only. */
 export function createVerifier(deps: VerifierDeps): () => Promise<Verified> {
   return async () => {
     const verified = {

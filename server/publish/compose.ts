@@ -6,7 +6,7 @@ import { createDocumentFiles } from '../files/documents.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { Events } from '../record/events.ts'
-import { chooseForeign } from './external-writer.ts'
+import { chooseExternalWriter } from './external-writer.ts'
 import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
 
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
@@ -86,7 +86,7 @@ export function composePublish(needs: PublishNeeds): PublishPart {
     onPublished: tellPublished(needs),
     fixes,
     documents: createDocumentFiles(layout),
-    ...chooseForeign(aptPublisher, { layout, repositories }),
+    ...chooseExternalWriter(aptPublisher, { layout, repositories }),
   })
   return {
     publisher,

@@ -6,7 +6,7 @@ import type { ShardCache } from './shard-cache.ts'
 
 type Parts = readonly Pick<TreePart, 'component' | 'kind' | 'plans'>[]
 
-/** The index of a part whose cards tell where the packages are. */
+/** The index of a part whose cards hold the paths of the packages. */
 const firstOf = ({ plans }: Parts[number]): string => plans[0]?.id ?? ''
 const sum = (shards: readonly Shard[], of: 'entries' | 'neutral'): number =>
   shards.reduce((total, shard) => total + (shard[of] ?? 0), 0)

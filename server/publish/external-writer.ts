@@ -4,8 +4,8 @@ import { getFormat } from '../formats/index.ts'
 import { runTool } from '../lib/exec.ts'
 import { createRepreproIndexes, type ForeignIndexes } from './reprepro.ts'
 
-/** The foreign writer of APT indexes: reprepro if APT_PUBLISHER says so, else none. */
-export function chooseForeign(
+/** The external writer of APT indexes: reprepro if APT_PUBLISHER says so, else none. */
+export function chooseExternalWriter(
   aptPublisher: 'native' | 'reprepro',
   { layout, repositories }: { readonly layout: Layout; readonly repositories: Pick<Repositories, 'all'> },
 ): { readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined } {

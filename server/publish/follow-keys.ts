@@ -3,7 +3,7 @@ import type { Codename } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 
-/** Has the trees signed again when the set of keys changes. */
+/** Marks the trees for signing when the set of keys changes. */
 export interface KeyFollower extends Part {
   /**
    * Owes every tree if the keys differ from those that signed it, also when they changed while the service was stopped.

@@ -274,7 +274,7 @@ async function writeRoot(
 }
 
 /**
- * Proves the folder before anyone sees it: every listed file is there whole, and the root is signed by the active keys.
+ * Checks the folder before clients see it: every listed file is complete, and the root is signed by the active keys.
  */
 async function verify(
   { writer }: GenerationDeps,

@@ -38,7 +38,7 @@ export interface MakerDeps {
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
   readonly keep?: () => Keep
-  /** The foreign writer of a distribution's indexes, if any. */
+  /** The external writer of a distribution's indexes, if any. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
 
@@ -137,7 +137,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   }
 
   const partsOf = (distribution: Distribution): readonly TreePart[] => treeParts(writerOf(distribution), distribution)
-  /** The first index of each part: its cards tell where the packages are. */
+  /** The first index of each part: its cards hold the paths of the packages. */
   const carriers = (distribution: Distribution, pieces: Pieces): readonly Pieces[string][] =>
     partsOf(distribution).map(({ plans }) => pieces[plans[0]?.id ?? ''] ?? [])
 

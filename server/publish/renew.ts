@@ -23,9 +23,9 @@ export interface RenewalDeps {
 /** Signs roots again before their `Valid-Until` is over. */
 export interface Renewal extends Part {
   readonly debts: Debts
-  /** Owes every root whose half time is over, also one that lapsed while this did not run. */
+  /** Owes every root that is past half of its time, also one that expired while the service was off. */
   look(): Promise<void>
-  /** Roots that are near their end or past it, as of the last look. */
+  /** Roots that are near their end or past it, as of the last check. */
   warnings(viewer: Viewer): readonly string[]
 }
 
@@ -79,8 +79,8 @@ export function createRenewal({ db, outbox, audit, clock, log, publisher }: Rene
     const end = until.toISOString()
     return [
       until < now
-        ? `Clients refuse ${codename} since ${end}: its root could not be signed again before its end. Look at the signing key and the log.`
-        : `The root of ${codename} ends on ${end} and could not be signed again so far. Look at the signing key and the log.`,
+        ? `Clients refuse ${codename} since ${end}: its root could not be signed again before its end. Check the signing key and the log.`
+        : `The root of ${codename} ends on ${end} and could not be signed again so far. Check the signing key and the log.`,
     ]
   }
 
@@ -95,6 +95,6 @@ export function createRenewal({ db, outbox, audit, clock, log, publisher }: Rene
     },
     jobs: [{ id: 'resign', name: 'Sign roots again before they end', when: () => '*/10 * * * *', run: look }],
     start: () =>
-      void look().catch((error: unknown) => log.error({ err: error }, 'roots that end could not be looked at')),
+      void look().catch((error: unknown) => log.error({ err: error }, 'roots with an end could not be checked')),
   }
 }

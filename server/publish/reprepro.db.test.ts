@@ -9,7 +9,7 @@ import type { Codename, PackageRef } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
-import { chooseForeign } from './external-writer.ts'
+import { chooseExternalWriter } from './external-writer.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { repositories } from '../../test/support/repositories.ts'
 import { judge } from '../../test/support/review-change.ts'
@@ -25,7 +25,7 @@ describe.skipIf(!isHere)('with reprepro as the writer of APT indexes', () => {
     stock.clock.set(new Date().toISOString())
     const keyring = createKeyring({ layout: stock.layout, box: createSecretBox('k'), clock: stock.clock })
     await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
-    const { foreign } = chooseForeign('reprepro', { layout: stock.layout, repositories })
+    const { foreign } = chooseExternalWriter('reprepro', { layout: stock.layout, repositories })
     publisher = createPublisher({
       db: stock.db,
       layout: stock.layout,

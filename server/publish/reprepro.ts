@@ -43,7 +43,7 @@ const configOf = (distributions: readonly Distribution[]): string =>
  * Has reprepro make the indexes, for sites that want theirs to come from it. It keeps its own pool
  * (`/repos/pool/main/…`) and database (`trees/.reprepro`); the release file, its signatures and the switch stay ours.
  * Limits, which docs/operations.md names: only the newest version of a package, a second copy of each file, cost by
- * what is there, and what left the index is gone at once.
+ * what is there, and what left the index cannot be fetched any more.
  */
 export function createRepreproIndexes({
   layout,
@@ -123,7 +123,7 @@ export function createRepreproIndexes({
       await run(['--distdir', made, '--export=force', 'export', distribution.codename])
       const files: { path: ListedFile['path'] }[] = []
       for (const { path, kind: of } of writer.indexes(distribution)) {
-        if (of !== undefined) continue // it is given binary packages alone
+        if (of !== undefined) continue // it gets only binary packages
         await mkdir(dirname(join(root, path)), { recursive: true })
         for (const kind of KINDS) {
           await copyFile(join(made, distribution.codename, `${path}${kind}`), join(root, `${path}${kind}`))

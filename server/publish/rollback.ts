@@ -53,7 +53,7 @@ export interface RollbackDeps {
   ) => Promise<Made>
 }
 
-/** Returns of a distribution to what it was. The caller holds the distribution's lock. */
+/** Rollbacks of a distribution. The caller holds the distribution's lock. */
 export interface Rollback {
   /** @throws generation_not_kept, no_signing_key */
   to(codename: Codename, n: number, within: Within): Promise<RolledBack>

@@ -22,7 +22,7 @@ function list(names: readonly string[]): string {
   const more = names.length - MOST_NAMES
   return more > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more` : names.join(', ')
 }
-/** What a person wrote, as a sentence. */
+/** A person's text, ended as a sentence. */
 const whole = (said: string): string => (said === '' || /[.!?…]$/.test(said) ? said : `${said}.`)
 const join = (...sentences: readonly string[]): string => sentences.filter(one => one !== '').join(' ')
 

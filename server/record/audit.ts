@@ -16,7 +16,7 @@ export { AUDIT_ACTIONS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
 
 /**
- * The append-only log. Facts wait in the table `audit_pending`, inside the transaction they belong to, then become
+ * The append-only log. Facts are written to the table `audit_pending` in the transaction they belong to, then become
  * lines.
  */
 export interface Audit {

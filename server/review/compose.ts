@@ -33,7 +33,7 @@ export interface ReviewNeeds {
   readonly log: Log
   readonly catalog: Catalog
   readonly notices: Notices
-  /** The gate's own steps, so that a later look is the same look. */
+  /** The gate's own steps, so that a rescan scans as the upload did. */
   readonly steps: readonly Step[]
   readonly enrich: Enrich
   readonly carried: NonNullable<RescanDeps['carried']>
@@ -41,7 +41,7 @@ export interface ReviewNeeds {
   readonly candidates: string
 }
 
-/** Later looks at packages, and people's decisions about them. */
+/** Rescans of packages, and people's decisions on them. */
 export interface ReviewPart extends Part {
   readonly rescans: Rescans
   /** `soon()` is for engines whose data have changed. */

@@ -16,7 +16,7 @@ export interface DependencyScanDeps {
   readonly db: Queryable
   /** A regular expression of PostgreSQL over the list of a package's paths: which packages may carry libraries. */
   readonly candidates: string
-  /** Looks a package up again, with the libraries inside it. May hold it for review and nothing else. */
+  /** Scans a package again, with the libraries inside it. May only hold it for review. */
   readonly look: (
     known: IndexedManifest & { readonly facts: unknown },
   ) => Promise<'same' | 'changed' | 'held' | 'unavailable'>
@@ -26,13 +26,13 @@ export interface DependencyScanDeps {
 const BATCH = 20
 
 /**
- * The dependency scan (npm, PyPI, Maven, Go, crates): looks up the libraries inside packages that were admitted. It
+ * The dependency scan (npm, PyPI, Maven, Go, crates): matches the libraries inside admitted packages. It
  * comes after the publication, so it can only hold for review (the specification, "States and transitions").
  */
 export function createDependencyScan({ db, candidates, look, log }: DependencyScanDeps): {
   run(): Promise<DependencyCounts>
 } {
-  // after a start all packages that were never looked up again; then only new ones
+  // after a start all packages that were never rescanned; then only new ones
   let last = 0
 
   return {

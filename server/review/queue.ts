@@ -106,7 +106,7 @@ export interface ReviewPage {
   readonly pages: number
 }
 
-/** A page of packages as a reviewer looks at them. */
+/** A page of the review queue. */
 export async function listReviews(
   db: Queryable,
   viewer: Viewer,

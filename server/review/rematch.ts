@@ -14,14 +14,14 @@ export interface RematchDeps {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Whether the settings want it; only `soon` asks. */
   readonly isOn: () => boolean
-  /** How many packages are looked up at once; 2 by default. */
+  /** How many packages are matched at once; 2 by default. */
   readonly parallel?: number
 }
 
 /** The result of one run over all packages. */
 export type RematchCounts = Readonly<Record<Matched | 'failed', number>>
 
-/** Looks all served and waiting packages up again: at night, and whenever an engine has new data. */
+/** Matches all served and held packages again: at night, and whenever an engine has new data. */
 export interface Rematch {
   /** Every package once. A second call during a run shares it. */
   run(): Promise<RematchCounts>
@@ -80,8 +80,8 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       last = rows.at(-1)?.id ?? last
       await markScanned(db, ALL_SEEING, { ids: looked, at: start })
     }
-    if (silent >= GIVE_UP) log.warn({ ...counts }, 'no vulnerability engine answers: packages were not looked up again')
-    else log.info({ ...counts }, 'packages were looked up again')
+    if (silent >= GIVE_UP) log.warn({ ...counts }, 'no vulnerability engine answers: packages were not matched again')
+    else log.info({ ...counts }, 'packages were matched again')
     return counts
   }
 
@@ -100,7 +100,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       again = true
       return
     }
-    run().catch((error: unknown) => log.error({ err: error }, 'looking packages up again did not work'))
+    run().catch((error: unknown) => log.error({ err: error }, 'matching packages again failed'))
   }
 
   return {

@@ -17,7 +17,7 @@ export interface ReopenDeps {
   readonly clock: Clock
 }
 
-/** The end of an acceptance: an ended approval takes the package back to review, a vulnerability counts again. */
+/** The end of an acceptance: without its approval the package is held again, and the vulnerability counts again. */
 function judge(before: Manifest, now: Iso, settings: ReturnType<Settings['now']>): Judgement | undefined {
   const due = reopensAt(before)
   if (due === undefined || due > now) return undefined

@@ -56,12 +56,12 @@ export interface RescanDeps {
   readonly pool: Pick<Pool, 'locate'>
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'get'>
-  /** The two steps whose answer may have changed since. */
+  /** The two steps whose result may have changed since. */
   readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step }
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
-  /** The libraries inside a package; absent where they are not looked up. */
+  /** The libraries inside a package; absent where they are not scanned. */
   readonly carried?: (known: Known) => Promise<readonly EmbeddedPackage[]>
 }
 

@@ -55,12 +55,12 @@ describe('what clamd says', () => {
       {
         kind: 'unscannable',
         where: 'data.tar',
-        why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at',
+        why: 'it exceeds the MaxFileSize of clamd, so the rest was not scanned',
       },
     ],
     [
       'stream: Heuristics.Limits.Exceeded FOUND',
-      { kind: 'unscannable', where: 'data.tar', why: 'it exceeds the limits of clamd, so the rest was not looked at' },
+      { kind: 'unscannable', where: 'data.tar', why: 'it exceeds the limits of clamd, so the rest was not scanned' },
     ],
     [
       'stream: Heuristics.Encrypted.Zip FOUND',
@@ -257,7 +257,7 @@ describe.skipIf(!hasClamd)('limits of clamd', () => {
     withClamd({ MaxFileSize: '3M' }, async clamd => {
       expect(await scan(clamd, streams({ name: 'data.tar', chunks: zeros(4) }))).toMatchObject({
         kind: 'unscannable',
-        why: 'it exceeds the MaxFileSize of clamd, so the rest was not looked at',
+        why: 'it exceeds the MaxFileSize of clamd, so the rest was not scanned',
       })
     }))
 

@@ -38,7 +38,7 @@ export function readAnswer(text: string, where: string): AntivirusAnswer {
     return {
       kind: 'unscannable',
       where,
-      why: `it exceeds the ${limit[1] ?? 'limits'} of clamd, so the rest was not looked at`,
+      why: `it exceeds the ${limit[1] ?? 'limits'} of clamd, so the rest was not scanned`,
     }
   if (found.startsWith('Heuristics.Encrypted.'))
     return { kind: 'unscannable', where, why: `a part of it is encrypted (${found})` }
@@ -207,9 +207,7 @@ export function createClamd({
         if (error instanceof Found) return error.answer
         throw error
       }
-      return (
-        worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be looked at' }
-      )
+      return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be scanned' }
     },
   }
 }

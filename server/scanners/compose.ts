@@ -31,7 +31,7 @@ export interface ScannerPart {
   readonly scanners: Scanners
   /** The antivirus engine in health, settings and reports. */
   readonly antivirus: AntivirusScanner
-  /** What every engine says of itself. */
+  /** The status of every engine. */
   statuses(): Promise<readonly EngineStatus[]>
   /** The date of the newest loaded vulnerability data. */
   dataAt(): Promise<Date | undefined>

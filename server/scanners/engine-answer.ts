@@ -19,7 +19,7 @@ export async function engineCoverage(
     return {
       coverage: 'stale',
       data_at,
-      said: `The data of ${id} are of ${data_at.slice(0, 10)}, too old to be believed.`,
+      said: `The data of ${id} are stale: they are of ${data_at.slice(0, 10)}.`,
     }
   return known.partial === undefined
     ? { coverage: 'covered', data_at, said: `${id} ${now.version} covers ${label}.` }

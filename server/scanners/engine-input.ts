@@ -67,7 +67,7 @@ function kindOf(type: string): Kind {
 
 /**
  * The control: a package that is vulnerable everywhere, given beside ours. An engine that finds nothing in it has no
- * data for the distribution or did not understand its input, so its silence about ours says nothing.
+ * data for the distribution or did not understand its input, so "no findings" about ours means nothing.
  */
 export const CONTROL_NAME = 'curl'
 

@@ -50,7 +50,7 @@ export type AntivirusAnswer =
  */
 export type CoverageAnswer = 'covered' | 'partial' | 'not_covered' | 'no_data' | 'stale'
 
-/** How far an engine can be believed about a distribution, and why, in one sentence. `data_at` is ISO 8601. */
+/** The coverage of a distribution by an engine, with the reason in one sentence. `data_at` is ISO 8601. */
 export interface DistributionCoverage {
   readonly coverage: CoverageAnswer
   readonly said: string

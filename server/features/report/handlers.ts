@@ -12,7 +12,7 @@ export interface ReportDeps {
   readonly db: Db
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
-  /** What every engine says of itself. */
+  /** The status of every engine. */
   readonly engines: () => Promise<readonly EngineStatus[]>
 }
 

@@ -36,7 +36,7 @@ function dateOf(
 export interface CoverageDeps {
   readonly meta: Meta | undefined
   readonly now: Date
-  /** The age in days from which data are too old to be believed. */
+  /** The age in days from which data are stale. */
   readonly maxAgeDays: number
   readonly checked?: Readonly<Record<string, string>>
 }
@@ -44,7 +44,7 @@ export interface CoverageDeps {
 /** Distributions that publish open vulnerabilities as well as fixed ones; the others announce only fixes. */
 const TELLS_OPEN = /^(?:debian|ubuntu)-/
 
-/** How far the loaded advisories can be believed about one distribution. Pure. */
+/** The coverage of one distribution by the loaded advisories. Pure. */
 export function coverageOf(
   distribution: Pick<Distribution, 'label' | 'scanner'>,
   { meta, now, maxAgeDays, checked = {} }: CoverageDeps,

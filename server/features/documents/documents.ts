@@ -249,7 +249,7 @@ export async function listDocuments(deps: DocumentDeps, viewer: Viewer, name: st
       ...(modular === 0
         ? []
         : [
-            `${modular} packages of ${codename} are built for a module, and there is no modules.yaml: dnf does not install them. Put the document modules.`,
+            `${modular} packages of ${codename} are built for a module, and there is no modules.yaml: dnf does not install them. Add the document modules.`,
           ]),
     ],
   }

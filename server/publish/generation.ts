@@ -94,11 +94,13 @@ async function partsOf(
   return [...framed(head), ...parts, ...(tail === '' ? [] : framed(tail))]
 }
 
+/** True where a file has no digest in its name, so that older roots find it in a folder by digest. */
+const isHashed = ({ path, sha256 }: ListedFile): boolean => !basename(path).startsWith(`${sha256}-`)
+
 /** The by-hash path of a file, for clients with an older root. All generations of the distribution share the folder. */
-function sharedPaths({ path, sha256, sha512 }: ListedFile): readonly string[] {
-  return basename(path).startsWith(`${sha256}-`)
-    ? [path]
-    : [join(dirname(path), 'SHA256', sha256), join(dirname(path), 'SHA512', sha512)]
+function sharedPaths(file: ListedFile): readonly string[] {
+  const folder = dirname(file.path)
+  return isHashed(file) ? [join(folder, 'SHA256', file.sha256), join(folder, 'SHA512', file.sha512)] : [file.path]
 }
 
 /** Links a file under its digests in the folder that all generations of the distribution share. */
@@ -107,17 +109,22 @@ async function share(
   codename: Codename,
   { root, file }: { readonly root: string; readonly file: ListedFile },
 ): Promise<void> {
-  const shared = layout.byHash(codename)
-  const paths = sharedPaths(file)
-  for (const path of paths) await linkOnce(join(root, file.path), join(shared, path))
-  if (paths.includes(file.path)) return
-  const folder = join(shared, dirname(file.path))
-  const link_ = join(root, dirname(file.path), 'by-hash')
-  await symlink(relative(dirname(join(layout.generation(codename, 0), file.path)), folder), link_).catch(
-    (error: NodeJS.ErrnoException) => {
+  for (const path of sharedPaths(file)) await linkOnce(join(root, file.path), join(layout.byHash(codename), path))
+  await pointToShared(layout, codename, { root, files: [file] })
+}
+
+/** Has the folders of these files name the shared one. The files of the live generation are in it already. */
+async function pointToShared(
+  layout: GenerationDeps['layout'],
+  codename: Codename,
+  { root, files }: { readonly root: string; readonly files: readonly ListedFile[] },
+): Promise<void> {
+  for (const at of new Set(files.filter(isHashed).map(({ path }) => dirname(path)))) {
+    const target = relative(join(layout.generation(codename, 0), at), join(layout.byHash(codename), at))
+    await symlink(target, join(root, at, 'by-hash')).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
-    },
-  )
+    })
+  }
 }
 
 const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
@@ -142,7 +149,7 @@ async function carryIndex(
     for (const file of files) await rm(join(root, file.path), { force: true })
     return undefined
   }
-  if (plan.addressed !== 'path') for (const file of files) await share(layout, codename, { root, file })
+  if (plan.addressed !== 'path') await pointToShared(layout, codename, { root, files })
   return files
 }
 
@@ -221,8 +228,8 @@ async function carry(
   const unshared = new Set(plans.flatMap(({ path, kinds }) => kinds.map(kind => `${path}${kind}`)))
   for (const file of files) {
     await linkOnce(join(layout.generation(codename, from), file.path), join(root, file.path))
-    if (!unshared.has(file.path)) await share(layout, codename, { root, file })
   }
+  await pointToShared(layout, codename, { root, files: files.filter(({ path }) => !unshared.has(path)) })
   return [...files]
 }
 

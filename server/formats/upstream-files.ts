@@ -157,13 +157,22 @@ export function pathIn(owner: string, path: string): RelPath {
 /** The longest entry of an index; the element of a kernel in Oracle's primary.xml has 395 KB. */
 const MAX_ENTRY = 16 * 2 ** 20
 
+/** All packages of all that Debian ever released; blank entries count too, of which a small file unpacks to billions. */
+const MAX_ENTRIES = 1_000_000
+
+/** @throws upstream_refused for more entries than any index has */
+export function mustBeCountable(entries: number, path: string): void {
+  if (entries > MAX_ENTRIES) refuseUpstream(path, 'malformed', `it has more than ${MAX_ENTRIES} entries`)
+}
+
 /**
  * Splits a stream after every end mark, into the entries of an index. The rest after the last mark comes last.
- * @throws upstream_refused for an entry of more than 16 MiB
+ * @throws upstream_refused for an entry of more than 16 MiB, and for more than a million
  */
 export async function* cutEntries(source: AsyncIterable<Buffer>, path: string, end: string): AsyncGenerator<Buffer> {
   const mark = Buffer.from(end)
   let rest: Buffer = Buffer.alloc(0)
+  let entries = 0
   for await (const chunk of source) {
     // a mark may span two chunks; searched text is not searched again
     let from = Math.max(0, rest.length - mark.length + 1)
@@ -171,6 +180,7 @@ export async function* cutEntries(source: AsyncIterable<Buffer>, path: string, e
     let start = 0
     for (let at = rest.indexOf(mark, from); at !== -1; at = rest.indexOf(mark, from)) {
       from = at + mark.length
+      mustBeCountable(++entries, path)
       yield rest.subarray(start, from)
       start = from
     }

@@ -13,7 +13,7 @@ import type {
   UpstreamReader,
   UpstreamRoot,
 } from '../upstream.ts'
-import { atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
+import { mustBeCountable, atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
 import { hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { parseDepends, parseProvides } from './relation.ts'
@@ -124,7 +124,9 @@ function packageOf(text: string, arch: string): UpstreamPackage {
 }
 
 function* readIndex({ index, arch, path }: { index: Buffer; arch: string; path: string }): Generator<UpstreamEntry> {
+  let entries = 0
   for (let from = 0; from < index.length;) {
+    mustBeCountable(++entries, path)
     const blank = index.indexOf('\n\n', from)
     const end = blank === -1 ? index.length : blank + 2
     const bytes = index.subarray(from, end)

@@ -1,6 +1,7 @@
 import { SaxesParser } from 'saxes'
 import type { RelationOp } from '../../core/relation.ts'
 import { malformed, quote } from '../../lib/limited.ts'
+import { boundElements } from './bounded-xml.ts'
 import type { RpmDependency } from './facts.ts'
 
 const OPS: Readonly<Record<string, RelationOp>> = { EQ: '=', LT: '<', GT: '>', LE: '<=', GE: '>=' }
@@ -47,6 +48,7 @@ function openParser(head: string): (element: string) => PrimaryPackage {
   const parser = new SaxesParser()
   const path: string[] = []
   let found = nothing()
+  boundElements(parser, () => path.length)
   parser.on('error', error => malformed(`it is no XML (${error.message.slice(0, 200)})`, error))
   // a document without its own entities cannot expand while it is read
   parser.on('doctype', () => malformed('it has a document type declaration'))

@@ -1,6 +1,7 @@
 import { SaxesParser } from 'saxes'
 import { relPath } from '../../core/identity.ts'
 import { malformed, quote } from '../../lib/limited.ts'
+import { boundElements } from './bounded-xml.ts'
 import type { Upstream, UpstreamEntry, UpstreamPackage, UpstreamPlace, UpstreamReader } from '../upstream.ts'
 import {
   compressionOf,
@@ -33,6 +34,9 @@ interface Repomd {
   readonly data: ReadonlyMap<string, Data>
 }
 
+/** Those of Fedora name some twenty. */
+const MAX_DATA = 1000
+
 /** @throws Malformed */
 function parseRepomd(text: string): Repomd {
   const parser = new SaxesParser()
@@ -40,6 +44,7 @@ function parseRepomd(text: string): Repomd {
   const data = new Map<string, Map<string, { text: string; attributes: Record<string, string> }>>()
   let revision = ''
   let type = ''
+  boundElements(parser, () => path.length)
   parser.on('error', error => malformed(`it is no XML (${error.message.slice(0, 200)})`, error))
   parser.on('doctype', () => malformed('it has a document type declaration'))
   parser.on('opentag', ({ name, attributes }) => {
@@ -48,6 +53,7 @@ function parseRepomd(text: string): Repomd {
     if (path.length === 2 && name === 'data') {
       type = attributes.type ?? ''
       if (data.has(type)) malformed(`it names two files of the type ${quote(type)}`)
+      if (data.size === MAX_DATA) malformed(`it names more than ${MAX_DATA} files`)
       data.set(type, new Map())
     }
     if (path.length === 3 && path[1] === 'data') data.get(type)?.set(name, { text: '', attributes })

@@ -33,7 +33,10 @@ export interface AdmissionDeps {
   ) => Promise<number | undefined>
 }
 
-/** How new versions come into a repository. Both throw duplicate_conflict, distribution_not_found, wrong_arch, bad_component. */
+/**
+ * How new versions come into a repository.
+ * @throws duplicate_conflict, distribution_not_found, wrong_arch, bad_component, from both
+ */
 export interface Admission {
   admit(change: Admit, actor: Actor): Promise<Written>
   /** @throws version_not_found, not_promotable */

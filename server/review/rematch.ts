@@ -48,7 +48,7 @@ export function createRematch({ db, rescans, clock, log, isOn, parallel = 2 }: R
       if (stopping.signal.aborted || isRefusal(error, 'version_not_found')) return 'same' // deleted meanwhile
       log.error(
         { err: error, package: manifest.ref.name, version: manifest.ref.version },
-        'a package could not be looked up again',
+        'a package could not be matched again',
       )
       return 'failed'
     }

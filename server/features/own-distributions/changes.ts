@@ -179,7 +179,7 @@ export async function remove(deps: OwnDistributionDeps, codename: string, by: By
   outbox.nudge()
 }
 
-/** One change at a time, and no publication of the distribution meanwhile: it would go on with the earlier definition. */
+/** One change at a time, and no publication of the distribution meanwhile: it would use the earlier definition. */
 export const inTurn = <T>({ lock, alone }: OwnDistributionDeps, codename: string, work: () => Promise<T>): Promise<T> =>
   lock.run('definitions', () => alone(codename as Codename, work))
 

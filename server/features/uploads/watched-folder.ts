@@ -51,7 +51,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
   let soon: NodeJS.Timeout | undefined
   let stopping = false
 
-  /** @returns undefined where there is nothing. Age: since it came here, which a copy with its old date does not hide */
+  /** @returns undefined where there is nothing. The age counts from its arrival, also for a copy with an old date */
   async function statOf(path: string): Promise<Entry | undefined> {
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined

@@ -12,7 +12,7 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
   await writeFile(path, after)
 }
 
-/** The server as it is, with the folder of the toy format and its line in the list of formats; the console unchanged. */
+/** The server with the folder of the toy format and its line in the list of formats; the console unchanged. */
 export async function copyWithToy(): Promise<{ readonly entry: string; remove(): Promise<void> }> {
   const copy = await mkdtemp(join(tmpdir(), 'gh-toy-'))
   await cp(join(ROOT, 'server'), join(copy, 'server'), { recursive: true })

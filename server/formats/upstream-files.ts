@@ -157,7 +157,7 @@ export function pathIn(owner: string, path: string): RelPath {
 /** The longest entry of an index; the element of a kernel in Oracle's primary.xml has 395 KB. */
 const MAX_ENTRY = 16 * 2 ** 20
 
-/** All packages of all that Debian ever released; blank entries count too, of which a small file unpacks to billions. */
+/** Far more than any distribution has. Blank entries count too: a small file unpacks to billions of them. */
 const MAX_ENTRIES = 1_000_000
 
 /** @throws upstream_refused for more entries than any index has */

@@ -206,8 +206,11 @@ describe.skipIf(lacking('gnupg').length > 0)('kill -9 while trees are arranged (
   test(`${ROUNDS} times at a random moment`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       await stopWhileBusy(async () => {
+        const before = [promoted.size, sent.size]
+        const grown = (): boolean => [promoted.size, sent.size].every((size, n) => size > (before[n] ?? 0))
+        await expect.poll(grown, { timeout: 60_000 }).toBe(true)
         // not a wait for something: the moment itself is what is random
-        await new Promise(resolve => setTimeout(resolve, 200 + Math.random() * 2_500))
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 2_500))
         await daemon.kill9()
       })
       await daemon.restart()

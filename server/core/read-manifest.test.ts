@@ -36,7 +36,6 @@ test.each([
 test.each<[string, unknown]>([
   ['nothing', null],
   ['a list', []],
-  ['another schema', { ...second, schema: 3 }],
   ['schema 1 without its blob', { ...first, blob: undefined }],
   ['schema 1 without the name of its file', { ...first, filename: undefined }],
   ['schema 2 without a file', { ...second, files: [] }],
@@ -46,4 +45,10 @@ test.each<[string, unknown]>([
   ['no state', { ...second, state: undefined }],
 ])('%s is refused', (_, json) => {
   expect(() => readManifest(json)).toThrow('it is not a manifest of schema 1 or 2')
+})
+
+test('a manifest of a later schema names the release that can read it', () => {
+  expect(() => readManifest({ ...second, schema: 3 })).toThrow(
+    'it has schema 3 and this release reads 1 and 2: use the release that wrote it, or a later one',
+  )
 })

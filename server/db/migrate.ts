@@ -51,12 +51,23 @@ const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migrat
   }),
 })
 
+async function refuseLaterSchema({ knex }: Pick<Db, 'knex'>): Promise<void> {
+  if (!(await knex.schema.hasTable('schema_migration'))) return
+  const ran = await knex<{ readonly name: string }>('schema_migration').orderBy('id')
+  const later = ran.find(({ name }) => !MIGRATIONS.some(migration => migration.name === name))
+  if (later !== undefined)
+    throw new Error(
+      `The database is of a later release: it has ${later.name}. Start that release, or restore a backup made before it.`,
+    )
+}
+
 /**
  * Brings the schema up to date. Concurrent starts wait for one another on knex's lock row. @throws when a migration
- * fails: nothing may be served then
+ * fails, or the database is of a later release: nothing may be served then
  * @param last  the schema of an earlier release, for tests of a migration; the newest when absent
  */
 export async function migrate(db: Db, last?: string): Promise<void> {
+  await refuseLaterSchema(db)
   const end = last === undefined ? MIGRATIONS.length : MIGRATIONS.findIndex(({ name }) => name === last) + 1
   const migrationSource = sourceOf(MIGRATIONS.slice(0, end))
   await db.knex.migrate.latest({ migrationSource, tableName: 'schema_migration' })

@@ -10,6 +10,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── pool/ab/cd/<sha256>                      blobs; immutable; also of held packages
  *     ├── quarantine/<sha256>                      blobs of quarantined and rejected packages; never in a tree
  *     ├── manifests/<format>/<codename>/<name>/<version>_<arch>.json     and tags.json, where it has any
+ *     ├── documents/<codename>/…                   what comes with packages: translations, comps (`files/documents.ts`)
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
  *     ├── trees/<codename>/by-hash/…               indexes by digest, shared by the generations, kept an hour

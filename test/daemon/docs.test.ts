@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listSettings, withTables } from '../../scripts/readme-tables.ts'
 import { ERRORS } from '../../server/core/errors.ts'
@@ -16,9 +15,7 @@ for (const name of [
   ...(await readdir(join(ROOT, 'docs'))).map(file => `docs/${file}`),
 ])
   documents.set(name, await readFile(join(ROOT, name), 'utf8'))
-const [readme = '', operations = '', reference = ''] = ['README.md', 'docs/operations.md', 'docs/reference.md'].map(
-  name => documents.get(name),
-)
+const [operations = '', reference = ''] = ['docs/operations.md', 'docs/reference.md'].map(name => documents.get(name))
 const all = [...documents.values()].join('\n')
 const missing = (names: readonly string[], text = reference): string[] =>
   names.filter(name => !text.includes(`\`${name}\``))
@@ -72,30 +69,5 @@ describe('the documentation', () => {
     }
     await expect.poll(async () => (await jobs()).length).toBeGreaterThan(0)
     expect(missing(await jobs(), operations)).toEqual([])
-  })
-
-  test('begins with a map that is read in one sitting, and whose links lead somewhere', () => {
-    expect(readme.split('\n').length).toBeLessThanOrEqual(150)
-    for (const [name, text] of documents) {
-      for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g))
-        expect(existsSync(join(ROOT, dirname(name), target)), `${name} → ${target}`).toBe(true)
-    }
-  })
-
-  test('names every command of package.json, and none that is not there', async () => {
-    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>
-    }
-    const named = new Set([...all.matchAll(/(?:^|`)npm (?:run )?([a-z][a-z:-]*)/gm)].map(([, name = '']) => name))
-    expect([...named].filter(name => scripts[name] === undefined && name !== 'install')).toEqual([]) // npm's own
-    expect(Object.keys(scripts).filter(name => !named.has(name) && name !== 'vitest')).toEqual([])
-  })
-
-  test('draws no file that is not there', () => {
-    const drawn = [...all.matchAll(/`((?:server|ui|scripts|test|docs|\.ci)\/[A-Za-z0-9_./-]*)`/g)].map(
-      ([, path = '']) => path,
-    )
-    expect(drawn.length).toBeGreaterThan(10)
-    expect(drawn.filter(path => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })

@@ -7,6 +7,7 @@ import * as openpgp from 'openpgp'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
+import { readDefinitions } from '../files/definitions.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { FORMATS, getFormat } from '../formats/index.ts'
@@ -55,6 +56,7 @@ async function open(): Promise<Opened> {
   const env = readEnv(process.env, process.cwd())
   const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
   await mkdir(layout.security, { recursive: true })
+  repositories.replace(await readDefinitions(layout))
   const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
   return {
     env,

@@ -23,6 +23,23 @@ export interface Definitions {
 const UPSERT = `insert into distribution_definition (codename, definition, changed_by, changed_at) values ($1, $2, $3, $4)
   on conflict (codename) do update set definition = excluded.definition, changed_by = excluded.changed_by, changed_at = excluded.changed_at`
 
+/**
+ * The definitions in the file, for commands without a database; none where there is no file.
+ * @throws Error when it cannot be read
+ */
+export async function readDefinitions({
+  distributionsFile,
+}: Pick<Layout, 'distributionsFile'>): Promise<readonly Distribution[]> {
+  try {
+    const all: unknown = JSON.parse(await readFile(distributionsFile, 'utf8'))
+    if (!Array.isArray(all)) throw new Error('it is no list')
+    return all as readonly Distribution[]
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw new Error(`${distributionsFile} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
 /** The definitions below one root. */
 export function createDefinitions(db: Queryable, layout: Pick<Layout, 'distributionsFile'>): Definitions {
   const read = async (): Promise<readonly Distribution[]> =>
@@ -32,11 +49,8 @@ export function createDefinitions(db: Queryable, layout: Pick<Layout, 'distribut
 
   async function readCopy(): Promise<readonly Distribution[]> {
     try {
-      const copy: unknown = JSON.parse(await readFile(layout.distributionsFile, 'utf8'))
-      if (!Array.isArray(copy)) throw new Error('it is no list')
-      return copy as readonly Distribution[]
+      return await readDefinitions(layout)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw new Error(
         `${layout.distributionsFile} cannot be read, and the database has no definition of a distribution. Put the file back from a backup; without it, packages of own distributions stay on disk and are not served.`,
         { cause: error },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import * as openpgp from 'openpgp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEFAULT_DISTRIBUTIONS } from '../../server/core/default-distributions.ts'
 import { osvRecord, osvZip } from '../support/zip.ts'
 
 let folder: string
@@ -93,6 +94,28 @@ test('what is not signed is refused where a key is pinned, and taken where none 
   expect(await vulndb('elsewhere', ['import', join(folder, 'feeds')])).toMatchObject({
     code: 0,
     out: expect.stringContaining('osv/Debian: 1 records'),
+  })
+}, 60_000)
+test('an own distribution is known: what covers it, and what its packages have', async () => {
+  await mkdir(join(folder, 'own'))
+  const bookworm = DEFAULT_DISTRIBUTIONS.find(({ codename }) => codename === 'bookworm')
+  await writeFile(
+    join(folder, 'own', 'distributions.json'),
+    JSON.stringify([{ ...bookworm, codename: 'acme', basedOn: 'bookworm', builtin: false }]),
+  )
+  await vulndb('own', ['import', join(folder, 'feeds')])
+  expect((await vulndb('own', ['status'])).out).toMatch(/^acme: partial\. /m)
+  const query = JSON.stringify({ distribution: 'acme', name: 'openssl', version: '3.0.13-1' })
+  expect(JSON.parse((await vulndb('own', ['match'], `${query}\n`)).out)).toMatchObject({
+    query: { ecosystem: 'debian-12' },
+    findings: [{ id: 'CVE-2026-10001', package: 'openssl', fixed_in: '3.0.14-1' }],
+  })
+
+  await writeFile(join(folder, 'own', 'distributions.json'), '{}')
+  expect(await vulndb('own', ['status'])).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^\S+distributions\.json cannot be read: it is no list\n$/),
   })
 }, 60_000)
 test('without a command it says how it is used', async () => {

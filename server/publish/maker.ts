@@ -14,7 +14,7 @@ import { age, buildGeneration, goLive } from './generation.ts'
 import type { Pieces } from './indexes.ts'
 import { createJoiner } from './joiner.ts'
 import { unlinkPackage } from './pool-links.ts'
-import { removeDueFiles, KEEP, liveGeneration, prune, readStates, type Keep } from './prune.ts'
+import { createPruner, KEEP, liveGeneration, readStates, removeDueFiles, type Keep } from './prune.ts'
 import type { ForeignIndexes } from './reprepro.ts'
 import { treeParts, type TreePart } from './tree-parts.ts'
 import { createShardCache, type ShardCache } from './shard-cache.ts'
@@ -129,6 +129,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   const cache = createShardCache(layout)
   const joiner = createJoiner()
   const states = new Map<Codename, GenerationState>()
+  const pruner = createPruner(layout)
 
   function writerOf({ format }: Distribution): TreeWriter {
     const writer = formats(format).tree
@@ -210,12 +211,11 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
       ...(from === undefined ? {} : { from }),
     }
     // written with its unlisted files before it goes live: a crash in between would lose them
-    await writeState(layout, codename, {
-      ...state,
-      graves: [...old, ...unlistedFrom(gone, await pathsWithheld(db, codename, gone), { at, n })],
-    })
+    const written = [...old, ...unlistedFrom(gone, await pathsWithheld(db, codename, gone), { at, n })]
+    await writeState(layout, codename, { ...state, graves: written })
     await goLive(layout, codename, n)
-    await removeUnlisted({ ...state, graves: [...old, ...(await retire(codename, gone, { at, n }))] }, codename, at)
+    const unlisted = [...old, ...(await retire(codename, gone, { at, n }))]
+    await removeUnlisted(codename, { ...state, graves: unlisted }, { now: at, written })
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
     const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
     await age(layout, codename, { files: past, at })
@@ -227,19 +227,23 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return { codename, n, packages: entries, bytes, ms: Math.round(performance.now() - started) }
   }
 
-  /** Removes files whose time is over, and writes the state when it changed. */
-  async function removeUnlisted(state: GenerationState, codename: Codename, now: Date): Promise<void> {
+  /**
+   * Removes files whose time is over, and writes the state when that changed it.
+   * @param written the unlisted files of the state on disk
+   */
+  async function removeUnlisted(
+    codename: Codename,
+    state: GenerationState,
+    at: { readonly now: Date; readonly written: readonly UnlistedFile[]; readonly sweep?: boolean },
+  ): Promise<void> {
+    const { now, written, sweep = false } = at
     const frozen = await readFrozen(db, codename)
-    const oldest = await prune(layout, codename, {
-      now,
-      needs: [state.n, ...(frozen === undefined ? [] : [frozen.head, frozen.to])],
-      keep: keep(),
-    })
+    const needs = [state.n, ...(frozen === undefined ? [] : [frozen.head, frozen.to])]
+    const oldest = await pruner.prune(codename, { now, needs, keep: keep(), sweep })
     const unlisted = await removeDueFiles(layout, codename, state.graves, { now, oldest })
     const settled = { ...state, graves: unlisted }
-    const isSame = JSON.stringify((await readState(layout, codename, state.n))?.graves) === JSON.stringify(unlisted)
     states.set(codename, settled)
-    if (!isSame) await writeState(layout, codename, settled)
+    if (JSON.stringify(written) !== JSON.stringify(unlisted)) await writeState(layout, codename, settled)
   }
 
   /** The files that new pieces name; empty when the live generation has no unlisted files to compare them with. */
@@ -291,7 +295,8 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     forgetLost,
     async tidy(codename) {
       const state = await current(codename)
-      if (state !== undefined) await removeUnlisted(state, codename, clock.now())
+      if (state === undefined) return
+      await removeUnlisted(codename, state, { now: clock.now(), written: state.graves, sweep: true })
     },
     close: () => joiner.close(),
   }

@@ -89,38 +89,73 @@ export async function readStates(layout: Pick<Layout, 'trees'>, codename: Codena
   )
 }
 
-/**
- * Removes generations, by-hash files and pieces that no client can request any more.
- * @param needs generations that stay whatever their age
- * @returns the oldest generation that is kept
- */
-export async function prune(
-  layout: Places,
-  codename: Codename,
-  { now, needs = [], keep = KEEP }: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep },
-): Promise<number> {
-  const live = await liveGeneration(layout, codename)
-  if (live === undefined) return 0
-  const states = await readStates(layout, codename)
-  const born = new Map(states.map(state => [state.n, Date.parse(state.at)]))
-  const all = (await listGenerations(layout, codename)).filter(n => n <= live)
-  const recent = all
-    .slice(-keep.generations)
-    .filter(n => n === live || now.getTime() - (born.get(n) ?? 0) < keep.days * DAY_MS)
-  const kept = new Set([...recent, ...needs])
-  for (const n of all.filter(one => !kept.has(one))) {
-    await rm(layout.generation(codename, n), { recursive: true, force: true })
-    await rm(stateFile(layout, codename, n), { force: true })
+/** How long until the by-hash files are searched for old ones again. They grow with the publications of an hour. */
+const SWEEP_MS = 10 * 60 * 1000
+
+/** Removes what no client can request any more. */
+export interface Pruner {
+  /**
+   * Removes generations that are not kept; by-hash files and file lists every ten minutes, so that a publication does
+   * not pay for those before it.
+   * @param needs generations that stay whatever their age
+   * @param sweep removes by-hash files and file lists now
+   * @returns the oldest generation that is kept
+   */
+  prune(
+    codename: Codename,
+    to: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep; readonly sweep?: boolean },
+  ): Promise<number>
+}
+
+/** The pruner of every tree. It remembers when generations were made and when it last searched for old files. */
+export function createPruner(layout: Places): Pruner {
+  const swept = new Map<Codename, number>()
+  const born = new Map<Codename, ReadonlyMap<number, number>>()
+
+  /** The times of the generations, in ms; those of lost states are 0. Reads the states that it does not know yet. */
+  async function timesOf(codename: Codename, all: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    const known = born.get(codename)
+    const times = new Map<number, number>()
+    for (const n of all)
+      times.set(n, known?.get(n) ?? Date.parse((await readState(layout, codename, n))?.at ?? '1970-01-01'))
+    born.set(codename, times)
+    return times
   }
-  const needed = new Set(
-    states
-      .filter(state => kept.has(state.n))
-      .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])),
-  )
-  const before = now.getTime() - GRACE_MS
-  await removeOld(layout.byHash(codename), { needed, before })
-  await removeOld(join(layout.trees, codename, 'contents'), { needed, before })
-  return Math.min(...kept)
+
+  /** Removes by-hash files and file lists that no kept generation names and whose hour is over. */
+  async function sweepFiles(codename: Codename, kept: ReadonlySet<number>, now: Date): Promise<void> {
+    const states = await readStates(layout, codename)
+    const needed = new Set(
+      states
+        .filter(state => kept.has(state.n))
+        .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])),
+    )
+    const before = now.getTime() - GRACE_MS
+    await removeOld(layout.byHash(codename), { needed, before })
+    await removeOld(join(layout.trees, codename, 'contents'), { needed, before })
+    swept.set(codename, now.getTime())
+  }
+
+  return {
+    async prune(codename, { now, needs = [], keep = KEEP, sweep = false }) {
+      const live = await liveGeneration(layout, codename)
+      if (live === undefined) return 0
+      const isDue = sweep || Math.abs(now.getTime() - (swept.get(codename) ?? 0)) >= SWEEP_MS
+      if (isDue) born.delete(codename) // a state may have been lost meanwhile
+      const all = (await listGenerations(layout, codename)).filter(n => n <= live)
+      const times = await timesOf(codename, all)
+      const recent = all
+        .slice(-keep.generations)
+        .filter(n => n === live || now.getTime() - (times.get(n) ?? 0) < keep.days * DAY_MS)
+      const kept = new Set([...recent, ...needs])
+      for (const n of all.filter(one => !kept.has(one))) {
+        await rm(layout.generation(codename, n), { recursive: true, force: true })
+        await rm(stateFile(layout, codename, n), { force: true })
+      }
+      if (isDue) await sweepFiles(codename, kept, now)
+      return Math.min(...kept)
+    },
+  }
 }
 
 /** Removes pieces that no kept generation of any distribution is made of. */

@@ -208,6 +208,24 @@ describe('what clients may still hold', () => {
     expect(await differences()).toEqual([])
   })
 
+  test('a site that publishes without a pause still loses the hashed indexes whose hour is over', async () => {
+    const publish = async (n: number): Promise<string> => {
+      await stock.put({ name: `one${n}`, bytes: `${n}` })
+      await publisher.publish(JAMMY)
+      return /([0-9a-f]{64}) +\d+ main\/binary-amd64\/Packages.xz/.exec(await read('Release'))?.[1] ?? ''
+    }
+    const digests: string[] = []
+    for (let n = 0; n < 9; n++) {
+      digests.push(await publish(n))
+      later(9)
+    }
+    await publish(9)
+    const kept = await Promise.all(digests.map(one => exists(live(`main/binary-amd64/by-hash/SHA256/${one}`))))
+    // every second publication searches: the last one after 72 minutes, when the first had been replaced for 63
+    expect(kept).toEqual([false, ...Array.from({ length: 8 }, () => true)])
+    expect(await differences()).toEqual([])
+  })
+
   test('an index that returns to old content is made again: its old pieces were removed', async () => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)

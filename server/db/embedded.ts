@@ -162,7 +162,8 @@ function launch(runner: Runner, folder: string, socket: string, durable: boolean
     socket,
     ...settings.flatMap(setting => ['-c', setting]),
   ])
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  // a process group of its own: Ctrl-C at a terminal goes to the whole group, and we need the database to finish
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   return new Promise((resolve, reject) => {
     let said = ''
     const deadline = setTimeout(() => {

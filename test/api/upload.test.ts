@@ -398,11 +398,14 @@ describe('an upload over HTTP', () => {
     expect([await named('before-rollback'), await named('while-back')]).toEqual([true, true])
   })
 
-  test('that is under way when SIGTERM comes is answered, published, and the exit code is 0', async () => {
+  test.each([
+    ['SIGTERM comes', 'stop'],
+    ['Ctrl-C is pressed', 'ctrlC'],
+  ] as const)('that is under way when %s is answered, published, and the exit code is 0', async (_, end) => {
     const answers = Promise.all(
       Array.from({ length: 4 }, async (_, number) => {
         const content = await buildDeb({
-          name: `leaving-${number}`,
+          name: `leaving-${end.toLowerCase()}-${number}`,
           version: '1',
           files: { 'usr/share/l': randomBytes(2_000_000) },
         })
@@ -412,8 +415,10 @@ describe('an upload over HTTP', () => {
     await expect
       .poll(async () => (await readdir(join(daemon.root, 'incoming'))).length, { interval: 2 })
       .toBeGreaterThan(0)
-    expect(await daemon.stop()).toBe(0)
-    const told = (await answers).flatMap(answer => (answer?.status === 201 ? [answer.body.name] : []))
+    expect(await daemon[end]()).toBe(0)
+    const given = (await answers).filter(answer => answer !== undefined)
+    expect(given.filter(({ status }) => status !== 201)).toEqual([])
+    const told = given.map(({ body }) => body.name)
     expect(told.length).toBeGreaterThan(0)
     await daemon.restart()
     const { packages, problems } = await readServedTree(daemon.url, 'jammy')

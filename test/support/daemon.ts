@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 import { DAEMON_ENV, DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
 import { createDb } from '../../server/db/db.ts'
+import { findRunning } from '../../server/db/pid-file.ts'
 
 export interface DaemonOptions {
   /** More environment variables; an undefined one is taken away. */
@@ -65,7 +66,9 @@ export interface Daemon {
   setupAdmin(): Promise<string>
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
-  /** SIGKILL to the whole group, as a power cut would be. */
+  /** SIGINT to everything in its process group, as a terminal does; resolves with the exit code. */
+  ctrlC(): Promise<number | null>
+  /** SIGKILL to it and to its database, as a power cut would be. */
   kill9(): Promise<void>
   /** Resolves when it has ended, by itself or by a signal. */
   ended(): Promise<void>
@@ -186,12 +189,17 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   let running = await launch(entry, environment())
   port = new URL(running.url).port // the same one after a restart
 
-  async function kill9(): Promise<void> {
+  function signalGroup(pid: number, signal: NodeJS.Signals): void {
     try {
-      process.kill(-(running.child.pid ?? 0), 'SIGKILL')
+      process.kill(-pid, signal)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
+  }
+  async function kill9(): Promise<void> {
+    const database = await findRunning(join(root, '.pg'))
+    for (const pid of [running.child.pid ?? 0, ...(database === undefined ? [] : [database.pid])])
+      signalGroup(pid, 'SIGKILL')
     await running.ended
   }
 
@@ -210,6 +218,10 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     root,
     call,
     stop,
+    ctrlC: () => {
+      signalGroup(running.child.pid ?? 0, 'SIGINT')
+      return running.ended
+    },
     kill9,
     databaseUrl: url,
     log: () => running.log(),

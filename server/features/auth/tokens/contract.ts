@@ -20,7 +20,7 @@ const Token = Type.Object({
   expires_at: OrNull(Time),
   last_used_at: OrNull(Time),
   expired: Type.Boolean(),
-  expires_soon: Type.Boolean({ description: 'The licence ends within 14 days.' }),
+  expires_soon: Type.Boolean({ description: 'The token ends within 14 days.' }),
   scopes: Scopes,
 })
 

@@ -72,7 +72,7 @@ test('every route that README and operations name is there, with the address at 
     }),
   )
   const named = ['README.md', 'docs/operations.md'].flatMap(name =>
-    [...(documents.get(name) ?? '').matchAll(/`([A-Z]+) (\/[^`\s]+)`/g)].map(
+    [...(documents.get(name) ?? '').matchAll(/`([A-Z]+) (\/[^`\s?]+)(?:\?[^`]*)?`/g)].map(
       ([, method = '', path = '']) => `${method} ${plain(path)}`,
     ),
   )

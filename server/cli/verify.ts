@@ -9,6 +9,7 @@ import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
 import { createDefinitions } from '../files/definitions.ts'
 import { createManifests } from '../files/manifests.ts'
+import { lockRoot } from '../files/root-lock.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { FORMATS, getFormat } from '../formats/index.ts'
 import { treeFolders } from '../formats/tree-folders.ts'
@@ -28,8 +29,18 @@ async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   const running = await findRunning(layout.database)
   if (running !== undefined && running.socket !== '')
     return { address: { socket: running.socket, database: DATABASE }, close: async () => undefined }
-  const embedded = await startEmbedded({ folder: layout.database })
-  return { address: embedded, close: () => embedded.stop() }
+  // a daemon that runs now, with a database elsewhere or not yet there: an empty one would be made in its place
+  const unlock = await lockRoot(
+    layout.root,
+    'Set DATABASE_URL as the service there has it, or try again in a moment if it is just starting.',
+  )
+  try {
+    const embedded = await startEmbedded({ folder: layout.database })
+    return { address: embedded, close: () => embedded.stop().finally(unlock) }
+  } catch (error) {
+    await unlock()
+    throw error
+  }
 }
 
 async function verify(): Promise<Verified> {

@@ -84,18 +84,18 @@ async function take(path: string, mine: string, whenRunning: (pid: number) => Pr
 /**
  * Takes a REPOS_ROOT for this process: two daemons on one would empty each other's `incoming/` and repair each other's
  * trees. Takes over what a killed process left.
+ * @param wayOut  what to do when another process has it
  * @returns a function that gives it back
  * @throws naming the process that has it
  */
-export async function lockRoot(root: string): Promise<() => Promise<void>> {
+export async function lockRoot(
+  root: string,
+  wayOut = 'Stop the other Gatehouse that runs on it first, or give this one its own.',
+): Promise<() => Promise<void>> {
   const path = join(root, '.running')
   const mine = join(root, `.start-${randomBytes(6).toString('hex')}`)
   const refuse = (pid: number): Promise<never> =>
-    Promise.reject(
-      new Error(
-        `REPOS_ROOT=${root} is in use by pid ${pid}. Stop the other Gatehouse that runs on it first, or give this one its own.`,
-      ),
-    )
+    Promise.reject(new Error(`REPOS_ROOT=${root} is in use by pid ${pid}. ${wayOut}`))
   await writeFile(
     mine,
     JSON.stringify({

@@ -143,6 +143,7 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
     if (wanted(`empty-${screen}`)) await take(`empty-${screen.replace(/\?tab=/, '-')}`)
   }
   await page.goto(`${instance.url}/#/setup`)
+  await page.locator('.distover').first().waitFor()
   let goOn = (): void => {}
   const held = new Promise<void>(resolve => {
     goOn = resolve

@@ -374,6 +374,16 @@ describe('what clients may still hold', () => {
 })
 
 describe('file lists', () => {
+  test('that are being made hold up work that must be alone with the trees', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    const ended: string[] = []
+    const lists = publisher.publishContents(JAMMY).then(() => ended.push('lists'))
+    await publisher.alone(JAMMY, () => Promise.resolve(ended.push('alone')))
+    await lists
+    expect(ended).toEqual(['lists', 'alone'])
+  })
+
   test('follow on their own and are carried by the publications between', async () => {
     await stock.put({ name: 'hello', bytes: 'h' })
     await publisher.publish(JAMMY)

@@ -29,7 +29,7 @@ export interface Publication extends Made {
 
 /** Makes generations and switches to them. One at a time per distribution. */
 export interface Publisher {
-  /** Runs work on the trees of a distribution while no publication of it runs. */
+  /** Runs work on the trees of a distribution while no publication of it runs and none of its file lists is made. */
   alone<T>(codename: Codename, work: () => Promise<T>): Promise<T>
   /**
    * Updates the live tree of one distribution from the database. If it is rolled back, only removes packages that must
@@ -95,6 +95,8 @@ function namesIn(
 export function createPublisher(deps: PublisherDeps): Publisher {
   const { db, layout, keyring, clock, formats, repositories, onPublished } = deps
   const lock = createKeyedLock()
+  /** Held while file lists and advisories are made, which publications do not wait for. It is taken before `lock`. */
+  const listsLock = createKeyedLock()
   const maker = createMaker(deps)
 
   /** The ordinary publication: renders the pieces again in which a name changed. */
@@ -264,11 +266,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const repairOne = createRepair({ db, layout, maker })
   return {
     publish: codename => publishing(codename),
-    // made before anything is locked: publications go on meanwhile
-    publishContents: async codename =>
-      (await readFrozen(db, codename)) === undefined
-        ? publishing(codename, await listsOf(codename))
-        : publishing(codename),
+    publishContents: codename =>
+      listsLock.run(codename, async () =>
+        (await readFrozen(db, codename)) === undefined
+          ? publishing(codename, await listsOf(codename))
+          : publishing(codename),
+      ),
     generations: codename => rollback.list(codename),
     rollback: (codename, n, within) =>
       lock.run(codename, async () => {
@@ -282,7 +285,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const { at, validUntil: until } = live
       return { at: new Date(at), ...(until === undefined ? {} : { until: new Date(until) }) }
     },
-    alone: (codename, work) => lock.run(codename, work),
+    alone: (codename, work) => listsLock.run(codename, () => lock.run(codename, work)),
     signAgain: (codename, within) => lock.run(codename, () => signAgain(codename, within)),
     async repair() {
       const broken: Codename[] = []

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
-import { writeAtomic } from '../lib/atomic.ts'
+import { isUnfinished, writeAtomic } from '../lib/atomic.ts'
 import type { Layout } from './layout.ts'
 
 /** A document of a tree as it is kept; what its kind has no use for is empty. */
@@ -19,9 +19,15 @@ export interface StoredDocument {
   readonly at: string
 }
 
-/** What lies in `documents/`: a document, the bytes of one, or what cannot be read, never skipped silently. */
+/**
+ * What lies in `documents/`: a document, the bytes of one, a file whose writing was stopped, or what cannot be read,
+ * never skipped silently.
+ */
 export type FoundDocument = { readonly codename: Codename; readonly path: string } & (
-  { readonly document: StoredDocument } | { readonly sha256: string } | { readonly broken: string }
+  | { readonly document: StoredDocument }
+  | { readonly sha256: string }
+  | { readonly unfinished: string }
+  | { readonly broken: string }
 )
 
 /**
@@ -32,8 +38,8 @@ export interface DocumentFiles {
   /** The bytes; written before the database names them. */
   keep(codename: Codename, sha256: string, bytes: Buffer): Promise<void>
   read(document: Pick<StoredDocument, 'codename' | 'sha256'>): Promise<Buffer>
-  /** Removes bytes that no document has. */
-  discard(codename: Codename, sha256: string): Promise<void>
+  /** Removes bytes that no document has, or an unfinished file. */
+  discard(codename: Codename, name: string): Promise<void>
   /** Makes the folder say what `all` says, and removes the rest. */
   settle(codename: Codename, all: readonly StoredDocument[]): Promise<void>
   /** Everything that lies there, of one distribution or of all, in no order. */
@@ -75,7 +81,7 @@ export function createDocumentFiles({ documents }: Pick<Layout, 'documents'>): D
       await writeAtomic(join(folder(codename), sha256), bytes)
     },
     read: ({ codename, sha256 }) => readFile(join(folder(codename), sha256)),
-    discard: (codename, sha256) => rm(join(folder(codename), sha256), { force: true }),
+    discard: (codename, name) => rm(join(folder(codename), name), { force: true }),
     async settle(codename, all) {
       const wanted = new Set(all.flatMap(one => [one.sha256, cardName(one)]))
       for (const one of all)
@@ -90,6 +96,7 @@ export function createDocumentFiles({ documents }: Pick<Layout, 'documents'>): D
         for (const file of await list(folder(codename))) {
           const found = { codename, path: `${codename}/${file}` }
           if (/^[0-9a-f]{64}$/.test(file)) yield { ...found, sha256: file }
+          else if (isUnfinished(file)) yield { ...found, unfinished: file }
           else
             try {
               yield {

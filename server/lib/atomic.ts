@@ -16,6 +16,9 @@ function temporary(path: string): string {
   return join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
 }
 
+/** True for the name of a file that `writeAtomic` is writing, or was when the process was killed. */
+export const isUnfinished = (name: string): boolean => /^\..*\.[0-9a-f]{12}\.tmp$/s.test(name)
+
 /**
  * Replaces a whole file: readers see the old bytes or the new ones, also after a power cut. Makes the folder if needed.
  */

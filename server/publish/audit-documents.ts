@@ -53,7 +53,13 @@ export async function checkDocumentFiles({
   for await (const found of createDocumentFiles(layout).walk()) {
     if ('document' in found) filed.set(printKey(found.document), found.document)
     else if ('sha256' in found) bytes.add(found.path)
-    else say(`documents/${found.path}`, `it cannot be read: ${found.broken}`)
+    else if ('broken' in found) say(`documents/${found.path}`, `it cannot be read: ${found.broken}`)
+    else
+      notes.push({
+        what: 'stray file',
+        where: `documents/${found.path}`,
+        why: 'it is being written, or a kill stopped that; the next start removes it',
+      })
   }
   const known = new Set(repositories.all().map(({ codename }) => codename))
   for (const row of rows) {

@@ -138,7 +138,7 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
     expect(new URL(other.page.url()).hash).toBe('#/login')
     await other.page.goto(`${daemon.url}/#/login?sso=${'a'.repeat(43)}`)
     await other.page.reload()
-    await other.page.getByText('This login is over').waitFor()
+    await other.page.getByText('This login has ended').waitFor()
     await other.context.close()
   })
 })

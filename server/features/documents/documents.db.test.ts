@@ -199,6 +199,21 @@ describe('a start', () => {
     expect(await readDocuments(stock.db)).toEqual([])
   })
 
+  test('removes a file whose writing a kill stopped, which is no difference meanwhile', async () => {
+    await put(ENGLISH, textOf('hello'))
+    await deliver(JAMMY)
+    const unfinished = `.${STRAY}.0123456789ab.tmp`
+    await writeFile(join(folder(), unfinished), 'Package: h')
+    expect(await verifier()).toMatchObject({
+      differences: [],
+      notes: [{ what: 'stray file', where: `documents/jammy/${unfinished}` }],
+    })
+    await restore()
+    expect(await readdir(folder())).toHaveLength(2)
+    expect(await verifier()).toMatchObject({ differences: [], notes: [] })
+    expect(logged).toEqual([])
+  })
+
   test('removes bytes that a stopped upload left, and leaves those of a distribution that is not there', async () => {
     await put(ENGLISH, textOf('hello'))
     await deliver(JAMMY)

@@ -22,16 +22,19 @@ export interface RestoreDeps {
 const keyOf = ({ kind, component, arch, name }: StoredDocument): string => [kind, component, arch, name].join('\n')
 
 /**
- * Makes rows of the files that the database does not know, and removes bytes that a stopped upload left. The caller
- * holds the lock. @returns how many rows
+ * Makes rows of the files that the database does not know, and removes what a stopped upload left. The caller holds the
+ * lock, so that nothing is being written. @returns how many rows
  */
 async function settleOne({ db, outbox, files, hold, log }: RestoreDeps, codename: Codename): Promise<number> {
   const filed: StoredDocument[] = []
   const bytes = new Set<string>()
+  const unfinished: string[] = []
   for await (const found of files.walk(codename)) {
     if ('document' in found) filed.push(found.document)
     if ('sha256' in found) bytes.add(found.sha256)
+    if ('unfinished' in found) unfinished.push(found.unfinished)
   }
+  for (const name of unfinished) await files.discard(codename, name)
   const rows = await readDocuments(db, codename)
   // read after the rows: a removed document is a debt until its file is removed
   if ((await listOwed(db)).includes(codename)) return 0

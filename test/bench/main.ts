@@ -8,6 +8,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
   'search': () => import('./search.ts'),
+  'stocked-root': () => import('./stocked-root.ts'),
   'upload': () => import('./upload.ts'),
 }
 

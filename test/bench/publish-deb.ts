@@ -24,7 +24,7 @@ const JAMMY = 'jammy' as Codename
 const TOOLS_UP_TO = 10_000
 
 /** The same for us and for the tools: as much metadata as packages usually have. */
-const specOf = (n: number): DebSpec & { readonly name: string } => ({
+export const specOf = (n: number): DebSpec & { readonly name: string } => ({
   name: nameOf(n),
   version: '1.0-1',
   arch: 'amd64',

@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { request, type Agent } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { DAEMON_ENV, DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
+
+/** The first admin of every measurement. */
+export const ADMIN = { username: 'admin', password: 'Correct-horse-9' } as const
+
+/** Uploads are limited to 20 a minute for each client address, so there are many clients. */
+const addressOf = (n: number): string => `198.18.${((n / 15) >> 8) & 255}.${Math.floor(n / 15) & 255}`
+
+/** The daemon as `npm start` runs it, without npm. */
+export interface Server {
+  readonly url: URL
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+/** Starts it on a folder; resolves when it is ready. */
+export async function startServer(root: string): Promise<Server> {
+  const entry = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
+  const env = {
+    ...DAEMON_ENV,
+    PATH: process.env.PATH ?? '',
+    ENV: 'test',
+    REPOS_ROOT: root,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+  }
+  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      const [, ready] = /ready at (http:\/\/\S+)/.exec(chunk.toString()) ?? []
+      if (ready !== undefined) resolve(ready)
+    })
+    child.once('exit', code => reject(new Error(`the daemon ended with ${code}`)))
+  })
+  return {
+    url: new URL(url),
+    pid: child.pid ?? 0,
+    stop: () => {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+export interface Sent {
+  readonly path: string
+  readonly body: Buffer
+  readonly type: string
+  readonly token?: string
+  readonly n?: number
+}
+
+/** Sends one request below `/api/v1`, from the n-th client's address. */
+export function send(
+  { url }: Server,
+  agent: Agent,
+  { path, body, type, token, n = 0 }: Sent,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        agent,
+        host: url.hostname,
+        port: url.port,
+        path: `/api/v1${path}`,
+        method: 'POST',
+        headers: {
+          'Content-Type': type,
+          'Content-Length': body.length,
+          'X-Forwarded-For': addressOf(n),
+          'Prefer': 'respond-async',
+          ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        },
+      },
+      response => {
+        let text = ''
+        response
+          .on('data', (chunk: Buffer) => {
+            text += chunk.toString()
+          })
+          .on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      },
+    )
+    asked.on('error', reject).end(body)
+  })
+}
+
+export const json = (value: unknown): Pick<Sent, 'body' | 'type'> => ({
+  body: Buffer.from(JSON.stringify(value)),
+  type: 'application/json',
+})
+
+/** An upload to jammy. */
+export function formOf(name: string, bytes: Buffer): Pick<Sent, 'body' | 'type'> {
+  const edge = 'gatehouse-bench'
+  const head = `--${edge}\r\nContent-Disposition: form-data; name="distribution"\r\n\r\njammy\r\n--${edge}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`
+  return {
+    body: Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${edge}--\r\n`)]),
+    type: `multipart/form-data; boundary=${edge}`,
+  }
+}
+
+/**
+ * User and system seconds of a process, its threads included, and of the children it has waited for. Source: proc(5),
+ * /proc/pid/stat.
+ */
+async function cpuOf(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100
+}
+
+/** CPU of the database's processes, which are children of the launcher that the daemon started. */
+export async function cpuOfFamily(pid: number): Promise<number> {
+  const all = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
+  const parents = new Map<string, string>()
+  for (const one of all)
+    parents.set(
+      one,
+      (await readFile(`/proc/${one}/stat`, 'utf8').catch(() => '')).replace(/^.*\) /, '').split(' ')[1] ?? '',
+    )
+  const isOurs = (one: string): boolean =>
+    one === String(pid) || (parents.has(one) && one !== '1' && isOurs(parents.get(one) ?? ''))
+  let sum = 0
+  for (const one of all.filter(isOurs)) sum += await cpuOf(Number(one)).catch(() => 0) // ended meanwhile
+  return sum
+}
+
+/** Makes the first admin, or logs in as that one. @returns an access token */
+export async function logIn(server: Server, agent: Agent): Promise<string> {
+  await send(server, agent, {
+    path: '/setup/',
+    ...json({ admin_username: ADMIN.username, admin_password: ADMIN.password }),
+  })
+  const { access_token: token } = JSON.parse(
+    (await send(server, agent, { path: '/auth/token', ...json(ADMIN) })).text,
+  ) as { access_token: string }
+  return token
+}
+
+/** Resolves when the tree of jammy names so many packages. */
+export async function namedInTree({ url }: Server, packages: number): Promise<void> {
+  const index = new URL('/repos/dists/jammy/main/binary-amd64/Packages', url)
+  const named = async (): Promise<number> => (await (await fetch(index)).text()).split('Package: ').length - 1
+  while ((await named()) < packages) await setTimeout(500)
+}

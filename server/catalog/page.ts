@@ -7,6 +7,16 @@ export interface Page<T> {
   readonly pages: number
 }
 
+/** The numbers of a page, for answers that have them beside it too. */
+export type Numbers = Omit<Page<unknown>, 'items'>
+
+export const numbersOf = ({ total, page, per_page, pages }: Page<unknown>): Numbers => ({
+  total,
+  page,
+  per_page,
+  pages,
+})
+
 /** Which page. */
 export interface Paging {
   readonly page: number

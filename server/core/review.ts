@@ -68,6 +68,13 @@ export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Ver
   return decide([...others, counted], policy, 'retro')
 }
 
+/** Whether a vulnerability engine answered for it. What nobody looked at is never "no findings". */
+export function wasScanned({ reports }: Pick<Reviewed, 'reports'>): boolean {
+  return reports.some(
+    ({ step, outcome }) => step === 'vulnerabilities' && outcome !== 'unavailable' && outcome !== 'skipped',
+  )
+}
+
 /** The ids in a new scan that no earlier one had. One that disappeared and comes back is not new. */
 export function newFindings(
   manifest: Pick<Reviewed, 'findings' | 'review'>,

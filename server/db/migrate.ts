@@ -17,6 +17,7 @@ import { distributions } from './migrations/0015-distributions.ts'
 import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 import { documents } from './migrations/0017-documents.ts'
 import { packageKind } from './migrations/0018-package-kind.ts'
+import { scanned } from './migrations/0019-scanned.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly Migration[] = [
   uploaderKeys,
   documents,
   packageKind,
+  scanned,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,4 +1,4 @@
-import { pageOf } from '../catalog/page.ts'
+import { pageOf, type Page } from '../catalog/page.ts'
 import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from '../catalog/queries/reviews.ts'
 import { findingView, namedVersion, type NamedVersion } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
@@ -98,21 +98,16 @@ function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
 // `unknown` ranks between medium and low, see core/findings.ts
 const SEVERITIES_BY_RANK: readonly Severity[] = ['critical', 'high', 'medium', 'unknown', 'low', 'negligible']
 
-export interface ReviewPage {
-  readonly packages: readonly ReviewItem[]
-  readonly total: number
-  readonly page: number
-  readonly per_page: number
-  readonly pages: number
-}
-
 /** A page of the review queue. */
 export async function listReviews(
   db: Queryable,
   viewer: Viewer,
   ask: ReviewAsk & { readonly filter: ReviewFilter },
-): Promise<ReviewPage> {
+): Promise<Page<ReviewItem>> {
   const { rows, total } = await listReviewed(db, viewer, ask)
-  const { items: _, ...numbers } = pageOf([], total, ask.paging)
-  return { packages: rows.map(row => reviewItem(row, ask.now)), ...numbers }
+  return pageOf(
+    rows.map(row => reviewItem(row, ask.now)),
+    total,
+    ask.paging,
+  )
 }

@@ -76,7 +76,7 @@ const queue = async (sort: string, more = {}) =>
       days: slaDays(now.cve_policy),
       now: stock.clock.now(),
     })
-  ).packages.map(({ name }) => name)
+  ).items.map(({ name }) => name)
 
 describe('the review queue', () => {
   beforeEach(async () => {
@@ -128,7 +128,7 @@ describe('the review queue', () => {
       page: 2,
       per_page: 2,
       pages: 3,
-      packages: [
+      items: [
         { name: 'high', sla: { due_at: '2026-03-31T10:00:00.000Z', days_remaining: 21 } },
         { name: 'low', sla: { due_at: null } },
       ],
@@ -400,7 +400,7 @@ test('a probability is answered as it was imported, not as the column rounds it,
       paging: { page: 1, perPage: 9 },
       sort: 'epss',
     })
-  ).vulnerabilities
+  ).items
   expect(listed?.epss).toBe(0.99999)
 })
 

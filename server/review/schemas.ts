@@ -20,7 +20,7 @@ export const Sla = Type.Object({
 
 export const AcceptedFindingSchema = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
 
-const ReviewItemSchema = Type.Object({
+export const ReviewItemSchema = Type.Object({
   ...NAMED,
   package: Text,
   status: StateName,
@@ -45,8 +45,6 @@ const ReviewItemSchema = Type.Object({
   created_at: Time,
   updated_at: Time,
 })
-
-export const ReviewPageSchema = Type.Object({ packages: Type.Array(ReviewItemSchema), ...PAGE })
 
 const AffectedSchema = Type.Object({
   ...NAMED,

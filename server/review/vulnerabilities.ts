@@ -1,4 +1,11 @@
-import { pageOf, type Paging } from '../catalog/page.ts'
+import { pageOf, type Page, type Paging } from '../catalog/page.ts'
+import {
+  countVulnerabilities,
+  listAffectedPackages,
+  type AffectedPackage,
+  type SeverityCounts,
+} from '../catalog/queries/affected-packages.ts'
+import { countScanned } from '../catalog/queries/counts.ts'
 import {
   countAffected,
   findFound,
@@ -62,28 +69,45 @@ function viewOf(
   }
 }
 
-export interface VulnerabilityPage {
-  readonly vulnerabilities: readonly Vulnerability[]
-  readonly total: number
-  readonly page: number
-  readonly per_page: number
-  readonly pages: number
-}
-
 /** A page of vulnerabilities in all packages that the filter selects, each once. */
 export async function listVulnerabilities(
   db: Queryable,
   viewer: Viewer,
   { filter, paging, sort }: { readonly filter: VulnerabilityFilter; readonly paging: Paging; readonly sort: string },
-): Promise<VulnerabilityPage> {
+): Promise<Page<Vulnerability>> {
   const { rows, total } = await listFound(db, viewer, { filter, paging, sort })
   const cves = rows.map(({ cve }) => cve)
   const [counts, affected] = await Promise.all([
     countAffected(db, viewer, { cves, filter }),
     listFirstAffected(db, viewer, { cves, filter }),
   ])
-  const { items: _, ...numbers } = pageOf([], total, paging)
-  return { vulnerabilities: rows.map(row => viewOf(row, counts.get(row.cve), affected.get(row.cve))), ...numbers }
+  return pageOf(
+    rows.map(row => viewOf(row, counts.get(row.cve), affected.get(row.cve))),
+    total,
+    paging,
+  )
+}
+
+/** What is known about vulnerabilities in all packages, whatever a list of them is narrowed to. */
+export interface VulnerabilityOverview {
+  /** Vulnerabilities by severity, each counted once. */
+  readonly summary: SeverityCounts
+  /** How many packages an engine answered for. */
+  readonly packages_scanned: number
+  /** The packages with findings, the worst 200. */
+  readonly packages: readonly AffectedPackage[]
+}
+
+const AFFECTED_SHOWN = 200
+
+/** Three statements, however many packages there are. */
+export async function readOverview(db: Queryable, viewer: Viewer): Promise<VulnerabilityOverview> {
+  const [summary, scanned, packages] = await Promise.all([
+    countVulnerabilities(db, viewer),
+    countScanned(db, viewer),
+    listAffectedPackages(db, viewer, { most: AFFECTED_SHOWN }),
+  ])
+  return { summary, packages_scanned: scanned, packages }
 }
 
 export interface VulnerabilityDetail extends Vulnerability {

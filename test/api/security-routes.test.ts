@@ -33,8 +33,8 @@ const post = (path: string, body?: unknown): Promise<Answer> =>
 describe('every route of the Security table answers in the shape of the contract', () => {
   const PAGE = { total: expect.any(Number) as number, page: 1, per_page: 50, pages: expect.any(Number) as number }
   test.each<[string, object]>([
-    ['/security/vulnerabilities', { vulnerabilities: expect.any(Array) as unknown[], ...PAGE }],
-    ['/security/review-queue', { packages: [], ...PAGE }],
+    ['/security/vulnerabilities', { vulnerabilities: { items: [], ...PAGE }, packages_scanned: 0, packages: [] }],
+    ['/security/review-queue', { packages: { items: [], ...PAGE }, blocked_count: 0, review_count: 0 }],
     ['/security/packages?status=pending_review&severity=critical', { packages: [], ...PAGE }],
     [
       '/security/packages-posture',

@@ -108,7 +108,7 @@ describe.skipIf(lacks).each<[string, () => Promise<Buffer>, boolean]>([
       expect(known.cves.map(({ id }) => id)).toEqual(expect.arrayContaining(CVES))
       expect((await daemon.call('GET', '/security/review-queue', { token: admin })).body).toMatchObject({
         total: 1,
-        packages: [{ name: 'libssl3', version: VERSION }],
+        packages: { items: [{ name: 'libssl3', version: VERSION }] },
       })
       expect(await install(VERSION)).toBeUndefined()
 

@@ -140,7 +140,7 @@ describe('a second engine on PATH', () => {
     expect(answer).toMatchObject({ status: 'pending_review', cves: ['CVE-2026-1 grype'] })
     const { body } = await daemon.call('GET', `/security/review-queue?q=${name}`, { token })
     expect(body).toMatchObject({
-      packages: [{ name, reasons: [expect.stringContaining('what grype alone saw') as string] }],
+      packages: { items: [{ name, reasons: [expect.stringContaining('what grype alone saw') as string] }] },
     })
   })
 })

@@ -71,12 +71,12 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
 
   const queue = async () =>
     (
-      await daemon.call<{ packages: { name: string; version: string; assigned_to: string | null }[] }>(
+      await daemon.call<{ packages: { items: { name: string; version: string; assigned_to: string | null }[] } }>(
         'GET',
         '/security/review-queue',
         { token: admin },
       )
-    ).body.packages
+    ).body.packages.items
   const stateOf = async (name: string): Promise<string> =>
     (await daemon.call<{ status: string }>('GET', `/artifacts/${name}`, { token: admin })).body.status
   const served = async (name: string): Promise<boolean> =>

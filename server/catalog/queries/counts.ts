@@ -16,6 +16,17 @@ export async function countStates(db: Queryable, viewer: Viewer): Promise<Record
   return counts
 }
 
+/** How many packages a vulnerability engine answered for. */
+export async function countScanned(db: Queryable, viewer: Viewer): Promise<number> {
+  const { values, add } = params()
+  const seen = seenBy(viewer, add, 'codename')
+  const row = await db.first<{ n: number }>(
+    `select (select count(*) from package where ${seen}) - (select count(*) from package where unscanned and ${seen}) as n`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
 /** How many packages each codename has. */
 export async function countByCodename(db: Queryable, viewer: Viewer): Promise<ReadonlyMap<string, number>> {
   const { values, add } = params()

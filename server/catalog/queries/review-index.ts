@@ -1,7 +1,7 @@
 import { rankOf, worst, type Finding } from '../../core/findings.ts'
 import type { Iso, PackageRef } from '../../core/identity.ts'
 import type { Decision, Manifest } from '../../core/manifest.ts'
-import { acceptanceOf, heldSince, openFindings, reopensAt } from '../../core/review.ts'
+import { acceptanceOf, heldSince, openFindings, reopensAt, wasScanned } from '../../core/review.ts'
 import type { Tx } from '../../db/db.ts'
 
 /**
@@ -17,6 +17,7 @@ export const REVIEW_COLUMNS = [
   'open_epss',
   'open_kev',
   'reopens_at',
+  'unscanned',
 ] as const
 
 /** The values of `REVIEW_COLUMNS`, in that order: the queue sorts and filters by them without opening a manifest. */
@@ -33,6 +34,7 @@ export function reviewColumns(manifest: Manifest): unknown[] {
     scores.length === 0 ? null : Math.max(...scores),
     open.some(({ kev }) => kev === true),
     reopensAt(manifest) ?? null,
+    !wasScanned(manifest),
   ]
 }
 

@@ -68,8 +68,8 @@ export async function makeReport(
     four_eyes: settings.review.four_eyes,
     posture,
     engines,
-    waiting: { total: waiting.total, packages: waiting.packages },
-    vulnerabilities: { total: found.total, worst: found.vulnerabilities },
+    waiting: { total: waiting.total, packages: waiting.items },
+    vulnerabilities: { total: found.total, worst: found.items },
     decisions: { total: decisions.total, newest: decisions.items },
     exceptions: { total: exceptions.total, newest: exceptions.items },
   }

@@ -1,18 +1,20 @@
 import { Type } from '@sinclair/typebox'
+import type { Numbers, Page } from '../../catalog/page.ts'
 import { NAMED, pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import type { NamedVersion } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import { listed, NameVersion, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
-import type { ReviewPage } from '../../review/queue.ts'
+import type { ReviewItem } from '../../review/queue.ts'
 import {
   DECISION,
   DecisionRowSchema,
   DecisionSchema,
   Flag,
   REVIEW_QUERY,
-  ReviewPageSchema,
+  PAGE,
+  ReviewItemSchema,
   SeverityName,
   Sla,
   StateName,
@@ -41,6 +43,13 @@ export interface DecideReply extends DecisionView, NamedVersion {
   readonly updated_at: string
 }
 
+/** The packages that wait, and how many are in quarantine. */
+export interface ReviewQueue extends Numbers {
+  readonly blocked_count: number
+  readonly review_count: number
+  readonly packages: Page<ReviewItem>
+}
+
 const MOVED = {
   ...NAMED,
   status: StateName,
@@ -57,7 +66,15 @@ export const review = contract({
     access: 'any', // the endpoint table's reading; some forms say auditor+
     query: Type.Object({ ...REVIEW_QUERY, assigned_to: Word, overdue: Flag }),
     fails: ['unknown_distribution', 'no_such_format'],
-    reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
+    details: '`blocked_count` and `review_count` are about all packages, whatever the list is narrowed to.',
+    reply: Type.Unsafe<ReviewQueue>(
+      Type.Object({
+        blocked_count: Type.Integer(),
+        review_count: Type.Integer(),
+        packages: pageSchema<ReviewItem>(ReviewItemSchema),
+        ...PAGE,
+      }),
+    ),
   },
   'GET /security/packages/{name}/{version}/decision': {
     summary: 'Shows the decision on a version, its deadline, its acceptances and all earlier decisions.',

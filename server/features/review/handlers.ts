@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changed } from '../../catalog/change.ts'
-import { pagingOf } from '../../catalog/page.ts'
+import { numbersOf, pagingOf } from '../../catalog/page.ts'
+import { countStates } from '../../catalog/queries/counts.ts'
 import { namedVersion } from '../../catalog/view.ts'
 import { needScope, type Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
@@ -65,15 +66,18 @@ async function movedView(changed: Changed, before: string) {
 }
 
 export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
-  'GET /security/review-queue': ({ db, settings, clock, repositories }, { query, viewer }) => {
+  'GET /security/review-queue': async ({ db, settings, clock, repositories }, { query, viewer }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories.seenBy(viewer), query)
-    return listReviews(db, viewer, {
+    const asked = listReviews(db, viewer, {
       filter: { ...filter, assignedTo, states: ['pending_review'] },
       paging: pagingOf(query),
       sort,
       days: slaDays(settings.now().cve_policy),
       now: clock.now(),
     })
+    const [packages, states] = await Promise.all([asked, countStates(db, viewer)])
+    const { pending_review: review_count, quarantined: blocked_count } = states
+    return { ...numbersOf(packages), blocked_count, review_count, packages }
   },
   'GET /security/packages/{name}/{version}/decision': async (deps, { params, query, viewer }) => {
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))

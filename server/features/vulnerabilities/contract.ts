@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { NAMED, pagingQuery, StateQuery, StepSchema, Term } from '../../catalog/schemas.ts'
+import { NAMED, pageSchema, pagingQuery, StateQuery, StepSchema, Term } from '../../catalog/schemas.ts'
+import type { Numbers, Page } from '../../catalog/page.ts'
 import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { counts, listed, NameVersion, OrNull, Text } from '../../core/schemas.ts'
 import type { Posture } from '../../review/posture.ts'
-import type { ReviewPage } from '../../review/queue.ts'
+import type { ReviewItem } from '../../review/queue.ts'
 import {
   AcceptedFindingSchema,
   DecisionSchema,
@@ -12,7 +13,7 @@ import {
   PAGE,
   PostureSchema,
   REVIEW_QUERY,
-  ReviewPageSchema,
+  ReviewItemSchema,
   SeverityName,
   StateName,
   VARIANTS,
@@ -21,7 +22,15 @@ import {
 } from '../../review/schemas.ts'
 import type { VersionCves } from '../../review/version-view.ts'
 import { VULNERABILITY_ORDERS } from '../../catalog/queries/vulnerabilities.ts'
-import type { VulnerabilityDetail, VulnerabilityPage } from '../../review/vulnerabilities.ts'
+import type { Vulnerability, VulnerabilityDetail, VulnerabilityOverview } from '../../review/vulnerabilities.ts'
+
+const AffectedPackageSchema = Type.Object({
+  ...NAMED,
+  status: StateName,
+  severity: SeverityName,
+  cve_counts: counts(SEVERITIES),
+  total: Type.Integer(),
+})
 
 /** Known vulnerabilities: by vulnerability, by package, and in total. */
 export const vulnerabilities = contract({
@@ -43,8 +52,16 @@ export const vulnerabilities = contract({
       ...pagingQuery(200),
     }),
     fails: ['unknown_distribution', 'no_such_format'],
-    reply: Type.Unsafe<VulnerabilityPage>(
-      Type.Object({ vulnerabilities: Type.Array(Type.Object(VULNERABILITY)), ...PAGE }),
+    details:
+      '`summary`, `packages_scanned` and `packages` (the worst 200) are about all packages, whatever the list is narrowed to.',
+    reply: Type.Unsafe<VulnerabilityOverview & Numbers & { readonly vulnerabilities: Page<Vulnerability> }>(
+      Type.Object({
+        summary: counts(SEVERITIES),
+        packages_scanned: Type.Integer(),
+        vulnerabilities: pageSchema<Vulnerability>(Type.Object(VULNERABILITY)),
+        packages: Type.Array(AffectedPackageSchema),
+        ...PAGE,
+      }),
     ),
   },
   'GET /security/vulnerabilities/{cve}': {
@@ -65,7 +82,9 @@ export const vulnerabilities = contract({
     access: 'maintainer+',
     query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
     fails: ['unknown_distribution', 'no_such_format'],
-    reply: Type.Unsafe<ReviewPage>(ReviewPageSchema),
+    reply: Type.Unsafe<Numbers & { readonly packages: readonly ReviewItem[] }>(
+      Type.Object({ packages: Type.Array(ReviewItemSchema), ...PAGE }),
+    ),
   },
   'GET /security/packages/{name}/{version}/cve': {
     summary:

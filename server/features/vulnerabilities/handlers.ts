@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { pagingOf } from '../../catalog/page.ts'
+import { numbersOf, pagingOf } from '../../catalog/page.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
@@ -9,7 +9,7 @@ import { checkFilter, readVersion, versionPlaceOf } from '../../review/find-vers
 import { readPosture } from '../../review/posture.ts'
 import { listReviews } from '../../review/queue.ts'
 import { versionCves } from '../../review/version-view.ts'
-import { getVulnerability, listVulnerabilities } from '../../review/vulnerabilities.ts'
+import { getVulnerability, listVulnerabilities, readOverview } from '../../review/vulnerabilities.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { vulnerabilities } from './contract.ts'
 
@@ -22,26 +22,31 @@ export interface VulnerabilityDeps {
 }
 
 export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
-  'GET /security/packages': ({ db, settings, clock, repositories }, { query, viewer }) => {
+  'GET /security/packages': async ({ db, settings, clock, repositories }, { query, viewer }) => {
     const { status, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
-    return listReviews(db, viewer, {
+    const page = await listReviews(db, viewer, {
       filter: { ...filter, states, withFindings: status === undefined || status === 'published' },
       paging: pagingOf(query),
       sort,
       days: slaDays(settings.now().cve_policy),
       now: clock.now(),
     })
+    return { packages: page.items, ...numbersOf(page) }
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query, viewer }) => {
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
     return versionCves(manifest, others, isoNow(deps.clock))
   },
-  'GET /security/vulnerabilities': ({ db, repositories }, { query, viewer }) => {
+  'GET /security/vulnerabilities': async ({ db, repositories }, { query, viewer }) => {
     const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
-    return listVulnerabilities(db, viewer, { filter: { ...filter, minEpss }, paging: pagingOf(query), sort })
+    const [overview, vulnerabilities] = await Promise.all([
+      readOverview(db, viewer),
+      listVulnerabilities(db, viewer, { filter: { ...filter, minEpss }, paging: pagingOf(query), sort }),
+    ])
+    return { ...overview, ...numbersOf(vulnerabilities), vulnerabilities }
   },
   'GET /security/vulnerabilities/{cve}': ({ db }, { params, query, viewer }) =>
     getVulnerability(db, viewer, { cve: params.cve, paging: pagingOf(query) }),

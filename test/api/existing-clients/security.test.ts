@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon, type Answer, type Daemon } from '../../support/daemon.ts'
+import { buildDeb } from '../../support/packages.ts'
+import { b, expectShape, i, list, obj, page, s, severities } from '../../support/shapes.ts'
+
+let daemon: Daemon
+let token: string
+let folder: string
+const get = (path: string): Promise<Answer> => daemon.call('GET', path, { token })
+
+// vuln 1.0 is served with a low finding, vuln 2.0 waits; bad 1.0 is blocked, blind 1.0 was looked at by nobody
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-shapes-'))
+  const answers = {
+    findings: {
+      'vuln 1.0': [{ id: 'CVE-2026-1', severity: 'low' }],
+      'vuln 2.0': [
+        { id: 'CVE-2026-1', severity: 'low' },
+        { id: 'CVE-2026-2', severity: 'high' },
+      ],
+      'bad 1.0': [{ id: 'CVE-2026-3', severity: 'critical' }],
+    },
+    unavailable: ['blind 1.0'],
+  }
+  await writeFile(join(folder, 'answers.json'), JSON.stringify(answers))
+  daemon = await startDaemon({
+    entry: join(import.meta.dirname, '..', '..', 'support', 'fake-engine-daemon.ts'),
+    env: { FAKE_ANSWERS: join(folder, 'answers.json') },
+  })
+  token = await daemon.setupAdmin()
+  await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
+  for (const [name, version, status] of [
+    ['vuln', '1.0', 'published'],
+    ['vuln', '2.0', 'pending_review'],
+    ['bad', '1.0', 'quarantined'],
+    ['blind', '1.0', 'published'],
+  ] as const)
+    expect((await daemon.upload(await buildDeb({ name, version }), { token })).body.status).toBe(status)
+})
+afterAll(async () => {
+  await daemon.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('a client of this kind of service reads, unchanged,', () => {
+  const finding = obj({ id: s, package: s, severity: s, detected_by: list(s) })
+  test.each([
+    [
+      '/security/vulnerabilities',
+      obj({
+        summary: severities,
+        packages_scanned: i,
+        vulnerabilities: page(obj({ cve_id: s, severity: s, kev: b, packages: list(obj({ name: s, version: s })) })),
+        packages: list(obj({ name: s, version: s, arch: s, distribution: s, cve_counts: severities, total: i })),
+      }),
+    ],
+    [
+      '/security/review-queue',
+      obj({
+        total: i,
+        blocked_count: i,
+        review_count: i,
+        packages: page(obj({ name: s, version: s, arch: s, distribution: s, status: s, cves: list(finding) })),
+      }),
+    ],
+  ])('%s', async (path, shape) => {
+    const answer = await get(path)
+    expect(answer.status).toBe(200)
+    expectShape(answer.body, shape)
+  })
+})
+
+test('the list of vulnerabilities is a page inside its answer, beside what is true of all packages', async () => {
+  const { body } = await get('/security/vulnerabilities?per_page=1&page=2&sort=severity')
+  expect(body).toMatchObject({
+    summary: { critical: 1, high: 1, medium: 0, low: 1, negligible: 0, unknown: 0 },
+    packages_scanned: 3,
+    vulnerabilities: { items: [{ cve_id: 'CVE-2026-2' }], total: 3, page: 2, per_page: 1, pages: 3 },
+    packages: [
+      { name: 'bad', severity: 'critical', cve_counts: { critical: 1 }, total: 1 },
+      { name: 'vuln', version: '2.0', severity: 'high', cve_counts: { high: 1, low: 1 }, total: 2 },
+      { name: 'vuln', version: '1.0', severity: 'low', cve_counts: { high: 0, low: 1 }, total: 1 },
+    ],
+  })
+  expect((await get('/security/vulnerabilities?severity=low')).body).toMatchObject({
+    summary: { critical: 1, high: 1, low: 1 },
+    vulnerabilities: { total: 1, items: [{ cve_id: 'CVE-2026-1', package_count: 2 }] },
+  })
+})
+
+test('the review queue is a page inside its answer, with what waits and what is blocked', async () => {
+  const { body } = await get('/security/review-queue')
+  expect(body).toMatchObject({
+    total: 1,
+    blocked_count: 1,
+    review_count: 1,
+    packages: { items: [{ name: 'vuln', version: '2.0' }], total: 1, page: 1, per_page: 50, pages: 1 },
+  })
+  expect((await get('/security/review-queue?page=9')).body.packages).toEqual({
+    items: [],
+    total: 1,
+    page: 9,
+    per_page: 50,
+    pages: 1,
+  })
+})

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import type { RequestListener } from 'node:http'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { Principal } from '../core/access.ts'
 import type { BoundRoute } from '../core/contract.ts'
@@ -6,11 +6,13 @@ import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
 import { boundLeftover } from './body.ts'
-import { clientIp, createTrust, isProxy } from './client-ip.ts'
 import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
 import { catchProblems } from './problem.ts'
+import { createKeptFiles, type KeptFiles } from './kept-files.ts'
+import { createKeptTrees, type TreeAddress } from './kept-trees.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf } from './request-facts.ts'
 import { createRoutes, type Authenticate } from './routes.ts'
 import { createTrees, type TreeDeps } from './trees.ts'
 
@@ -34,27 +36,16 @@ export interface AppDeps {
   readonly log: Log
 }
 
-/** Taken from the caller when it is harmless in a log, else made. */
 const requestId: Middleware = async (ctx, next) => {
-  const given = ctx.get('x-request-id')
-  ctx.state.requestId = /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
+  ctx.state.requestId = requestIdOf(ctx.req)
   ctx.set('X-Request-ID', String(ctx.state.requestId))
   await next()
 }
 
 function hardening(production: boolean): Middleware {
   return async (ctx, next) => {
-    ctx.set({
-      'X-Content-Type-Options': 'nosniff',
-      'X-Frame-Options': 'DENY',
-      'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
-      'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`,
-      'Cache-Control': 'no-store',
-    })
-    if (production && ctx.state.isSecure === true) ctx.set('Strict-Transport-Security', 'max-age=31536000')
+    ctx.set({ ...HARDENING, 'Cache-Control': 'no-store' })
+    if (production && ctx.state.isSecure === true) ctx.set(ONLY_TLS)
     await next()
   }
 }
@@ -80,39 +71,26 @@ function cors(origins: readonly string[]): Middleware {
   }
 }
 
-function record(log: Log, metrics: Pick<Metrics, 'request'>): Middleware {
+function recordWith(record: ReturnType<typeof createRecorder>): Middleware {
   return async (ctx, next) => {
-    const start = process.hrtime.bigint()
-    ctx.res.once('close', () => {
-      const seconds = Number(process.hrtime.bigint() - start) / 1e9
-      const route = String(ctx.state.route ?? 'none')
-      // as nginx counts them: the client left before the answer was whole
-      const status = ctx.res.writableFinished ? ctx.status : 499
-      metrics.request(ctx.method, route, status, seconds)
-      const who = (ctx.state.who as { name?: string } | undefined)?.name
-      log.info(
-        {
-          request_id: ctx.state.requestId as string,
-          method: ctx.method,
-          path: ctx.path,
-          status,
-          ms: Math.round(seconds * 1000),
-          ip: ctx.state.clientIp as string,
-          user: who,
-        },
-        'request',
-      )
-    })
+    record(ctx.res, () => ({
+      requestId: ctx.state.requestId as string,
+      method: ctx.method,
+      route: String(ctx.state.route ?? 'none'),
+      path: ctx.path,
+      status: ctx.status,
+      ip: ctx.state.clientIp as string,
+      user: (ctx.state.who as { name?: string } | undefined)?.name,
+    }))
     await next()
   }
 }
 
-function address(trustedProxies: readonly string[]): Middleware {
-  const isTrusted = createTrust(trustedProxies)
+function address(callerOf: ReturnType<typeof createCallers>): Middleware {
   return async (ctx, next) => {
-    const { remoteAddress } = ctx.req.socket
-    ctx.state.clientIp = clientIp(remoteAddress, ctx.get('x-forwarded-for'), isTrusted)
-    ctx.state.isSecure = ctx.secure || (isProxy(remoteAddress, isTrusted) && ctx.get('x-forwarded-proto') === 'https')
+    const { ip, isSecure } = callerOf(ctx.req)
+    ctx.state.clientIp = ip
+    ctx.state.isSecure = isSecure
     await next()
   }
 }
@@ -152,20 +130,27 @@ const wellFormed: Middleware = async (ctx, next) => {
 
 const nothingHere = (ctx: Context): never => fail('not_found', { path: ctx.path.slice(0, 200) })
 
-/** The HTTP application. Middleware runs in the order of this list. */
-export function createApp(deps: AppDeps): Koa {
-  const { log, metrics, production, trustedProxies, corsOrigins, uiFolder } = deps
+/** What both ways through this file share. */
+interface Shared {
+  readonly kept: KeptFiles<TreeAddress>
+  readonly callerOf: ReturnType<typeof createCallers>
+  readonly record: ReturnType<typeof createRecorder>
+}
+
+/** Middleware runs in the order of this list. */
+function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
+  const { log, production, corsOrigins, uiFolder } = deps
   const app = new Koa()
   const order: readonly Middleware[] = [
     requestId,
-    address(trustedProxies),
-    record(log, metrics),
+    address(callerOf),
+    recordWith(record),
     hardening(production),
     catchProblems(log) as Middleware,
     boundLeftover,
     cors(corsOrigins),
     wellFormed,
-    createTrees(deps),
+    createTrees({ ...deps, kept }),
     createRoutes(deps),
     documentation(deps),
     createConsole(uiFolder),
@@ -178,4 +163,22 @@ export function createApp(deps: AppDeps): Koa {
       log.warn({ err: error }, 'connection')
   })
   return app
+}
+
+/** The HTTP application. Files of public trees that are in memory are answered ahead of Koa. */
+export function createApp(deps: AppDeps): RequestListener {
+  const { log, metrics } = deps
+  const shared: Shared = {
+    kept: createKeptFiles(),
+    callerOf: createCallers(deps.trustedProxies),
+    record: createRecorder(log, metrics),
+  }
+  const koa = createKoa(deps, shared).callback()
+  const keptTrees = createKeptTrees({ ...deps, ...shared })
+  return (request, response) => {
+    const answered = keptTrees(request, response)
+    // the database does not say which trees are private: Koa's way answers that
+    if (answered === undefined) void koa(request, response)
+    else void answered.catch(() => false).then(done => (done ? undefined : koa(request, response)))
+  }
 }

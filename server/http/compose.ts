@@ -34,7 +34,7 @@ export function composeHttp(needs: HttpNeeds): HttpPart {
     limits,
     binaryKey: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary')),
   })
-  const listener: Listener = createListener(app.callback(), needs)
+  const listener: Listener = createListener(app, needs)
   const sweeping = setInterval(() => limits.sweep(), SWEEP_MS)
   return {
     open: () => listener.open(),

@@ -18,15 +18,16 @@ export interface TreeGuardDeps {
 /** `open`: no credential needed. `ask`: a credential is needed. `absent`: the caller may not see it. */
 export type Admission = 'open' | 'allowed' | 'ask' | 'absent'
 
+/** The segments that may name a distribution, without the number of a generation. */
+export const namesIn = (segments: readonly string[]): readonly string[] =>
+  segments.slice(0, 2).map(segment => segment.replace(/@\d+$/, ''))
+
 /** The distributions a path may belong to: the one it names, or every one of a format for what they have in common. */
 function codenamesOf(
   segments: readonly string[],
   { repositories, formats }: Pick<TreeGuardDeps, 'repositories' | 'formats'>,
 ): readonly string[] {
-  const named = segments
-    .slice(0, 2)
-    .map(segment => segment.replace(/@\d+$/, ''))
-    .filter(segment => repositories.find(segment) !== undefined)
+  const named = namesIn(segments).filter(name => repositories.find(name) !== undefined)
   if (named.length > 0) return named
   const common = new Set(formats.filter(({ site }) => site.isCommon?.(segments) === true).map(({ id }) => id))
   return repositories

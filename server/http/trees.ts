@@ -6,11 +6,15 @@ import type { FormatId } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { NamedTree, Place, Site } from '../formats/site.ts'
 import { BASIC_CHALLENGE } from './basic.ts'
+import type { KeptFile, KeptFiles } from './kept-files.ts'
+import type { TreeAddress } from './kept-trees.ts'
 import { createPairs } from './signed-pairs.ts'
-import { sendFile } from './send-file.ts'
-import { createTreeGuard, type Admission, type TreeGuardDeps } from './tree-guard.ts'
+import { sendFile, type SendFileOptions } from './send-file.ts'
+import { createTreeGuard, namesIn, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 
 export interface TreeDeps extends TreeGuardDeps {
+  /** Where small files are remembered that anybody may fetch. */
+  readonly kept: KeptFiles<TreeAddress>
   readonly layout: Pick<
     Layout,
     'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'
@@ -103,7 +107,7 @@ function createFinder({
 }
 
 /** Serves published files, and nothing else of `/repos`. */
-export function createTrees({ layout, repositories, formats, binaryKey, ...guarding }: TreeDeps): Middleware {
+export function createTrees({ layout, repositories, formats, binaryKey, kept, ...guarding }: TreeDeps): Middleware {
   const guard = createTreeGuard({ ...guarding, repositories, formats })
   const find = createFinder({ layout, repositories, formats })
   const roots = [...new Set([KEYS, ...formats.map(({ site }) => site.root)])]
@@ -112,6 +116,15 @@ export function createTrees({ layout, repositories, formats, binaryKey, ...guard
     if (half === undefined) return paths
     const n = await pairs.generation({ ...half, client: String(ctx.state.clientIp), agent: ctx.get('user-agent') })
     return n === undefined ? paths : [join(layout.generation(half.codename, n), half.path), ...paths]
+  }
+
+  /** Remembers a file that depends on nothing but its address: not on who asks, nor on what lies at another place. */
+  function keep(ctx: Context, root: string, file: KeptFile): void {
+    if (ctx.url !== ctx.path) return
+    const segments = treeSegments(ctx.path.slice(root.length)) ?? []
+    const named = namesIn(segments).map(name => [name, repositories.find(name)] as const)
+    if (file.path === layout.publicKey || named.some(([, distribution]) => distribution !== undefined))
+      kept.keep(ctx.url, { ...file, named, root })
   }
 
   return async (ctx, next) => {
@@ -135,8 +148,13 @@ export function createTrees({ layout, repositories, formats, binaryKey, ...guard
     if (found === undefined) return next()
     const { place, types } = found
     const type = path === 'gpg.key' ? 'application/pgp-keys' : typeOf(path, types)
-    for (const file of await pathsOf(place, ctx))
-      if (await sendFile(ctx, file, { type, cacheControl: cacheControl(place.forEver, admission) })) return
+    const options = { type, cacheControl: cacheControl(place.forEver, admission) }
+    const [first = '', ...others] = await pathsOf(place, ctx)
+    const mayKeep = admission === 'open' && place.half === undefined
+    const remember: SendFileOptions['keep'] = (version, bytes) =>
+      keep(ctx, root, { ...options, path: first, version, bytes })
+    if (await sendFile(ctx, first, mayKeep ? { ...options, keep: remember } : options)) return
+    for (const file of others) if (await sendFile(ctx, file, options)) return
     return next()
   }
 }

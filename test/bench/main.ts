@@ -9,6 +9,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'publish-rpm': () => import('./publish-rpm.ts'),
   'search': () => import('./search.ts'),
   'stocked-root': () => import('./stocked-root.ts'),
+  'serve': () => import('./serve.ts'),
   'upload': () => import('./upload.ts'),
 }
 

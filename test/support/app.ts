@@ -125,7 +125,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     log: memoryLog(logged),
     ...over,
   })
-  const server: Server = createServer(app.callback())
+  const server: Server = createServer(app)
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve)
   })

@@ -56,7 +56,14 @@ export function listGroups(db: Queryable): Promise<Group[]> {
 /** The rules, read at most once a second, or at once after a change in this process. */
 export function createAccessRules({ db, clock }: { readonly db: Db; readonly clock: Clock }): AccessRules {
   const read = () =>
-    cached({ clock, ms: FRESH_MS, read: async () => ({ rules: await listRules(db), groups: await listGroups(db) }) })
+    cached({
+      clock,
+      ms: FRESH_MS,
+      read: async () => {
+        const [rules, groups] = [await listRules(db), await listGroups(db)]
+        return { rules, groups, closed: new Set(rules.filter(rule => rule.private).map(rule => rule.codename)) }
+      },
+    })
   let known = read()
   return {
     async hiddenFrom(who) {
@@ -64,7 +71,7 @@ export function createAccessRules({ db, clock }: { readonly db: Db; readonly clo
       const { rules, groups } = await known()
       return rules.filter(rule => !isOpenTo(who, rule, groups)).map(rule => rule.codename)
     },
-    privateTrees: async () => new Set((await known()).rules.filter(rule => rule.private).map(rule => rule.codename)),
+    privateTrees: async () => (await known()).closed,
     changed: () => {
       known = read()
     },

@@ -58,7 +58,7 @@ import { composeVulnDb } from './vulndb/compose.ts'
 
 /** The running service. */
 export interface Service {
-  /** Repairs, listens, and answers when requests can be served. */
+  /** Listens, repairs, and resolves when every request can be served; the trees are served before that. */
   start(): Promise<{ readonly url: string; readonly needsSetup: boolean }>
   /** Refuses new requests, finishes uploads and publications, closes everything. */
   stop(): Promise<void>
@@ -202,7 +202,7 @@ export async function compose(
     uiFolder,
   })
 
-  const { outbox, settings, keyring } = base
+  const { outbox, settings, keyring, starting } = base
   const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
   const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
   for (const { debts } of parts) handleDebts(outbox, debts)
@@ -230,13 +230,15 @@ export async function compose(
   return {
     async start() {
       if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
+      // the trees are served from here on; routes answer that the service is starting
+      const url = await http.open()
       await repair({ ...base, keys, publisher: trees.publisher, tellFixes, outlived, rebuild: packages.rebuild })
       for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
       outbox.start()
       scheduler.start()
       listen()
-      const url = await http.open()
       for (const part of parts) part.start?.()
+      starting.finish()
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
     async stop() {

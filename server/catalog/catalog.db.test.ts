@@ -271,7 +271,7 @@ describe('what happens later', () => {
 })
 
 describe('rebuilding from the manifests', () => {
-  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests, hasTree })(ALL_SEEING)
+  const rebuild = () => createRebuild({ db: testDb.db, outbox, manifests, layout, hasTree })(ALL_SEEING)
 
   test('changes nothing on a healthy service', async () => {
     await admit('one', '1.0', 'published')

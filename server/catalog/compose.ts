@@ -1,4 +1,4 @@
-import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import { sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
@@ -8,12 +8,13 @@ import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
 import type { Log } from '../lib/log.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
-import { createRebuild, type Rebuilt } from './rebuild.ts'
+import { createRebuild, type Rebuild, type RebuildDeps } from './rebuild.ts'
 import { isBlobNeeded } from './queries/store.ts'
 
 export interface CatalogNeeds extends Omit<CatalogDeps, 'hold'> {
   readonly repositories: Pick<Repositories, 'find'>
-  readonly log: Pick<Log, 'error'>
+  readonly log: Pick<Log, 'error' | 'info'>
+  readonly layout: RebuildDeps['layout']
   readonly pool: Pool
   readonly manifests: Manifests
 }
@@ -22,8 +23,11 @@ export interface CatalogNeeds extends Omit<CatalogDeps, 'hold'> {
 export interface CatalogPart extends Part {
   readonly catalog: Catalog
   /** Rebuilds the index from the manifests on disk. */
-  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
+  readonly rebuild: Rebuild
 }
+
+/** How often a rebuild says in the log how far it is. */
+const PROGRESS_MS = 2_000
 
 /** What a change owes to manifest files and to the pool. */
 export function catalogDebts({
@@ -74,8 +78,14 @@ export function composeCatalog(needs: CatalogNeeds): CatalogPart {
   const catalog = createCatalog({ ...needs, hold: createHold(repositories) })
   return {
     catalog,
-    rebuild: async viewer => {
-      const done = await rebuild(viewer)
+    rebuild: async (viewer, told) => {
+      let saidAt = performance.now()
+      const done = await rebuild(viewer, (read, of) => {
+        told?.(read, of)
+        if (performance.now() - saidAt < PROGRESS_MS) return
+        saidAt = performance.now()
+        log.info({ manifests: read, of }, 'rebuilding the database from the manifests')
+      })
       for (const { path, broken } of done.broken)
         log.error(
           { path: `manifests/${path}`, why: broken },

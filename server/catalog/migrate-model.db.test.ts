@@ -115,7 +115,7 @@ test('every manifest of release 0.1 is read, under the path that it has today', 
 })
 
 test('its rows become the rows that its manifests are rebuilt to', async () => {
-  expect(await createRebuild({ db: old.db, outbox, manifests, hasTree })(ALL_SEEING)).toEqual({
+  expect(await createRebuild({ db: old.db, outbox, manifests, layout, hasTree })(ALL_SEEING)).toEqual({
     manifests: 8,
     added: 0,
     changed: 0,
@@ -128,6 +128,7 @@ test('its rows become the rows that its manifests are rebuilt to', async () => {
       db: fresh.db,
       outbox: createOutbox({ db: fresh.db, onError: () => undefined }),
       manifests,
+      layout,
       hasTree,
     })
     expect(await rebuild(ALL_SEEING)).toMatchObject({ manifests: 8, added: 8, broken: [] })
@@ -167,7 +168,7 @@ test('a changed manifest is written in schema 2, and manifests of both schemas r
   expect(JSON.parse(await readFile(layout.manifest(TOOL), 'utf8'))).toMatchObject({ schema: 2, state: 'quarantined' })
   const before = await everything(db)
   await db.query('truncate package, artifact, package_offer, decision cascade')
-  expect(await createRebuild({ db, outbox, manifests, hasTree })(ALL_SEEING)).toMatchObject({
+  expect(await createRebuild({ db, outbox, manifests, layout, hasTree })(ALL_SEEING)).toMatchObject({
     manifests: 8,
     added: 8,
     broken: [],

@@ -1,24 +1,20 @@
-import { printRef, type FormatId, type PackageName, type PackageRef } from '../core/identity.ts'
-import { differentFile, type Manifest } from '../core/manifest.ts'
+import { rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { printRef, type FormatId, type PackageName } from '../core/identity.ts'
+import type { Manifest } from '../core/manifest.ts'
 import type { TagList } from '../core/tag.ts'
 import { maySee, type Viewer } from '../core/viewer.ts'
-import { DatabaseUnavailable } from '../db/database-unavailable.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
+import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import { failpoint } from '../lib/failpoint.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { createRebuildRows, type Read } from './rebuild-rows.ts'
+import { hasWaitingManifest, listRefs, type ListedRef } from './queries/store.ts'
 import { listTagged, replaceTags } from './queries/tags.ts'
-import {
-  deleteManifest,
-  findRival,
-  insertManifest,
-  listRefs,
-  lockOutOtherBytes,
-  markDirty,
-  refreshArtifact,
-  rewriteFiles,
-  updateManifest,
-  type ListedRef,
-} from './queries/store.ts'
+import type { HasTree } from './effects.ts'
 
 /**
  * The result of a rebuild, as far as the viewer sees it. `broken` names manifests that could not be read; their rows,
@@ -36,17 +32,19 @@ export interface RebuildDeps {
   readonly db: Db
   readonly outbox: Outbox
   readonly manifests: Manifests
+  readonly layout: Pick<Layout, 'rebuilding'>
   /** As the catalogue has it. */
-  readonly hasTree: (format: FormatId) => boolean
+  readonly hasTree: HasTree
 }
 
-const BATCH = 200
+/**
+ * Rebuilds the database from the manifests on disk, and owes a publication of every tree it touched. Writes everything
+ * owed to the manifests first, so on a healthy service it changes nothing. One at a time; uploads go on beside it.
+ * @param told  called now and then with how many manifests were read, of how many
+ */
+export type Rebuild = (viewer: Viewer, told?: (done: number, of: number) => void) => Promise<Rebuilt>
 
-type Broken = Rebuilt['broken'][number]
-interface Read {
-  readonly manifest: Manifest
-  readonly path: string
-}
+const BATCH = 500
 
 const printName = ({ format, codename, name }: PackageName): string => JSON.stringify([format, codename, name])
 
@@ -60,83 +58,44 @@ function isSame(row: ListedRef | undefined, { files, component, state, changed_a
   )
 }
 
-/**
- * Rebuilds the database from the manifests on disk, and owes a publication of every tree it touched. Writes everything
- * owed to the manifests first, so on a healthy service it changes nothing.
- */
-export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): (viewer: Viewer) => Promise<Rebuilt> {
-  /** @throws Error where clients would find two packages at one address */
-  async function refuseClash(tx: Tx, manifest: Manifest): Promise<void> {
-    const rival = await findRival(tx, manifest.ref)
-    if (rival !== undefined && differentFile(rival.files, manifest.files) !== undefined)
-      throw new Error(`${printRef(rival.ref)} has the same address and other bytes: remove one of the two`)
-    const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
-    if (clash !== undefined)
-      throw new Error(`${printRef(clash.ref)} has a file ${clash.path} with other bytes: remove one of the two`)
+/** Counts what was done, for one viewer, and collects the names whose list rows follow. */
+function createTally(viewer: Viewer) {
+  const isSeen = ({ codename }: Pick<PackageName, 'codename'>): boolean => maySee(viewer, codename)
+  const counts = { manifests: 0, added: 0, changed: 0, removed: 0 }
+  const names = new Map<FormatId, Set<string>>()
+  const broken: { readonly path: string; readonly broken: string }[] = []
+  return {
+    broken,
+    names,
+    note({ format, name }: PackageName): void {
+      const some = names.get(format) ?? new Set()
+      names.set(format, some.add(name))
+    },
+    read: (of: PackageName): void => void (counts.manifests += Number(isSeen(of))),
+    written: ({ manifest: { ref }, row }: Read): void =>
+      void (counts[row ? 'changed' : 'added'] += Number(isSeen(ref))),
+    removed: (of: PackageName): void => void (counts.removed += Number(isSeen(of))),
+    // deb/jammy/hello/1.0_amd64.json
+    result: (): Rebuilt => ({
+      ...counts,
+      broken: broken.filter(({ path }) => maySee(viewer, path.split('/')[1] ?? '')),
+    }),
   }
+}
 
-  async function writeAll(batch: readonly Manifest[], known: ReadonlySet<string>): Promise<void> {
-    await db.tx(async tx => {
-      for (const manifest of batch) {
-        if (!known.has(printRef(manifest.ref))) await refuseClash(tx, manifest)
-        if (known.has(printRef(manifest.ref))) {
-          await updateManifest(tx, manifest)
-          await rewriteFiles(tx, manifest)
-        } else await insertManifest(tx, manifest)
-        await refreshArtifact(tx, manifest.ref)
-      }
-      await owe(
-        tx,
-        batch.map(manifest => manifest.ref),
-      )
-    })
-  }
+/** Whether a rebuild was begun and never finished. */
+export const isRebuildUnfinished = (layout: Pick<Layout, 'rebuilding'>): boolean => existsSync(layout.rebuilding)
 
-  /**
-   * Those that cannot be written are named in `broken`; the others are written all the same. @returns the written ones
-   */
-  async function write(
-    batch: readonly Read[],
-    known: ReadonlySet<string>,
-    broken: Broken[],
-  ): Promise<readonly Manifest[]> {
-    const all = batch.map(({ manifest }) => manifest)
-    const isWritten = await writeAll(all, known).then(
-      () => true,
-      () => false,
-    )
-    if (isWritten) return all
-    const written: Manifest[] = []
-    for (const { manifest, path } of batch)
-      try {
-        await writeAll([manifest], known)
-        written.push(manifest)
-      } catch (error) {
-        if (error instanceof DatabaseUnavailable) throw error
-        broken.push({ path, broken: error instanceof Error ? error.message : String(error) })
-      }
-    return written
-  }
-
-  async function remove(gone: readonly ListedRef[]): Promise<void> {
-    await db.tx(async tx => {
-      for (const ref of gone) {
-        await deleteManifest(tx, ref)
-        await refreshArtifact(tx, ref)
-        for (const blob of ref.blobs) await outbox.owe(tx, `blob:${blob}`)
-      }
-      await owe(tx, gone)
-    })
-  }
-
-  async function owe(tx: Tx, all: readonly PackageRef[]): Promise<void> {
-    const refs = all.filter(ref => hasTree(ref.format))
-    for (const ref of refs) await markDirty(tx, ref, null)
-    for (const codename of new Set(refs.map(ref => ref.codename))) {
-      await outbox.owe(tx, `publish:${codename}`)
-      await outbox.owe(tx, `contents:${codename}`)
-    }
-  }
+/** Makes the rebuild of one root. A note on disk lets the next start finish it after a kill. */
+export function createRebuild({ db, outbox, manifests, layout, hasTree }: RebuildDeps): Rebuild {
+  const lock = createKeyedLock()
+  const rows = createRebuildRows({
+    db,
+    outbox,
+    hasTree,
+    // in this order: the debt is gone only when the file is there
+    isOwed: async (tx, ref) => (await hasWaitingManifest(tx, ref)) || (await manifests.has(ref)),
+  })
 
   /** @param isWhole  whether every file could be read: the rows of damaged ones are kept */
   async function writeTags(lists: readonly TagList[], isWhole: boolean): Promise<void> {
@@ -148,50 +107,52 @@ export function createRebuild({ db, outbox, manifests, hasTree }: RebuildDeps): 
     })
   }
 
-  return async viewer => {
-    const isSeen = ({ codename }: Pick<PackageName, 'codename'>): boolean => maySee(viewer, codename)
+  async function rebuild(viewer: Viewer, told?: (done: number, of: number) => void): Promise<Rebuilt> {
     await outbox.drain()
-    const rows = new Map((await listRefs(db)).map(row => [printRef(row), row]))
-    const known = new Set(rows.keys())
-    const broken: Broken[] = []
+    const known = new Map((await listRefs(db)).map(row => [printRef(row), row]))
+    const wasEmpty = known.size === 0
+    // rows that an interrupted one wrote are the same by now, and their names were never listed
+    const isAgain = isRebuildUnfinished(layout)
+    const tally = createTally(viewer)
     const lists: TagList[] = []
     let batch: Read[] = []
-    let count = 0,
-      added = 0,
-      changed = 0
-    const tally = (written: readonly Manifest[]): void => {
-      for (const { ref } of written)
-        if (isSeen(ref))
-          if (known.has(printRef(ref))) changed++
-          else added++
-    }
-    for await (const found of manifests.walk()) {
-      if ('broken' in found) broken.push(found)
-      if ('list' in found) lists.push(found.list)
-      if (!('manifest' in found)) continue
-      const { manifest } = found
-      if (isSeen(manifest.ref)) count++
-      const row = rows.get(printRef(manifest.ref))
-      rows.delete(printRef(manifest.ref))
-      if (isSame(row, manifest)) continue
-      batch.push(found)
-      if (batch.length < BATCH) continue
-      tally(await write(batch, known, broken))
+    const flush = async (): Promise<void> => {
+      if (batch.length === 0) return
+      if (!isRebuildUnfinished(layout)) await writeAtomic(layout.rebuilding, '')
+      const { written, refused } = await rows.write(batch)
+      failpoint('rebuild:after-batch')
+      for (const read of written) {
+        tally.written(read)
+        tally.note(read.manifest.ref)
+      }
+      tally.broken.push(...refused)
       batch = []
     }
-    if (batch.length > 0) tally(await write(batch, known, broken))
-    // a row whose manifest exists but cannot be read stays: damage is no decision to delete
-    const gone = broken.length > 0 ? [] : [...rows.values()]
-    if (gone.length > 0) await remove(gone)
-    await writeTags(lists, broken.length === 0)
-    outbox.nudge()
-    return {
-      manifests: count,
-      added,
-      changed,
-      removed: gone.filter(isSeen).length,
-      // deb/jammy/hello/1.0_amd64.json
-      broken: broken.filter(({ path }) => maySee(viewer, path.split('/')[1] ?? '')),
+    for await (const found of manifests.walk(told)) {
+      if ('broken' in found) tally.broken.push(found)
+      if ('list' in found) lists.push(found.list)
+      if (!('manifest' in found)) continue
+      const { manifest, path } = found
+      const ref = printRef(manifest.ref)
+      const row = known.get(ref)
+      known.delete(ref)
+      tally.read(manifest.ref)
+      if (isAgain) tally.note(manifest.ref)
+      if (!isSame(row, manifest)) batch.push({ manifest, path, row })
+      if (batch.length >= BATCH) await flush()
     }
+    await flush()
+    // a row whose manifest exists but cannot be read stays: damage is no decision to delete
+    const gone = tally.broken.length > 0 ? [] : [...known.values()]
+    for (let from = 0; from < gone.length; from += BATCH)
+      for (const row of await rows.remove(gone.slice(from, from + BATCH))) tally.removed(row)
+    if (wasEmpty) await db.query('analyze')
+    await rows.refresh(tally.names)
+    await writeTags(lists, tally.broken.length === 0)
+    await rm(layout.rebuilding, { force: true })
+    outbox.nudge()
+    return tally.result()
   }
+
+  return (viewer, told) => lock.run('', () => rebuild(viewer, told))
 }

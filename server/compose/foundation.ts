@@ -27,6 +27,7 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
 import { createMetrics } from '../record/metrics.ts'
+import { createStarting } from '../record/starting.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
@@ -115,6 +116,7 @@ export async function layFoundation(env: Env, log: Log) {
     audit,
     events: createEvents({ clock, shared }),
     metrics: createMetrics(),
+    starting: createStarting(),
     settings,
     licensing,
     shared,

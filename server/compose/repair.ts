@@ -1,18 +1,21 @@
 import { countByCodename, isEmpty } from '../catalog/queries/counts.ts'
-import type { Rebuilt } from '../catalog/rebuild.ts'
-import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
+import { isRebuildUnfinished, type Rebuild } from '../catalog/rebuild.ts'
+import { ALL_SEEING } from '../core/viewer.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Outlived } from '../signing/signed-by-retired-keys.ts'
 import type { Foundation } from './foundation.ts'
 
-export interface RepairNeeds extends Pick<Foundation, 'spool' | 'db' | 'outbox' | 'log' | 'repositories'> {
+export interface RepairNeeds extends Pick<
+  Foundation,
+  'spool' | 'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting'
+> {
   readonly keys: KeyFollower
   readonly publisher: Publisher
   /** Marks the trees for new advisories after the vulnerability data changed. */
   readonly tellFixes: () => Promise<void>
   readonly outlived: Outlived
-  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
+  readonly rebuild: Rebuild
 }
 
 /** Names packages that no distribution has, so that no tree serves them. */
@@ -25,19 +28,32 @@ async function tellUnplaced({ db, log, repositories }: RepairNeeds): Promise<voi
       )
 }
 
+/** Makes a lost database again, and finishes a rebuild that was interrupted. */
+async function restore({ db, log, layout, starting, rebuild }: RepairNeeds): Promise<void> {
+  if (!isRebuildUnfinished(layout) && !(await isEmpty(db, ALL_SEEING))) return
+  const doing = 'rebuilding the database from the manifests'
+  starting.step(doing)
+  const done = await rebuild(ALL_SEEING, (read, of) => starting.step(doing, { done: read, of }))
+  const { manifests, added, changed, removed, broken } = done
+  if (manifests > 0)
+    log.warn(
+      { manifests, added, changed, removed, left_out: broken.length },
+      'the database was lost or incomplete and has been rebuilt from the manifests',
+    )
+}
+
 /** Brings files and database together again after any end of the last run. */
 export async function repair(needs: RepairNeeds): Promise<void> {
-  const { spool, db, outbox, log, keys, publisher, tellFixes, outlived, rebuild } = needs
+  const { spool, db, outbox, keys, publisher, tellFixes, outlived, starting } = needs
+  starting.step('checking the trees')
   await spool.sweep()
   await keys.follow()
   for (const codename of await publisher.repair())
     for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
   await tellFixes()
   await outlived.look()
-  if (await isEmpty(db, ALL_SEEING)) {
-    const { manifests: found } = await rebuild(ALL_SEEING)
-    if (found > 0) log.warn({ manifests: found }, 'the database was empty and has been rebuilt from the manifests')
-  }
+  await restore(needs)
   await tellUnplaced(needs)
+  starting.step('writing what was owed to files and trees')
   await outbox.drain()
 }

@@ -40,6 +40,8 @@ export interface Row {
   readonly fails?: readonly ErrorCode[]
   /** Served at the root: `/health`, `/metrics`, webhooks. */
   readonly root?: true
+  /** Answered while the service starts; the others answer `starting`. */
+  readonly early?: true
   /**
    * A credential that is accepted beside access tokens. `basic` is for programs that know only HTTP Basic and show
    * people only the status line of an answer.

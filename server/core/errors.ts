@@ -35,6 +35,10 @@ export const ERRORS = {
   body_too_large: [413, 'The request body is larger than {limit_kb} KB.'],
   rate_limited: [429, 'More than {limit} requests a minute. Go on in {retry_after} s.'],
   internal: [500, 'Internal server error'],
+  starting: [
+    503,
+    'The service is starting: {doing}. Try again in a few seconds; GET /health/ready says when it is done. Clients get their packages meanwhile.',
+  ],
   database_gone: [503, 'The database does not answer. Try again in a moment.'],
   disk_full: [
     507,

@@ -22,6 +22,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
+ *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
  * `gpg.key`; nothing else.
@@ -42,6 +43,8 @@ export interface Layout {
   readonly backups: string
   readonly secrets: string
   readonly database: string
+  /** There while a rebuild from the manifests is under way. */
+  readonly rebuilding: string
   readonly settingsFile: string
   /** An admin's definitions of distributions. */
   readonly distributionsFile: string
@@ -107,6 +110,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     backups: at('backups'),
     secrets: at('.secrets'),
     database: at('.pg'),
+    rebuilding: at('.rebuilding'),
     settingsFile: at('settings.json'),
     distributionsFile: at('distributions.json'),
     publicKey: at('gpg.key'),

@@ -1,12 +1,12 @@
-import type { Dirent } from 'node:fs'
-import { readdir, readFile, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { access, readFile, rm } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { printRef, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
 import { readManifest } from '../core/read-manifest.ts'
 import { readTagList, type TagList } from '../core/tag.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
+import { listFiles } from '../lib/list-files.ts'
 import { TAGS_FILE, type Layout } from './layout.ts'
 
 /** What lies in `manifests/`. An unreadable file comes as `{path, broken}` and is never skipped silently. */
@@ -24,28 +24,16 @@ export interface Manifests {
   /** Harmless when it is not there. */
   remove(ref: PackageRef): Promise<void>
   read(ref: PackageRef): Promise<Manifest | undefined>
+  has(ref: PackageRef): Promise<boolean>
   writeTags(list: TagList): Promise<void>
   /** Harmless when there are none. */
   removeTags(of: PackageName): Promise<void>
-  walk(): AsyncIterable<Found>
+  /** Everything in the order of paths. @param told  called now and then with how many were read, of how many */
+  walk(told?: (done: number, of: number) => void): AsyncIterable<Found>
 }
 
-async function list(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
-
-async function* files(folder: string): AsyncGenerator<string> {
-  for (const entry of await list(folder)) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) yield* files(path)
-    else if (entry.name.endsWith('.json')) yield path
-  }
-}
+/** Files that are read at the same time. */
+const AHEAD = 32
 
 const readJson = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, 'utf8'))
 
@@ -61,6 +49,18 @@ function readAt(path: string, json: unknown, layout: Layout): Manifest {
 
 /** The manifests below one root. */
 export function createManifests(layout: Layout): Manifests {
+  async function readOne(path: string): Promise<Found> {
+    const name = path.slice(layout.manifests.length + 1)
+    try {
+      const json = await readJson(path)
+      return basename(path) === TAGS_FILE
+        ? { list: readTagList(json) }
+        : { manifest: readAt(path, json, layout), path: name }
+    } catch (error) {
+      return { path: name, broken: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
   return {
     async write(manifest) {
       failpoint('manifest:before-write')
@@ -68,6 +68,11 @@ export function createManifests(layout: Layout): Manifests {
       failpoint('manifest:after-write')
     },
     remove: ref => rm(layout.manifest(ref), { force: true }),
+    has: ref =>
+      access(layout.manifest(ref)).then(
+        () => true,
+        () => false,
+      ),
     async read(ref) {
       try {
         return readManifest(await readJson(layout.manifest(ref)))
@@ -78,17 +83,15 @@ export function createManifests(layout: Layout): Manifests {
     },
     writeTags: one => writeAtomic(layout.tags(one.of), `${JSON.stringify(one)}\n`),
     removeTags: of => rm(layout.tags(of), { force: true }),
-    async *walk() {
-      for await (const path of files(layout.manifests)) {
-        const name = path.slice(layout.manifests.length + 1)
-        try {
-          const json = await readJson(path)
-          yield basename(path) === TAGS_FILE
-            ? { list: readTagList(json) }
-            : { manifest: readAt(path, json, layout), path: name }
-        } catch (error) {
-          yield { path: name, broken: error instanceof Error ? error.message : String(error) }
-        }
+    async *walk(told) {
+      const paths = (await listFiles(layout.manifests)).filter(path => path.endsWith('.json'))
+      const readSome = (from: number): Promise<Found[]> => Promise.all(paths.slice(from, from + AHEAD).map(readOne))
+      let next = readSome(0)
+      for (let from = 0; from < paths.length; from += AHEAD) {
+        const found = await next
+        next = readSome(from + AHEAD) // while the caller works on these
+        yield* found
+        told?.(Math.min(from + AHEAD, paths.length), paths.length)
       }
     },
   }

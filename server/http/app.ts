@@ -5,6 +5,7 @@ import type { BoundRoute } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
+import type { Starting } from '../record/starting.ts'
 import { boundLeftover } from './body.ts'
 import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
@@ -32,6 +33,7 @@ export interface AppDeps {
   readonly formats: TreeDeps['formats']
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string
+  readonly starting: Pick<Starting, 'now'>
   readonly metrics: Pick<Metrics, 'request'>
   readonly log: Log
 }

@@ -6,6 +6,7 @@ import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Log } from '../lib/log.ts'
+import { printStep, type Starting } from '../record/starting.ts'
 import { bearerOf } from './basic.ts'
 import { readJson } from './body.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -26,6 +27,8 @@ export interface RouteDeps {
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
   /** Whether rows of the enterprise edition are allowed now, by edition and licence. */
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
+  /** What the start is doing; undefined when it has ended. */
+  readonly starting: Pick<Starting, 'now'>
   readonly log: Log
 }
 
@@ -146,12 +149,14 @@ function goingOn(
 }
 
 function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
-  const { authenticate, limits, enterprise, hiddenFrom, log } = deps
+  const { authenticate, limits, enterprise, hiddenFrom, starting, log } = deps
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
     ctx.state.route = row.root === true ? path : `${API_PREFIX}${path}`
     ctx.state.isTool = row.also === 'basic'
+    const step = starting.now()
+    if (step !== undefined && row.early !== true) fail('starting', { doing: printStep(step) })
     await next()
   }
   const answer = async (ctx: Context): Promise<void> => {

@@ -19,11 +19,12 @@ export const FAILPOINTS = [
   'publish:after-swap',
   'publish:before-done',
 ] as const
-/** Those of rarer changes, which `test/daemon/kills.test.ts` visits. */
+/** Those of rarer changes, which the tests in `test/daemon/` visit. */
 export const RARE_FAILPOINTS = [
   'distribution:before-trees',
   'document:before-commit',
   'document:before-settle',
+  'rebuild:after-batch',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

@@ -3,10 +3,11 @@ import { join, relative } from 'node:path'
 import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
+import { listFiles } from '../lib/list-files.ts'
 import type { Maker } from './maker.ts'
 import { hasEveryIndex } from './tree-parts.ts'
 import { isLiveTreeIntact } from './live-tree.ts'
-import { listGenerations, liveGeneration, readStates, walkFiles } from './prune.ts'
+import { listGenerations, liveGeneration, readStates } from './prune.ts'
 import { readState, stateFile, type GenerationState } from './state.ts'
 import { markAllDirty, wasPublished, pathsWithheld } from './store.ts'
 
@@ -32,7 +33,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     const named = new Set([...files, ...(live?.graves ?? [])].map(file => file.path))
     const withheld = await pathsWithheld(db, distribution.codename, files)
     const top = layout.publishedFolder(distribution.codename)
-    for await (const path of walkFiles(top)) {
+    for (const path of await listFiles(top)) {
       const name = relative(top, path)
       if (!named.has(name) || withheld.has(name)) await rm(path, { force: true })
     }

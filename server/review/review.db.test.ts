@@ -388,7 +388,7 @@ test('decisions, acceptances, deadlines and findings are the same after the data
   ])
   await stock.outbox.drain()
   await stock.db.query('truncate package, package_file, decision, finding, sla_breach, artifact, package_offer')
-  await createRebuild({ db: stock.db, outbox: stock.outbox, manifests: stock.manifests, hasTree })(ALL_SEEING)
+  await createRebuild({ ...stock, hasTree })(ALL_SEEING)
   expect(await read()).toEqual(before)
 })
 

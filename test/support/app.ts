@@ -108,6 +108,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     enterprise: () => 'all',
     hiddenFrom: async () => [],
     privateTrees: async () => new Set(),
+    starting: { now: () => undefined },
     production: false,
     version: 'test',
     trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],

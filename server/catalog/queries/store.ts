@@ -8,7 +8,7 @@ import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
 const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
-const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.name, ref.version, ref.arch]
+export const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.name, ref.version, ref.arch]
 
 interface Row {
   readonly id: number
@@ -92,7 +92,7 @@ export async function lockOutOtherBytes(tx: Tx, { ref, files }: Manifest): Promi
 }
 
 /** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
-function columns(manifest: Manifest): unknown[] {
+export function columns(manifest: Manifest): unknown[] {
   const { facts, paths, ...rest } = manifest
   return [
     getFormat(manifest.ref.format).versionKey(manifest.ref.version),
@@ -135,11 +135,14 @@ async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Prom
   )
 }
 
+/** The columns of `refParams` and `columns`, in their order. */
+export const PACKAGE_COLUMNS = `format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
+  uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, kind, ${REVIEW_COLUMNS.join(', ')}`
 const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${23 + n}`)
 const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${23 + n}`)
 
 /** The rows for the review beside a package's own. Most packages have neither findings nor decisions. */
-async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
+export async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
   if (!isNew || manifest.findings.length > 0) await indexFindings(tx, packageId, manifest)
   await indexDecisions(tx, manifest.ref, manifest.review?.history ?? [])
 }
@@ -148,9 +151,7 @@ async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew:
 export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
   const row = await tx.first<{ id: number }>(
     `
-    insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
-                         uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, kind, ${REVIEW_COLUMNS.join(', ')})
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, ${REVIEW_PARAMS.join(', ')})
+    insert into package (${PACKAGE_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, ${REVIEW_PARAMS.join(', ')})
     on conflict (format, codename, name, version, arch) do nothing returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],
   )
@@ -194,18 +195,26 @@ export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
   await tx.query(`delete from package where ${REF}`, refParams(ref))
 }
 
-/** Updates the list row of one artifact name from its packages; removes it with the last of them. */
-export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
+/**
+ * Updates the list rows of these artifact names from their packages; removes a row with the last of its packages. In
+ * the order of names, so that two of these at once wait for one another.
+ */
+export async function refreshArtifacts(tx: Tx, format: string, names: readonly string[]): Promise<void> {
   await tx.query(
     `
-    with mine as (select version, summary, sort_key, changed_at from package where format = $1 and name = $2),
-         newest as (select version, summary from mine order by sort_key desc limit 1),
-         gone as (delete from artifact where format = $1 and name = $2 and not exists (select 1 from mine))
+    with mine as (select name, version, summary, sort_key, changed_at from package where format = $1 and name = any($2)),
+         gone as (delete from artifact where format = $1 and name = any($2) and not exists (select 1 from mine where mine.name = artifact.name))
     insert into artifact (format, name, summary, versions, latest, updated_at)
-    select $1, $2, newest.summary, (select count(distinct version) from mine), newest.version, (select max(changed_at) from mine) from newest
+    select $1, name, (array_agg(summary order by sort_key desc))[1], count(distinct version), (array_agg(version order by sort_key desc))[1], max(changed_at)
+    from mine group by name order by name
     on conflict (name, format) do update set summary = excluded.summary, versions = excluded.versions, latest = excluded.latest, updated_at = excluded.updated_at`,
-    [format, name],
+    [format, names],
   )
+}
+
+/** As `refreshArtifacts`, of one name. */
+export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
+  await refreshArtifacts(tx, format, [name])
 }
 
 /**
@@ -245,6 +254,27 @@ export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'
 /** Whether any version has these bytes. */
 export async function isBlobNeeded(db: Queryable, sha256: string): Promise<boolean> {
   return (await db.first('select 1 from package_file where sha256 = $1 limit 1', [sha256])) !== undefined
+}
+
+/** When the package's row was changed last; locks it until the transaction ends. */
+export async function lockChangedAt(tx: Tx, ref: PackageRef): Promise<Date | undefined> {
+  const row = await tx.first<{ changed_at: Date }>(
+    `select changed_at from package where ${REF} for update`,
+    refParams(ref),
+  )
+  return row?.changed_at
+}
+
+/** Whether the manifest file of this package is owed. */
+export async function hasWaitingManifest(
+  db: Queryable,
+  { format, codename, name, version, arch }: PackageRef,
+): Promise<boolean> {
+  const row = await db.first(
+    `select 1 from outbox where key like 'manifest:%' and substr(key, 10)::jsonb @> $1::jsonb limit 1`,
+    [JSON.stringify({ format, codename, name, version, arch })],
+  )
+  return row !== undefined
 }
 
 /** A version as a rebuild compares it. */

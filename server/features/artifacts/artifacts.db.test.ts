@@ -14,14 +14,14 @@ let stock: Stock
 let deps: ArtifactDeps
 beforeAll(async () => {
   stock = await createStock()
-  const { db, catalog, audit, outbox, manifests } = stock
+  const { db, catalog, audit } = stock
   deps = {
     db,
     catalog,
     audit,
     formats: getFormat,
     repositories,
-    rebuild: createRebuild({ db, outbox, manifests, hasTree }),
+    rebuild: createRebuild({ ...stock, hasTree }),
     clientFacts: async () => ({ url: 'http://repo.example:8000' }),
   }
 })

@@ -43,6 +43,7 @@ export interface HealthNeeds {
   readonly keyring: HealthDeps['keyring']
   readonly outbox: HealthDeps['outbox']
   readonly settings: Pick<Settings, 'now'>
+  readonly starting: HealthDeps['starting']
   readonly metrics: Metrics
   readonly licensing: { card(): ReturnType<HealthDeps['license']> }
   readonly shared: Pick<Shared, 'backend' | 'trouble'>
@@ -110,6 +111,7 @@ function reportOf(needs: HealthNeeds): Health {
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
     license: () => licensing.card(),
+    starting: needs.starting,
     instance: {
       id: randomUUID(),
       shared: shared.backend === 'redis' ? 'redis' : 'local',

@@ -12,6 +12,7 @@ export const health = contract({
     summary: 'Shows the health report. 503 if a critical check fails.',
     access: 'public',
     root: true,
+    early: true,
     otherwise: [503],
     reply: Type.Unsafe<HealthReport>(
       Type.Object({
@@ -31,12 +32,15 @@ export const health = contract({
     summary: 'Answers while the process runs. Checks nothing else.',
     access: 'public',
     root: true,
+    early: true,
     reply: Type.Object({ alive: Type.Literal(true), status: Type.Literal('ok'), timestamp: Time }),
   },
   'GET /health/ready': {
-    summary: 'Answers whether requests can be served: folders and database answer. 503 if not.',
+    summary:
+      'Answers whether requests can be served: the start has ended, folders and database answer. 503 if not, and how far a start is.',
     access: 'public',
     root: true,
+    early: true,
     otherwise: [503],
     reply: Type.Unsafe<ReadyReport>(
       Type.Object({
@@ -45,6 +49,13 @@ export const health = contract({
         timestamp: Time,
         checks: Critical,
         failing: Type.Optional(Type.Array(Type.String())),
+        starting: Type.Optional(
+          Type.Object({
+            doing: Type.String(),
+            done: Type.Optional(Type.Integer()),
+            of: Type.Optional(Type.Integer()),
+          }),
+        ),
       }),
     ),
   },
@@ -53,6 +64,7 @@ export const health = contract({
       'Answers metrics in the Prometheus text format 0.0.4. If METRICS_TOKEN is set, send it as the bearer token.',
     access: 'public',
     root: true,
+    early: true,
     // not 'text': the format's version is part of its content type
     reply: 'file',
     types: ['text/plain'],

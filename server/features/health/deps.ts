@@ -5,6 +5,7 @@ import type { Outbox } from '../../db/outbox.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
+import type { Starting } from '../../record/starting.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** One scheduled job as the report shows it; `next_run` null while it is paused. */
@@ -49,6 +50,8 @@ export interface HealthDeps {
     readonly shared: 'redis' | 'local'
     readonly trouble?: () => string | undefined
   }
+  /** What the start is doing; undefined when it has ended. */
+  readonly starting: Pick<Starting, 'now'>
   /** Further warnings for the operator, in whole sentences, without what the viewer may not see. */
   readonly warnings?: (viewer: Viewer) => readonly string[]
 }

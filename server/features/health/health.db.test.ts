@@ -43,6 +43,7 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
     version: 'dev',
     formats: ['deb', 'rpm', 'apk'],
     onUnavailable: () => 'warn',
+    starting: { now: () => undefined },
     vulnerabilityDataWarning: async () => undefined,
     schemaVersion: () => schemaVersion(db),
     dirs: {

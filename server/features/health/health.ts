@@ -3,6 +3,7 @@ import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import { cachedByViewer } from '../../lib/cached.ts'
 import { isoNow } from '../../lib/clock.ts'
+import type { StartStep } from '../../record/starting.ts'
 import { createBackground } from './background.ts'
 import type { HealthDeps } from './deps.ts'
 import { probeFolder, publicReason, space, within, type DiskProbe, type Probe } from './probes.ts'
@@ -46,6 +47,8 @@ export interface ReadyReport {
   readonly timestamp: string
   readonly checks: Critical
   readonly failing?: readonly string[]
+  /** What the start is doing, until it has ended. */
+  readonly starting?: StartStep
 }
 
 export interface Health {
@@ -208,15 +211,18 @@ export function createHealth(deps: HealthDeps): Health {
     },
     ready: async viewer => {
       const { critical } = await look(viewer)
+      const step = deps.starting.now()
       const failing = Object.entries(critical)
         .filter(([, probe]: [string, Probe]) => !probe.ok)
         .map(([name]) => name)
+      if (step !== undefined) failing.push('start')
       return {
         ready: failing.length === 0,
         status: failing.length === 0 ? 'ok' : 'not_ready',
         timestamp: isoNow(clock),
         checks: critical,
         ...(failing.length === 0 ? {} : { failing }),
+        ...(step === undefined ? {} : { starting: step }),
       }
     },
   }

@@ -175,6 +175,10 @@ export const ERRORS = {
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
   missing_field: [422, 'The form field {field} is missing.'],
   bad_package: [422, '{filename} is refused: {why}.'],
+  unpacking_full: [
+    503,
+    'The package was not looked at: {waiting} packages of its size are waiting to be unpacked already. Nothing was kept; send it again in {retry_after} s.',
+  ],
   upload_too_large: [413, 'The file is larger than {limit_mb} MB. {remedy}'],
   upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],
   storage_full: [

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Distribution } from '../core/repository.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { PackageIdentity } from '../core/identity.ts'
@@ -197,6 +197,20 @@ function testBytes(samples: ContractSamples): void {
     await expect(format.inspect(file, AbortSignal.abort(new Error('the client has gone')))).rejects.toThrow(
       'the client has gone',
     )
+  })
+
+  test('however long a machine takes, a package is not refused for it', async () => {
+    const file = await samples.spool(folder, 'slow', bytes)
+    let hours = 0
+    const clocks = [vi.spyOn(performance, 'now'), vi.spyOn(Date, 'now')]
+    for (const clock of clocks) clock.mockImplementation(() => (hours += 1) * 3_600_000)
+    try {
+      const { identity: found } = await format.inspect(file, signal)
+      expect(found).toEqual(identity)
+      for await (const { open } of format.inner(file)) await drain(open())
+    } finally {
+      for (const clock of clocks) clock.mockRestore()
+    }
   })
 
   test('no file stays open, whatever the result', async () => {

@@ -85,8 +85,8 @@ export interface Format<Facts = unknown> {
   recognises(head: Uint8Array): boolean
   /**
    * Identity, relations and index facts in one pass over the file. Budgets: 32 MiB of control data, 8 GiB and 300,000
-   * entries of payload, 60 s.
-   * @throws bad_package
+   * entries of payload. No clock: a busy machine must not refuse what a quiet one takes.
+   * @throws bad_package; the signal's reason
    */
   inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<Facts>>
   /**

@@ -117,7 +117,7 @@ export function catchProblems(log: Log) {
       // package managers know only Basic: a tree has said so by now
       if (problem.status === 401 && !ctx.res.hasHeader('WWW-Authenticate'))
         ctx.set('WWW-Authenticate', ctx.state.isTool === true ? BASIC_CHALLENGE : 'Bearer')
-      if (problem.code === 'rate_limited') ctx.set('Retry-After', String(problem.facts?.retry_after))
+      if (problem.facts?.retry_after !== undefined) ctx.set('Retry-After', String(problem.facts.retry_after))
       if (problem.status === 503 && SOON.has(problem.code)) ctx.set('Retry-After', '5')
       if (problem.code === 'method_not_allowed') ctx.set('Allow', String(problem.facts?.allowed))
       ctx.body = problemBody(problem, requestId)

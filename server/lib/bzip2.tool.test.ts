@@ -79,6 +79,15 @@ describe.skipIf(!hasBzip2)('what is no whole bzip2 stream is refused', () => {
     expect(await refused(bytes)).toMatch(why)
   })
 
+  test('more blocks than anything needs, each of one byte', async () => {
+    const bitsOf = (bytes: Buffer): string => [...bytes].map(byte => byte.toString(2).padStart(8, '0')).join('')
+    const all = bitsOf(pack(Buffer.from('x'), 1))
+    const block = all.slice(32, all.indexOf(bitsOf(Buffer.from('177245385090', 'hex'))))
+    const eight = Buffer.from((block.repeat(8).match(/.{8}/g) ?? []).map(byte => parseInt(byte, 2)))
+    const bytes = Buffer.concat([Buffer.from('BZh1'), ...Array.from({ length: 12_501 }, () => eight)])
+    expect(await refused(bytes)).toMatch(/more than 100000 blocks/)
+  })
+
   test('a run length that grows without end is refused at once', async () => {
     // one symbol, all codes a bit long, and nothing but RUNA: 2^n bytes after n bits
     const header = '425a6839314159265359'

@@ -175,3 +175,21 @@ describe('the xz watch', () => {
     }
   })
 })
+
+describe('an xz stream that costs a decoder more than it unpacks to is refused', () => {
+  // the watch reads no checksums, the decoder behind it does
+  const start = Buffer.from('fd377a585a00000100000000', 'hex')
+  const block = Buffer.from('020021011600000000000000', 'hex')
+  const chunk = Buffer.from('0100007801000078', 'hex')
+
+  test('chunks of one byte', () => {
+    const bytes = Buffer.concat([start, block, ...Array.from({ length: 600 }, () => chunk)])
+    expect(() => createXzWatch().push(bytes)).toThrow('chunks that unpack to 100')
+  })
+
+  test('more blocks than anything needs', () => {
+    const empty = Buffer.concat([block, Buffer.alloc(8)]) // no chunk, padding, and a checksum
+    const bytes = Buffer.concat([start, ...Array.from({ length: 200_001 }, () => empty)])
+    expect(() => createXzWatch().push(bytes)).toThrow('more than 200000 blocks')
+  })
+})

@@ -52,20 +52,3 @@ export async function* limited(
     yield chunk
   }
 }
-
-/** Throws when the caller gave up or the work exceeded its time. */
-export interface Deadline {
-  /** @throws the signal's reason, or Malformed */
-  check(): void
-}
-
-/** Uses the monotonic clock, so that a change of the system time refuses no package. */
-export function createDeadline(signal: AbortSignal, seconds: number): Deadline {
-  const end = performance.now() + seconds * 1000
-  return {
-    check() {
-      signal.throwIfAborted()
-      if (performance.now() > end) malformed(`unpacking it took longer than ${seconds} s, the most a package may take`)
-    },
-  }
-}

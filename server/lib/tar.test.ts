@@ -55,3 +55,11 @@ test('cut off anywhere before its end mark it says so', () => {
 test('a body that is kept has a limit', () => {
   expect(() => read(tar([{ name: './control', body: Buffer.alloc(2001) }]), 4096)).toThrow('has 2001 bytes')
 })
+
+test('headers about other entries are limited together, whatever their number', () => {
+  const reader = createTarReader({ what: 'data.tar', maxEntries: 300_000 })
+  const one = tar([pax('comment', 'x'.repeat(60_000)), { name: './a' }]).subarray(0, -1024)
+  expect(() => {
+    for (let n = 0; n < 2_400; n++) reader.push(one)
+  }).toThrow('data.tar holds more than 128 MiB of long names and pax headers')
+})

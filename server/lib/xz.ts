@@ -9,6 +9,13 @@ import { malformed, printBytes } from './limited.ts'
  * them.
  */
 const MAX_DICTIONARY = 64 * 2 ** 20
+/**
+ * Writers fill blocks and chunks; those that hold next to nothing cost a decoder more than they unpack to. The smallest
+ * blocks that are in use have 64 KiB, so 8 GiB have 131,072 of them.
+ */
+const MAX_BLOCKS = 200_000
+const SPARE_CHUNKS = 1_000
+const MEAN_CHUNK = 4_096
 const LZMA2 = 0x21
 const MAGIC = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])
 /** Length of the check behind each block, by the id of the check; other ids are not in use. */
@@ -65,6 +72,8 @@ function checkBlockHeader(header: Uint8Array): void {
 interface Progress {
   skip: number
   unpackedBytes: number
+  chunks: number
+  blocks: number
 }
 /** Yields how many bytes it needs to see, and is given them. */
 type Reading<Result> = Generator<number, Result, Uint8Array>
@@ -84,9 +93,14 @@ function* readChunks(progress: Progress): Reading<number> {
     const lzma = control >= 0x80
     const head = yield !lzma ? 2 : control < 0xc0 ? 4 : 5
     const low = ((head[0] ?? 0) << 8) | (head[1] ?? 0)
+    progress.chunks += 1
     progress.unpackedBytes += (lzma ? (control & 0x1f) << 16 : 0) + low + 1
     progress.skip = lzma ? (((head[2] ?? 0) << 8) | (head[3] ?? 0)) + 1 : low + 1
     packed += head.length + progress.skip
+    if (progress.chunks > SPARE_CHUNKS + progress.blocks + progress.unpackedBytes / MEAN_CHUNK)
+      malformed(
+        `an xz stream has ${progress.chunks} chunks that unpack to ${progress.unpackedBytes} bytes: fewer than ${MEAN_CHUNK} bytes each, which no writer makes`,
+      )
   }
 }
 
@@ -118,6 +132,8 @@ function* readStream(progress: Progress): Reading<void> {
   for (;;) {
     const size = yield* readByte()
     if (size === 0) break
+    progress.blocks += 1
+    if (progress.blocks > MAX_BLOCKS) malformed(`an xz stream has more than ${MAX_BLOCKS} blocks, the most it may have`)
     const rest = yield (size + 1) * 4 - 1
     checkBlockHeader(Buffer.concat([Buffer.from([size]), rest]))
     const packed = yield* readChunks(progress)
@@ -133,7 +149,7 @@ function* readStream(progress: Progress): Reading<void> {
  * rest.
  */
 export function createXzWatch(): XzWatch {
-  const progress: Progress = { skip: 0, unpackedBytes: 0 }
+  const progress: Progress = { skip: 0, unpackedBytes: 0, chunks: 0, blocks: 0 }
   const reading = readStream(progress)
   let held = Buffer.alloc(0)
   let step = reading.next(held)

@@ -2,6 +2,7 @@ import { createGate, type Gate, type GateDeps } from './gate.ts'
 import { createPackageSigning, type PackageSigningDeps } from './package-signing.ts'
 import { createSteps, type StepDeps } from './steps.ts'
 import type { Step } from './subject.ts'
+import { createUnpacking } from './unpacking.ts'
 
 export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog'>, PackageSigningDeps {
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
@@ -17,5 +18,6 @@ export interface GatePart {
 export function composeGate(needs: GateNeeds): GatePart {
   const { catalog, settings, clock } = needs
   const steps = createSteps(needs)
-  return { steps, gate: createGate({ steps, catalog, settings, signing: createPackageSigning(needs), clock }) }
+  const [signing, unpacking] = [createPackageSigning(needs), createUnpacking()]
+  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, clock }) }
 }

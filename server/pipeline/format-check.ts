@@ -1,5 +1,6 @@
 import { fail } from '../core/errors.ts'
 import type { Inspection } from '../formats/format.ts'
+import type { Lanes } from '../lib/lanes.ts'
 import { printIdentity, type Step, type Subject } from './subject.ts'
 
 /** What comes together was built together. @throws bad_package */
@@ -13,14 +14,14 @@ function mustComeFrom({ builtFrom, file }: Pick<Subject, 'builtFrom' | 'file'>, 
 }
 
 /**
- * Makes a subject. The package is read once, at the first request.
- * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch
+ * Makes a subject. The package is read once, at the first request, when its size is due.
+ * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch, unpacking_full
  */
-export function createSubject(given: Omit<Subject, 'inspected'>): Subject {
+export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lanes): Subject {
   let reading: Promise<Inspection> | undefined
   const inspect = async (signal: AbortSignal): Promise<Inspection> => {
     const { format, file, distribution } = given
-    const inspection = await format.inspect(file, signal)
+    const inspection = await unpacking.run({ sizeBytes: file.blob.size, signal }, () => format.inspect(file, signal))
     const { identity } = inspection
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })

@@ -10,6 +10,7 @@ import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Inspection } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
+import type { Lanes } from '../lib/lanes.ts'
 import type { Settings } from '../settings/store.ts'
 import { examine } from './examine.ts'
 import { createSubject } from './format-check.ts'
@@ -31,8 +32,8 @@ export interface Gate {
    * Examines the applicant and admits it in the state the verdict gives it; yields each report as it comes.
    * Owns the file from the first `next()` on: when it ends, in whatever way, nothing is left in `incoming/`.
    * Once the verdict is there it is carried out, whether or not somebody still listens.
-   * @throws bad_package, wrong_arch, digest_mismatch, duplicate_conflict; the signal's reason when it aborts before
-   *   the verdict
+   * @throws bad_package, wrong_arch, unpacking_full, digest_mismatch, duplicate_conflict; the signal's reason when it
+   *   aborts before the verdict
    */
   admit(applicant: Applicant, signal: AbortSignal): AsyncGenerator<Report, Changed>
 }
@@ -43,6 +44,8 @@ export interface GateDeps {
   readonly catalog: Pick<Catalog, 'change' | 'find'>
   readonly settings: Pick<Settings, 'now'>
   readonly signing: PackageSigning
+  /** `createUnpacking()`: one for the whole process. */
+  readonly unpacking: Lanes
   readonly clock: Clock
 }
 
@@ -80,7 +83,7 @@ async function findKnown(
 }
 
 /** Makes the gate from its steps and the catalogue. */
-export function createGate({ steps, catalog, settings, signing, clock }: GateDeps): Gate {
+export function createGate({ steps, catalog, settings, signing, unpacking, clock }: GateDeps): Gate {
   function manifestOf(
     {
       subject,
@@ -126,14 +129,17 @@ export function createGate({ steps, catalog, settings, signing, clock }: GateDep
     async *admit(applicant, signal) {
       const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
-      const subject = createSubject({
-        file,
-        format,
-        distribution,
-        settings: { validation, cve_policy },
-        ...(builtFrom === undefined ? {} : { builtFrom }),
-        ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
-      })
+      const subject = createSubject(
+        {
+          file,
+          format,
+          distribution,
+          settings: { validation, cve_policy },
+          ...(builtFrom === undefined ? {} : { builtFrom }),
+          ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
+        },
+        unpacking,
+      )
       const examination = examine({ subject, steps, signal }, reports =>
         decide(reports, policyOf(subject.settings), 'native'),
       )

@@ -27,6 +27,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { formatStep } from './format-check.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createPackageSigning } from './package-signing.ts'
+import { createUnpacking } from './unpacking.ts'
 import { provenanceStep } from './provenance.ts'
 
 let testDb: TestDb
@@ -78,6 +79,7 @@ beforeEach(async () => {
     catalog,
     settings,
     signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
+    unpacking: createUnpacking(),
     clock: systemClock,
   })
 })

@@ -26,6 +26,7 @@ import { createDigestThreads } from '../../server/lib/digest.ts'
 import { createGate } from '../../server/pipeline/gate.ts'
 import { createPackageSigning } from '../../server/pipeline/package-signing.ts'
 import { createSteps } from '../../server/pipeline/steps.ts'
+import { createUnpacking } from '../../server/pipeline/unpacking.ts'
 import { createAudit } from '../../server/record/audit.ts'
 import { createEvents } from '../../server/record/events.ts'
 import { createClamd } from '../../server/scanners/clamd.ts'
@@ -254,6 +255,7 @@ export function openUploads(): Uploads {
       catalog,
       settings,
       signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
+      unpacking: createUnpacking(),
       clock: systemClock,
     })
     return {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { SpooledFile } from '../../files/spool.ts'
-import { createDeadline, malformed, quote, type Deadline } from '../../lib/limited.ts'
+import { malformed, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import { openWindow, type FileWindow } from '../../lib/file-window.ts'
 import { createPayload } from '../deb/payload.ts'
@@ -10,14 +10,13 @@ import type { ApkFacts } from './facts.ts'
 import { DATA_ENTRIES, digestOf, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO, dataHashOf, describe, factsOf, identityOf, parsePkginfo } from './pkginfo.ts'
 
-const SECONDS = 60
 const DATA = 'the data member'
 
 /**
  * The paths that a client installs. apk passes over names that begin with a dot; `.dummy` is what abuild puts into an
  * empty package.
  */
-async function readData(file: FileWindow, offset: number, deadline: Deadline): Promise<string[]> {
+async function readData(file: FileWindow, offset: number, signal: AbortSignal): Promise<string[]> {
   const payload = createPayload(DATA)
   const tar = createTarReader({ what: DATA, maxEntries: DATA_ENTRIES, dialect: 'ustar' })
   for await (const chunk of unpackData(file, offset)) {
@@ -28,7 +27,7 @@ async function readData(file: FileWindow, offset: number, deadline: Deadline): P
         )
       payload.add(entry)
     }
-    deadline.check()
+    signal.throwIfAborted()
   }
   tar.end()
   return payload.files().filter(path => !path.startsWith('.'))
@@ -50,24 +49,23 @@ async function* readStretch(path: string, { offset, size }: ApkMembers['control'
 }
 
 async function look(file: FileWindow, path: string, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
-  const deadline = createDeadline(signal, SECONDS)
-  deadline.check()
-  const members = await findMembers(file, { maxPkginfo: MAX_PKGINFO, deadline })
+  signal.throwIfAborted()
+  const members = await findMembers(file, { maxPkginfo: MAX_PKGINFO, signal })
   const info = parsePkginfo(members.pkginfo)
   const identity = identityOf(info)
   const about = describe(info, identity)
   const facts = factsOf(
     info,
-    `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', deadline })).toString('base64')}`,
+    `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', signal })).toString('base64')}`,
   )
-  const files = await readData(file, members.dataOffset, deadline)
+  const files = await readData(file, members.dataOffset, signal)
   const [said, is] = [
     dataHashOf(info),
     (
       await digestOf(
         file,
         { offset: members.dataOffset, size: file.size - members.dataOffset },
-        { algorithm: 'sha256', deadline },
+        { algorithm: 'sha256', signal },
       )
     ).toString('hex'),
   ]

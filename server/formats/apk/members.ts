@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { inflateRawSync, constants } from 'node:zlib'
 import { readGzipMember } from '../../lib/gzip-members.ts'
-import { limited, malformed, printBytes, quote, type Deadline } from '../../lib/limited.ts'
+import { limited, malformed, printBytes, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
 import type { FileWindow } from '../../lib/file-window.ts'
@@ -72,7 +72,7 @@ interface Cut {
   readonly offset: number
   readonly what: string
   readonly maxPkginfo: number
-  readonly deadline: Deadline | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /** @throws Malformed for what apk would take for the beginning of the data */
@@ -85,7 +85,7 @@ function mustBeOwn({ name, type }: TarEntry, what: string): void {
 /** Unpacks a member once and keeps signatures and .PKGINFO. @returns its entries, and where it ended */
 async function readCut(
   file: FileWindow,
-  { offset, what, maxPkginfo, deadline }: Cut,
+  { offset, what, maxPkginfo, signal }: Cut,
 ): Promise<{ readonly entries: readonly TarEntry[]; readonly end: number }> {
   const member = readGzipMember(file, offset, what)
   const mostOf = (name: string): number | undefined =>
@@ -99,7 +99,7 @@ async function readCut(
   const entries: TarEntry[] = []
   for await (const chunk of limited(member.chunks, CONTROL_BYTES, what)) {
     entries.push(...tar.push(chunk))
-    deadline?.check()
+    signal?.throwIfAborted()
   }
   tar.end()
   return { entries, end: member.end() }
@@ -129,21 +129,21 @@ function pkginfoOf(entries: readonly TarEntry[]): Buffer {
 /**
  * Finds the members: an optional signature, the control, the data. Refuses what apk refuses, and what apk-tools 2 and 3
  * read differently. Source: apk-v2(5).
- * @param deadline checked between chunks
+ * @param limits.signal  asked between chunks
  * @throws Malformed
  */
 export async function findMembers(
   file: FileWindow,
-  limits: { readonly maxPkginfo: number; readonly deadline?: Deadline },
+  limits: { readonly maxPkginfo: number; readonly signal?: AbortSignal },
 ): Promise<ApkMembers> {
-  const { deadline } = limits
+  const { signal } = limits
   const head = await file.read(0, Math.min(4, file.size))
   if (ADB.equals(head.subarray(0, 3))) {
     malformed(
       'it is a package of apk-tools 3 (ADB), which apk of the distributions here cannot read; build it as version 2, for example with abuild',
     )
   }
-  const first = await readCut(file, { ...limits, offset: 0, what: 'the first member', deadline })
+  const first = await readCut(file, { ...limits, offset: 0, what: 'the first member', signal })
   if (first.entries[0]?.name.startsWith('.SIGN.') !== true) {
     return {
       signature: undefined,
@@ -156,7 +156,7 @@ export async function findMembers(
   if (first.end > SIGNATURE_BYTES) malformed(`the signature member has more than ${printBytes(SIGNATURE_BYTES)}`)
   const signatures = first.entries.flatMap(signatureOf)
   const offset = mustGoOn(file, first.end, 'control')
-  const { entries, end } = await readCut(file, { ...limits, offset, what: 'the control member', deadline })
+  const { entries, end } = await readCut(file, { ...limits, offset, what: 'the control member', signal })
   return {
     signature: { offset: 0, size: first.end },
     signatures,
@@ -183,12 +183,12 @@ export async function* unpackData(file: FileWindow, offset: number): AsyncGenera
 export async function digestOf(
   file: FileWindow,
   { offset, size }: Stretch,
-  { algorithm, deadline }: { readonly algorithm: 'sha1' | 'sha256'; readonly deadline: Deadline },
+  { algorithm, signal }: { readonly algorithm: 'sha1' | 'sha256'; readonly signal: AbortSignal },
 ): Promise<Buffer> {
   const hash = createHash(algorithm)
   for await (const chunk of file.stream(offset, size)) {
     hash.update(chunk)
-    deadline.check()
+    signal.throwIfAborted()
   }
   return hash.digest()
 }

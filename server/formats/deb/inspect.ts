@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
 import type { EmbeddedSignature, Inspection } from '../format.ts'
 import type { SpooledFile } from '../../files/spool.ts'
-import { createDeadline, limited, malformed, quote } from '../../lib/limited.ts'
-import type { Deadline } from '../../lib/limited.ts'
+import { limited, malformed, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
 import { unpack } from '../../lib/decompress.ts'
@@ -19,7 +18,6 @@ import { cleanName, createPayload } from './payload.ts'
 
 const CONTROL_ENTRIES = 1000
 const DATA_ENTRIES = 300_000
-const SECONDS = 60
 /** dpkg first writes `<name>.dpkg-new`, and a file system allows names of 255 bytes. */
 const LONGEST_NAME = 255 - '.dpkg-new'.length
 
@@ -27,7 +25,7 @@ interface Walk {
   readonly packed: Packed
   readonly limitBytes: number
   readonly maxEntries: number
-  readonly deadline: Deadline
+  readonly signal: AbortSignal
   /** The program that unpacks it: dpkg itself, or the tar that dpkg calls. */
   readonly dialect: 'gnu' | 'any'
   keep?(entry: TarEntry): number | undefined
@@ -35,11 +33,11 @@ interface Walk {
 }
 
 /** Unpacks one inner tar once, from beginning to end, and shows each entry. */
-async function walk({ packed, limitBytes, maxEntries, deadline, dialect, keep, see }: Walk): Promise<void> {
+async function walk({ packed, limitBytes, maxEntries, signal, dialect, keep, see }: Walk): Promise<void> {
   const tar = createTarReader({ what: packed.what, maxEntries, dialect, ...(keep === undefined ? {} : { keep }) })
   for await (const chunk of limited(unpack(packed), limitBytes, packed.what)) {
     for (const entry of tar.push(chunk)) see(entry)
-    deadline.check()
+    signal.throwIfAborted()
   }
   tar.end()
 }
@@ -57,12 +55,12 @@ const READ: ReadonlyMap<string, number> = new Map([
 /** The bytes of the file `control`, and of the lists that dpkg reads before it unpacks anything. */
 async function readControl(
   packed: Packed,
-  deadline: Deadline,
+  signal: AbortSignal,
 ): Promise<{ readonly control: Buffer; readonly conffiles: readonly Conffile[] }> {
   const found = new Map<string, Buffer>()
   await walk({
     packed,
-    deadline,
+    signal,
     dialect: 'any',
     limitBytes: CONTROL_BYTES,
     maxEntries: CONTROL_ENTRIES,
@@ -107,16 +105,15 @@ async function* signedBytes(path: string): AsyncGenerator<Buffer> {
 }
 
 async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise<Inspection<DebFacts>> {
-  const deadline = createDeadline(signal, SECONDS)
-  deadline.check()
-  const { control, conffiles } = await readControl(deb.control, deadline)
+  signal.throwIfAborted()
+  const { control, conffiles } = await readControl(deb.control, signal)
   const paragraph = parseControl(control)
   const identity = identityOf(paragraph)
   const about = describe(paragraph, identity)
   const payload = createPayload(deb.data.what, LONGEST_NAME)
   await walk({
     packed: deb.data,
-    deadline,
+    signal,
     dialect: 'gnu',
     limitBytes: DATA_BYTES,
     maxEntries: DATA_ENTRIES,

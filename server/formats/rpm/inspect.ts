@@ -1,6 +1,6 @@
 import type { SpooledFile } from '../../files/spool.ts'
 import { unpack } from '../../lib/decompress.ts'
-import { createDeadline, limited } from '../../lib/limited.ts'
+import { limited } from '../../lib/limited.ts'
 import type { Inspection } from '../format.ts'
 import { refuse } from '../refuse.ts'
 import { algorithmOf } from './digests.ts'
@@ -15,14 +15,11 @@ import { createPayloadReader } from './payload.ts'
 import { readSignature } from './signature.ts'
 import { TAG } from './tags.ts'
 
-/** The budget of `Format.inspect` beside those of the header and the payload. */
-const SECONDS = 60
 /** The digest algorithm of files when the header names none. */
 const MD5 = 1
 
 async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
-  const deadline = createDeadline(signal, SECONDS)
-  deadline.check()
+  signal.throwIfAborted()
   const identity = identityOf(rpm.header)
   const files = readFiles(rpm.header)
   // checked now, so that no engine gets a package whose scripts it cannot see
@@ -35,7 +32,7 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
   for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
     payload.push(chunk)
     archive += chunk.length
-    deadline.check()
+    signal.throwIfAborted()
   }
   payload.end()
   rpm.digests.check()

@@ -1,23 +1,20 @@
-import { fail } from '../core/errors.ts'
+import { fail, isRefusal } from '../core/errors.ts'
 import { printRef } from '../core/identity.ts'
 import type { Distribution } from '../core/repository.ts'
 import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { DatabaseUnavailable } from '../db/database-unavailable.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { HoldDistribution } from '../db/distribution-lock.ts'
+import { getFormat } from '../formats/index.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
+import { createGroups, type Outcome } from '../lib/groups.ts'
 import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
 import type { Blobs } from './blobs.ts'
 import type { Actor, Admit, Copy, Written } from './change.ts'
-import {
-  findManifest,
-  findRival,
-  insertManifest,
-  lockManifest,
-  lockOutOtherBytes,
-  lockOutRivals,
-} from './queries/store.ts'
+import { insertManifests } from './queries/insert-many.ts'
+import { findManifest, findRival, lockManifest, lockOutOtherBytes, lockOutRivals } from './queries/store.ts'
 
 export interface AdmissionDeps {
   readonly db: Db
@@ -25,12 +22,11 @@ export interface AdmissionDeps {
   readonly clock: Clock
   /** Keeps the repository from being changed or removed until the row is written. */
   readonly hold: HoldDistribution
-  /** Writes the audit line and what is owed. @returns the publication that was asked for */
+  /** Writes the audit lines and what is owed. @returns the publications that were asked for, in the same order */
   readonly record: (
     tx: Tx,
-    fact: AuditFact,
-    step: { readonly before: undefined; readonly after: Manifest },
-  ) => Promise<number | undefined>
+    steps: readonly { readonly fact: AuditFact; readonly before: undefined; readonly after: Manifest }[],
+  ) => Promise<readonly (number | undefined)[]>
 }
 
 /**
@@ -71,28 +67,117 @@ function inComponent({ component, ...manifest }: Manifest, components: Copy['com
     : manifest
 }
 
-/** Adds versions: first all their bytes, then the row, in one transaction with what it owes. */
-export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDeps): Admission {
-  /** @returns `already` when another request added the same files first. @throws duplicate_conflict */
-  async function insert(manifest: Manifest, fact: AuditFact): Promise<Written> {
-    const written = await db.tx<Written | undefined>(async tx => {
-      mustFit(await hold(tx, manifest.ref.codename), manifest)
-      const rival = await lockOutRivals(tx, manifest.ref)
-      if (rival !== undefined) refuseOtherFiles(rival, manifest)
-      const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
-      if (clash !== undefined) fail('file_conflict', { ...clash, ref: printRef(clash.ref) })
-      if (!(await insertManifest(tx, manifest))) {
-        const other = await lockManifest(tx, manifest.ref)
-        if (other === undefined) return undefined
-        refuseOtherFiles(other, manifest)
-        return { outcome: 'already', manifest: other }
-      }
-      const ask = await record(tx, fact, { before: undefined, after: manifest })
-      return { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) }
-    })
-    // the other one was deleted between the two looks, so the place is free now
-    return written ?? insert(manifest, fact)
+/** So many versions come in with one transaction at most. */
+const GROUP_MOST = 100
+
+/** A version whose bytes are in their place. */
+interface Arrival {
+  readonly manifest: Manifest
+  readonly fact: AuditFact
+}
+
+/** Of two arrivals with a key in common, the second must see what the first wrote. */
+function rivalKeys({ manifest: { ref, kind } }: Arrival): string[] {
+  const { format, codename, name, version } = ref
+  return [
+    printRef(ref),
+    ...(getFormat(format).neutralSharesAddress === true ? [`${format} ${codename} ${name} ${version}`] : []),
+    ...(kind === 'source' ? [`source ${format} ${codename} ${name}`] : []),
+  ]
+}
+
+/** A refusal concerns one version; any other error ends the transaction. */
+async function refusalOf(work: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    if (isRefusal(error)) return { error }
+    throw error
   }
+}
+
+/**
+ * Adds versions: first all their bytes, then the rows, in one transaction with what they owe. Versions that arrive
+ * while a transaction runs share the next one.
+ */
+export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDeps): Admission {
+  /** @throws wrong_arch, bad_component, distribution_not_found, duplicate_conflict, file_conflict */
+  async function mustComeIn(tx: Tx, manifest: Manifest, held: Map<string, Promise<Distribution>>): Promise<void> {
+    const { ref, kind } = manifest
+    const holding = held.get(ref.codename) ?? hold(tx, ref.codename)
+    held.set(ref.codename, holding)
+    mustFit(await holding, manifest)
+    const rival = await lockOutRivals(tx, ref)
+    if (rival !== undefined) refuseOtherFiles(rival, manifest)
+    const clash = kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
+    if (clash !== undefined) fail('file_conflict', { ...clash, ref: printRef(clash.ref) })
+  }
+
+  /** @returns undefined where the other one was deleted between two looks, so that the place is free now */
+  async function foundInstead(tx: Tx, manifest: Manifest): Promise<Written | undefined> {
+    const other = await lockManifest(tx, manifest.ref)
+    if (other === undefined) return undefined
+    refuseOtherFiles(other, manifest)
+    return { outcome: 'already', manifest: other }
+  }
+
+  /** @returns `already` when another request added the same files first */
+  async function insertIn(tx: Tx, arrivals: readonly Arrival[]): Promise<readonly Outcome<Written | undefined>[]> {
+    const outcomes = new Map<Arrival, Outcome<Written | undefined>>()
+    const held = new Map<string, Promise<Distribution>>()
+    for (const arrival of arrivals) {
+      const refused = await refusalOf(() => mustComeIn(tx, arrival.manifest, held))
+      if (refused !== undefined) outcomes.set(arrival, refused)
+    }
+    const fitting = arrivals.filter(arrival => !outcomes.has(arrival))
+    const fresh = new Set(
+      await insertManifests(
+        tx,
+        fitting.map(({ manifest }) => manifest),
+      ),
+    )
+    const created = fitting.filter(({ manifest }) => fresh.has(manifest))
+    for (const arrival of fitting.filter(({ manifest }) => !fresh.has(manifest))) {
+      const refused = await refusalOf(async () => {
+        outcomes.set(arrival, { value: await foundInstead(tx, arrival.manifest) })
+      })
+      if (refused !== undefined) outcomes.set(arrival, refused)
+    }
+    const steps = created.map(({ manifest, fact }) => ({ fact, before: undefined, after: manifest }))
+    const asks = steps.length === 0 ? [] : await record(tx, steps)
+    for (const [n, arrival] of created.entries()) {
+      const ask = asks[n]
+      const { manifest } = arrival
+      outcomes.set(arrival, { value: { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) } })
+    }
+    return arrivals.map(arrival => outcomes.get(arrival) ?? { value: undefined })
+  }
+
+  const groups = createGroups<Arrival, Written | undefined>({
+    most: GROUP_MOST,
+    keysOf: rivalKeys,
+    async work(arrivals) {
+      try {
+        return await db.tx(tx => insertIn(tx, arrivals))
+      } catch (error) {
+        if (arrivals.length === 1 || error instanceof DatabaseUnavailable) throw error
+      }
+      // one of them cannot be written; the others must not fail with it
+      const outcomes: Outcome<Written | undefined>[] = []
+      for (const arrival of arrivals)
+        outcomes.push(
+          await db
+            .tx(tx => insertIn(tx, [arrival]))
+            .then(([outcome]) => outcome ?? { value: undefined })
+            .catch((error: unknown) => ({ error })),
+        )
+      return outcomes
+    },
+  })
+
+  const insert = async (manifest: Manifest, fact: AuditFact): Promise<Written> =>
+    (await groups.join({ manifest, fact })) ?? insert(manifest, fact)
 
   return {
     admit: (change, actor) =>

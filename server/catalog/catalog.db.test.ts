@@ -20,6 +20,7 @@ import { systemClock } from '../lib/clock.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
 import { publishDebts } from '../publish/compose.ts'
+import { createArrivals } from '../lib/arrivals.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
@@ -67,7 +68,7 @@ beforeEach(async () => {
   })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
-    ...publishDebts(notePublications(published)),
+    ...publishDebts(notePublications(published), createArrivals()),
     audit: { deliver: () => audit.deliver() },
   })
 })

@@ -17,9 +17,9 @@ import { createAdmission } from './admission.ts'
 import { deleted, judged } from './audit-facts.ts'
 import { createBlobs } from './blobs.ts'
 import type { Actor, Change, Changed, Delete, Review, Written } from './change.ts'
-import { oweEffects } from './effects.ts'
+import { oweEffects, type Step } from './effects.ts'
 import { readTags } from './queries/tags.ts'
-import { deleteManifest, findManifest, isFrozen, lockManifest, updateManifest } from './queries/store.ts'
+import { deleteManifest, findManifest, findManifests, isFrozen, lockManifest, updateManifest } from './queries/store.ts'
 import { createTags } from './tags.ts'
 
 /** The only writer of packages: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
@@ -32,6 +32,8 @@ export interface Catalog {
    */
   change(change: Change, actor: Actor): Promise<Changed>
   find(viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined>
+  /** Those that are there, by `printRef`. */
+  findAll(refs: readonly PackageRef[]): Promise<ReadonlyMap<string, Manifest>>
   /** The tags of one package, in the order of their names. */
   tags(viewer: Viewer, of: PackageName): Promise<readonly Tag[]>
   /** Moves the bytes to where the rows say they belong. The outbox calls it for `blob:<sha256>`. */
@@ -52,9 +54,9 @@ export interface CatalogDeps {
   readonly notices?: Pick<Notices, 'oweMove'>
 }
 
-interface Step {
-  readonly before: Manifest | undefined
-  readonly after: Manifest | undefined
+/** A change of a version with its audit line, if it has one. */
+interface Recorded extends Step {
+  readonly fact: AuditFact | undefined
 }
 
 const entersTree = (outcome: Changed['outcome'], { state }: Manifest): boolean =>
@@ -65,15 +67,24 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const { db, outbox, audit, events, clock, notices } = deps
   const blobs = createBlobs(deps)
   const tags = createTags(deps)
-  const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record })
+  const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record: recordAll })
 
   /** What every change of a version entails, in its transaction. */
-  async function record(tx: Tx, fact: AuditFact | undefined, step: Step): Promise<number | undefined> {
-    if (fact !== undefined) await audit.owe(tx, fact)
+  async function recordAll(tx: Tx, steps: readonly Recorded[]): Promise<readonly (number | undefined)[]> {
+    await audit.oweAll(
+      tx,
+      steps.flatMap(({ fact }) => fact ?? []),
+    )
     // only the gate's own quarantine is notified, not that of a person
-    if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, step.before, step.after)
-    const ask = await oweEffects(tx, deps, step)
+    for (const { fact, before, after } of steps)
+      if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, before, after)
+    const asks = await oweEffects(tx, deps, steps)
     failpoint('catalog:before-commit')
+    return asks
+  }
+
+  async function record(tx: Tx, fact: AuditFact | undefined, step: Step): Promise<number | undefined> {
+    const [ask] = await recordAll(tx, [{ fact, ...step }])
     return ask
   }
 
@@ -135,6 +146,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
   return {
     find: (viewer, ref) => findManifest(db, viewer, ref),
+    findAll: refs => findManifests(db, refs),
     tags: (viewer, of) => readTags(db, viewer, of),
     async change(change, actor) {
       const { outcome, manifest, ask, isQuiet = false } = await write(change, actor)

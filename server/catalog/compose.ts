@@ -1,5 +1,5 @@
 import { ALL_SEEING } from '../core/viewer.ts'
-import { sha256, type PackageName, type PackageRef } from '../core/identity.ts'
+import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import { createHold } from '../db/distribution-lock.ts'
@@ -34,7 +34,7 @@ export function catalogDebts({
   catalog,
   manifests,
 }: {
-  readonly catalog: Pick<Catalog, 'find' | 'tags' | 'settleBlob'>
+  readonly catalog: Pick<Catalog, 'findAll' | 'tags' | 'settleBlob'>
   readonly manifests: Manifests
 }): Debts {
   return {
@@ -43,11 +43,12 @@ export function catalogDebts({
       batch: 32,
       longestMs: FILES_LONGEST_MS,
       deliver: async rests => {
+        const refs = rests.map(rest => JSON.parse(rest) as PackageRef)
+        const found = await catalog.findAll(refs)
         await Promise.all(
-          rests.map(async rest => {
-            const ref = JSON.parse(rest) as PackageRef
-            const manifest = await catalog.find(ALL_SEEING, ref)
-            await (manifest === undefined ? manifests.remove(ref) : manifests.write(manifest))
+          refs.map(ref => {
+            const manifest = found.get(printRef(ref))
+            return manifest === undefined ? manifests.remove(ref) : manifests.write(manifest)
           }),
         )
       },

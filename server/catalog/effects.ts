@@ -2,7 +2,7 @@ import type { FormatId, PackageName } from '../core/identity.ts'
 import { isServed, type Manifest } from '../core/manifest.ts'
 import type { Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import { markDirty, refreshArtifact } from './queries/store.ts'
+import { markAllDirty, refreshArtifacts, type Mark } from './queries/store.ts'
 
 /** Whether a format has signed trees: where it has none, nothing is published. */
 export type HasTree = (format: FormatId) => boolean
@@ -17,22 +17,41 @@ export async function oweTags(tx: Tx, outbox: Outbox, { format, codename, name }
   await outbox.owe(tx, `tags:${JSON.stringify({ format, codename, name })}`)
 }
 
+/** A version before and after a change. */
+export interface Step {
+  readonly before: Manifest | undefined
+  readonly after: Manifest | undefined
+}
+
+const movesTree = ({ before, after }: Step): boolean =>
+  (before !== undefined && isServed(before.state)) !== (after !== undefined && isServed(after.state))
+
 /**
- * Owes to the files what follows when `before` becomes `after`, in the same transaction.
- * @returns the publication that was asked for, undefined where none is needed
+ * Owes to the files what follows when each `before` becomes its `after`, in the same transaction.
+ * @returns the publications that were asked for, in the order of the steps; undefined where none is needed
  */
 export async function oweEffects(
   tx: Tx,
-  { outbox, hasTree }: { readonly outbox: Outbox; readonly hasTree: HasTree },
-  { before, after }: { readonly before: Manifest | undefined; readonly after: Manifest | undefined },
-): Promise<number | undefined> {
-  const { ref, files } = (after ?? before) as Manifest
-  await outbox.owe(tx, `manifest:${JSON.stringify(ref)}`)
-  if (before !== undefined) for (const { blob } of files) await outbox.owe(tx, `blob:${blob.sha256}`)
-  await refreshArtifact(tx, ref)
-  const [was, is] = [before, after].map(one => one !== undefined && isServed(one.state))
-  if (was === is || !hasTree(ref.format)) return undefined
-  await markDirty(tx, ref, (after ?? before)?.component ?? '')
-  await outbox.owe(tx, `contents:${ref.codename}`, { delayMs: CONTENTS_DELAY_MS })
-  return outbox.owe(tx, `publish:${ref.codename}`, { delayMs: COALESCE_MS })
+  { outbox, hasTree }: { readonly outbox: Pick<Outbox, 'oweAll'>; readonly hasTree: HasTree },
+  steps: readonly Step[],
+): Promise<readonly (number | undefined)[]> {
+  const owed = new Map<string, number>()
+  const names = new Map<FormatId, Set<string>>()
+  const dirty: Mark[] = []
+  const publicationOf = steps.map(step => {
+    const { before, after } = step
+    const { ref, files, component } = (after ?? before) as Manifest
+    owed.set(`manifest:${JSON.stringify(ref)}`, 0)
+    if (before !== undefined) for (const { blob } of files) owed.set(`blob:${blob.sha256}`, 0)
+    names.set(ref.format, (names.get(ref.format) ?? new Set()).add(ref.name))
+    if (!movesTree(step) || !hasTree(ref.format)) return undefined
+    dirty.push({ ref, component: component ?? '' })
+    owed.set(`contents:${ref.codename}`, CONTENTS_DELAY_MS)
+    owed.set(`publish:${ref.codename}`, COALESCE_MS)
+    return `publish:${ref.codename}`
+  })
+  for (const [format, these] of names) await refreshArtifacts(tx, format, [...these])
+  await markAllDirty(tx, dirty)
+  const asks = await outbox.oweAll(tx, owed)
+  return publicationOf.map(key => (key === undefined ? undefined : asks.get(key)))
 }

@@ -19,6 +19,7 @@ import { keepSecret } from '../files/secrets.ts'
 import { createSpool } from '../files/spool.ts'
 import { FORMATS } from '../formats/index.ts'
 import { treeFolders } from '../formats/tree-folders.ts'
+import { createArrivals } from '../lib/arrivals.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import type { Log } from '../lib/log.ts'
@@ -102,6 +103,7 @@ export async function layFoundation(env: Env, log: Log) {
   return {
     log,
     clock,
+    arrivals: createArrivals(),
     layout,
     repositories,
     definitions,

@@ -13,9 +13,10 @@ export interface Job {
 
 /**
  * Delivers debts of one kind; gets the part of each key behind the colon. Must be idempotent: it may run again after a
- * crash. When it throws, all of them stay owed.
+ * crash. When it throws, all of them stay owed. `join` counts as delivered, too, what is owed under the same keys by
+ * now: for a delivery that waits before it looks at what there is to do.
  */
-export type Deliver = (rests: readonly string[]) => Promise<void>
+export type Deliver = (rests: readonly string[], join: () => Promise<void>) => Promise<void>
 
 /** How the outbox (`db/outbox.ts`) delivers the debts of one kind. */
 export interface Debt {

@@ -59,6 +59,28 @@ describe('the outbox', () => {
       expect(runs).toBe(2)
     }))
 
+  test('a delivery that waits takes along what was owed until it joins, and its caller is answered with it', () =>
+    withOutbox(async outbox => {
+      const started = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
+      let runs = 0
+      outbox.handle('publish', async (_, join) => {
+        runs++
+        started.resolve()
+        await gate.promise
+        await join()
+      })
+      await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      outbox.start()
+      await started.promise
+      const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+      const settled = outbox.settled('publish:jammy', late, 5_000)
+      gate.resolve()
+      expect(await settled).toBe(true)
+      await outbox.drain()
+      expect({ runs, owed: await owed() }).toEqual({ runs: 1, owed: [] })
+    }))
+
   test('a debt that was delivered while the loop read the debts is not delivered twice', async () => {
     const read = Promise.withResolvers<void>()
     const hold = Promise.withResolvers<void>()

@@ -8,6 +8,8 @@ import type { Db, Queryable } from './db.ts'
 export interface Outbox {
   /** @returns the number of the ask, for `settled` */
   owe(tx: Queryable, key: string, options?: { readonly delayMs?: number }): Promise<number>
+  /** As `owe`, several at once by their keys. @returns the numbers of the asks by key */
+  oweAll(tx: Queryable, delayMsByKey: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>
   /** Sets the function that delivers `<kind>` and `<kind>:<rest>`. Call it before `start`. */
   handle(kind: string, deliver: Deliver, options?: Omit<Debt, 'deliver'>): void
   /** Looks now instead of at the next tick. Call it after a commit that owed something. */
@@ -45,6 +47,8 @@ interface Waiter {
 export const FILES_LONGEST_MS = 60_000
 
 const LONGEST_BACKOFF_MS = 60_000
+/** So many delivered asks are remembered for those who ask a moment later. */
+const REMEMBERED = 10_000
 const KEYS_AT_ONCE = 500
 
 const kindOf = (key: string): string => key.split(':', 1)[0] ?? key
@@ -69,6 +73,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   const deliveries = new Set<Promise<void>>()
   // asks delivered while the debts are being read: the answer may still hold them
   const finished = new Set<number>()
+  const delivered = new Set<number>()
   let readers = 0
   let timer: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
@@ -76,20 +81,46 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   let lookAgain = false
   let stopped = true
 
-  function tell(owed: Owed, delivered: boolean): void {
+  function tell(owed: Owed, isDelivered: boolean): void {
     const ids = new Set(owed.ids)
-    for (const waiter of waiters.get(owed.key) ?? []) if (ids.has(waiter.ask)) waiter.tell(delivered)
+    for (const waiter of waiters.get(owed.key) ?? []) if (ids.has(waiter.ask)) waiter.tell(isDelivered)
   }
 
-  async function deliverBatch(kind: { deliver: Deliver; running: number }, batch: readonly Owed[]): Promise<void> {
+  function remember(ids: readonly number[]): void {
+    if (readers > 0) for (const id of ids) finished.add(id)
+    for (const id of ids) delivered.add(id)
+    for (const id of delivered) {
+      if (delivered.size <= REMEMBERED) break
+      delivered.delete(id)
+    }
+  }
+
+  /** What is owed by now under the same keys, with the asks that were read before. */
+  async function joined(batch: readonly Owed[]): Promise<readonly Owed[]> {
+    const rows = await db.query<{ id: number; key: string }>('select id, key from outbox where key = any($1)', [
+      batch.map(({ key }) => key),
+    ])
+    return batch.map(owed => ({
+      ...owed,
+      ids: [...new Set([...owed.ids, ...rows.filter(({ key }) => key === owed.key).map(({ id }) => id)])],
+    }))
+  }
+
+  async function deliverBatch(kind: { deliver: Deliver; running: number }, read: readonly Owed[]): Promise<void> {
+    let batch = read
     kind.running++
     for (const { key } of batch) inFlight.add(key)
     try {
-      await kind.deliver(batch.map(owed => restOf(owed.key)))
+      await kind.deliver(
+        batch.map(owed => restOf(owed.key)),
+        async () => {
+          batch = await joined(batch)
+        },
+      )
       // exactly the asks that were read: one that came during the delivery stays owed
       const ids = batch.flatMap(owed => owed.ids)
       await db.query('delete from outbox where id = any($1)', [ids])
-      if (readers > 0) for (const id of ids) finished.add(id)
+      remember(ids)
       for (const owed of batch) {
         retryAt.delete(owed.key)
         tell(owed, true)
@@ -194,14 +225,18 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     }
   }
 
+  const oweAll: Outbox['oweAll'] = async (tx, delayMsByKey) => {
+    const rows = await tx.query<{ id: number; key: string }>(
+      `insert into outbox (key, not_before) select o.key, clock_timestamp() + o.delay * interval '1 millisecond'
+      from unnest($1::text[], $2::float8[]) as o (key, delay) returning id, key`,
+      [[...delayMsByKey.keys()], [...delayMsByKey.values()]],
+    )
+    return new Map(rows.map(({ key, id }) => [key, id]))
+  }
+
   return {
-    owe: async (tx, key, options = {}) => {
-      const row = await tx.first<{ id: number }>(
-        `insert into outbox (key, not_before) values ($1, clock_timestamp() + $2 * interval '1 millisecond') returning id`,
-        [key, options.delayMs ?? 0],
-      )
-      return row?.id ?? 0
-    },
+    owe: async (tx, key, options = {}) => (await oweAll(tx, new Map([[key, options.delayMs ?? 0]]))).get(key) ?? 0,
+    oweAll,
     handle: (kind, deliver, options = {}) => {
       kinds.set(kind, {
         deliver,
@@ -214,6 +249,8 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     nudge,
     settled: (key, ask, timeoutMs) =>
       new Promise((resolve, reject) => {
+        // it may have been delivered between the commit and this call
+        if (delivered.has(ask) || timeoutMs <= 0) return resolve(delivered.has(ask))
         const set = waiters.get(key) ?? new Set()
         waiters.set(key, set)
         const finish = (delivered: boolean): void => {
@@ -223,12 +260,11 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
           resolve(delivered)
         }
         const waiter: Waiter = { ask, tell: finish }
-        const deadline = setTimeout(() => finish(false), timeoutMs)
+        // the database knows what was delivered before this process began
+        const deadline = setTimeout(() => {
+          db.first('select 1 from outbox where id = $1', [ask]).then(row => finish(row === undefined), reject)
+        }, timeoutMs)
         set.add(waiter)
-        // it may have been delivered between the commit and this call
-        db.first('select 1 from outbox where id = $1', [ask]).then(row => {
-          if (row === undefined) finish(true)
-        }, reject)
       }),
     drain,
     start: () => {

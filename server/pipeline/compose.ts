@@ -4,7 +4,7 @@ import { createSteps, type StepDeps } from './steps.ts'
 import type { Step } from './subject.ts'
 import { createUnpacking } from './unpacking.ts'
 
-export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog'>, PackageSigningDeps {
+export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog' | 'arrivals'>, PackageSigningDeps {
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
 }
 
@@ -16,8 +16,8 @@ export interface GatePart {
 
 /** The gate with its six steps. */
 export function composeGate(needs: GateNeeds): GatePart {
-  const { catalog, settings, clock } = needs
+  const { catalog, settings, clock, arrivals } = needs
   const steps = createSteps(needs)
   const [signing, unpacking] = [createPackageSigning(needs), createUnpacking()]
-  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, clock }) }
+  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, clock, arrivals }) }
 }

@@ -9,6 +9,7 @@ import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Inspection } from '../formats/format.ts'
+import type { Arrivals } from '../lib/arrivals.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Lanes } from '../lib/lanes.ts'
 import type { Settings } from '../settings/store.ts'
@@ -47,6 +48,7 @@ export interface GateDeps {
   /** `createUnpacking()`: one for the whole process. */
   readonly unpacking: Lanes
   readonly clock: Clock
+  readonly arrivals: Pick<Arrivals, 'enter'>
 }
 
 /**
@@ -83,7 +85,7 @@ async function findKnown(
 }
 
 /** Makes the gate from its steps and the catalogue. */
-export function createGate({ steps, catalog, settings, signing, unpacking, clock }: GateDeps): Gate {
+export function createGate({ steps, catalog, settings, signing, unpacking, clock, arrivals }: GateDeps): Gate {
   function manifestOf(
     {
       subject,
@@ -145,6 +147,7 @@ export function createGate({ steps, catalog, settings, signing, unpacking, clock
       )
       const reports: Report[] = []
       let sealed: Sealed | undefined
+      const leave = arrivals.enter()
       try {
         let next = await examination.next()
         while (next.done !== true) {
@@ -164,6 +167,7 @@ export function createGate({ steps, catalog, settings, signing, unpacking, clock
         const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
         return await catalog.change({ kind: 'admit', manifest, files: [sealed.file, ...(file.beside ?? [])] }, actor)
       } finally {
+        leave()
         await sealed?.file.discard()
         await file.discard()
       }

@@ -26,6 +26,7 @@ import type { SettingsValue } from '../settings/schema.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { formatStep } from './format-check.ts'
 import { createGate, type Gate } from './gate.ts'
+import { createArrivals } from '../lib/arrivals.ts'
 import { createPackageSigning } from './package-signing.ts'
 import { createUnpacking } from './unpacking.ts'
 import { provenanceStep } from './provenance.ts'
@@ -75,6 +76,7 @@ beforeEach(async () => {
       }) as SettingsValue, // the rest is nothing to the gate
   }
   gate = createGate({
+    arrivals: createArrivals(),
     steps: [formatStep, provenanceStep],
     catalog,
     settings,

@@ -4,6 +4,7 @@ import type { Codename } from '../core/identity.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import { createDocumentFiles } from '../files/documents.ts'
 import { getFormat } from '../formats/index.ts'
+import type { Arrivals } from '../lib/arrivals.ts'
 import type { Log } from '../lib/log.ts'
 import type { Events } from '../record/events.ts'
 import { chooseExternalWriter } from './external-writer.ts'
@@ -12,6 +13,8 @@ import { createPublisher, type Publication, type Publisher, type PublisherDeps }
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
   readonly events: Pick<Events, 'emit'>
   readonly log: Log
+  /** The packages that are in the gate now. */
+  readonly arrivals: Pick<Arrivals, 'quiet'>
   /** The advisories that the packages fix. */
   readonly fixes: FindFixes
   /** APT_PUBLISHER: who writes the indexes of APT distributions. */
@@ -28,14 +31,21 @@ const BULK = 4
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * While packages arrive in bulk, two thirds of the time go to uploads, since each new tree is out of date at once.
- * Single uploads never wait.
+ * While packages arrive in bulk, two thirds of the time go to uploads, since each new tree is out of date at once; less
+ * where none is on its way any more: then all of them wait for the tree. Single uploads never wait.
  */
-function paced(publish: Publisher['publish']): (codename: Codename) => Promise<void> {
+function paced(
+  publish: Publisher['publish'],
+  quiet: Arrivals['quiet'],
+): (codename: Codename, join: () => Promise<void>) => Promise<void> {
   const free = new Map<Codename, number>()
-  return async codename => {
+  return async (codename, join) => {
     const pauseMs = (free.get(codename) ?? 0) - performance.now()
-    if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs))
+    if (pauseMs > 0) {
+      await quiet(pauseMs)
+      // those that came in meanwhile are in this tree, too, and need not wait for the next one
+      await join()
+    }
     const done = await publish(codename)
     if (done !== undefined && done.changes >= BULK)
       free.set(codename, performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms))
@@ -44,13 +54,16 @@ function paced(publish: Publisher['publish']): (codename: Codename) => Promise<v
 }
 
 /** The debts to the trees. */
-export function publishDebts(publisher: Pick<Publisher, 'publish' | 'publishContents'>): Debts {
-  const publish = paced(publisher.publish)
+export function publishDebts(
+  publisher: Pick<Publisher, 'publish' | 'publishContents'>,
+  { quiet }: Pick<Arrivals, 'quiet'>,
+): Debts {
+  const publish = paced(publisher.publish, quiet)
   return {
     publish: {
       parallel: 2,
       longestMs: FILES_LONGEST_MS,
-      deliver: ([codename]) => publish(codename as Codename),
+      deliver: ([codename], join) => publish(codename as Codename, join),
     },
     contents: {
       longestMs: FILES_LONGEST_MS,
@@ -75,7 +88,7 @@ function tellPublished({ clock, events, log }: PublishNeeds): (publication: Publ
 
 /** The publisher of every distribution, with its debts and the removal of old files. */
 export function composePublish(needs: PublishNeeds): PublishPart {
-  const { db, layout, repositories, keyring, clock, fixes, aptPublisher } = needs
+  const { db, layout, repositories, keyring, clock, fixes, aptPublisher, arrivals } = needs
   const publisher = createPublisher({
     db,
     layout,
@@ -90,7 +103,7 @@ export function composePublish(needs: PublishNeeds): PublishPart {
   })
   return {
     publisher,
-    debts: publishDebts(publisher),
+    debts: publishDebts(publisher, arrivals),
     jobs: [
       {
         id: 'tidy',

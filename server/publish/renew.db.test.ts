@@ -48,7 +48,8 @@ const validFor = (codename: string, days: number): Promise<unknown> =>
 const release = (codename = JAMMY): Promise<string> => readFile(join(stock.layout.live(codename), 'Release'), 'utf8')
 const inode = async (path: string): Promise<number> => (await stat(join(stock.layout.live(JAMMY), path))).ino
 const day = (n: string): void => stock.clock.set(`2026-11-${n}T00:00:00Z`)
-const deliver = (): Promise<void> => renewal.debts.root?.deliver([JAMMY]) ?? Promise.reject(new Error('no such debt'))
+const deliver = (): Promise<void> =>
+  renewal.debts.root?.deliver([JAMMY], () => Promise.resolve()) ?? Promise.reject(new Error('no such debt'))
 
 test('a root has no Valid-Until unless an admin sets one', async () => {
   await publisher.publish(JAMMY)

@@ -22,6 +22,8 @@ export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from
 export interface Audit {
   /** Owes the line inside `tx`: no line without its change, no change without its line. */
   owe(tx: Tx, fact: AuditFact): Promise<void>
+  /** As `owe`, several in their order. */
+  oweAll(tx: Tx, facts: readonly AuditFact[]): Promise<void>
   /** For acts that change no row: logins, refusals. */
   record(fact: AuditFact): Promise<void>
   /** Appends everything owed, in order. The outbox calls it for the key `audit`. */
@@ -105,10 +107,15 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     return mine
   }
 
-  async function owe(tx: Tx, fact: AuditFact): Promise<void> {
-    await tx.query('insert into audit_pending (at, fact) values ($1, $2)', [clock.now(), JSON.stringify(fact)])
+  async function oweAll(tx: Tx, facts: readonly AuditFact[]): Promise<void> {
+    if (facts.length === 0) return
+    await tx.query(
+      'insert into audit_pending (at, fact) select $1, said.fact from unnest($2::jsonb[]) with ordinality as said (fact, n) order by said.n',
+      [clock.now(), facts.map(fact => JSON.stringify(fact))],
+    )
     await outbox.owe(tx, 'audit')
   }
+  const owe = (tx: Tx, fact: AuditFact): Promise<void> => oweAll(tx, [fact])
 
   async function append(rows: readonly PendingRow[], tail: Tail): Promise<Tail> {
     const { file, rows: mine } = nextFile(rows, tail.file)
@@ -168,6 +175,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
 
   return {
     owe,
+    oweAll,
     deliver,
     record: async fact => {
       await db.tx(tx => owe(tx, fact))

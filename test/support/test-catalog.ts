@@ -21,6 +21,7 @@ import { hasTree } from '../../server/formats/index.ts'
 import { createManifests, type Manifests } from '../../server/files/manifests.ts'
 import { createPool, type Pool } from '../../server/files/pool.ts'
 import { publishDebts } from '../../server/publish/compose.ts'
+import { createArrivals } from '../../server/lib/arrivals.ts'
 import type { SpooledFile } from '../../server/files/spool.ts'
 import type { Publisher } from '../../server/publish/publisher.ts'
 import { createAudit, type Audit } from '../../server/record/audit.ts'
@@ -150,7 +151,7 @@ export async function createStock(
   })
   handleDebts(outbox, {
     ...catalogDebts({ catalog, manifests }),
-    ...publishDebts(notePublications(published)),
+    ...publishDebts(notePublications(published), createArrivals()),
     audit: { deliver: () => audit.deliver() },
   })
   outbox.start()

@@ -24,6 +24,7 @@ import { hasTree, switchesFor } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createDigestThreads } from '../../server/lib/digest.ts'
 import { createGate } from '../../server/pipeline/gate.ts'
+import { createArrivals } from '../../server/lib/arrivals.ts'
 import { createPackageSigning } from '../../server/pipeline/package-signing.ts'
 import { createSteps } from '../../server/pipeline/steps.ts'
 import { createUnpacking } from '../../server/pipeline/unpacking.ts'
@@ -251,6 +252,7 @@ export function openUploads(): Uploads {
       uploaderKeys: createUploaderKeys({ db, clock: systemClock }),
     })
     const gate = createGate({
+      arrivals: createArrivals(),
       steps,
       catalog,
       settings,

@@ -1,4 +1,4 @@
-import type { PackageRef } from '../../core/identity.ts'
+import { printRef, type PackageRef } from '../../core/identity.ts'
 import type { Manifest, PackageFile } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
@@ -31,6 +31,18 @@ export async function findManifest(db: Queryable, viewer: Viewer, ref: PackageRe
     values,
   )
   return row && fromRow(row)
+}
+
+/** The manifests of these packages by `printRef`, without those that are not there. */
+export async function findManifests(db: Queryable, refs: readonly PackageRef[]): Promise<Map<string, Manifest>> {
+  const rows = await db.query<Row>(
+    `
+    select p.id, p.manifest, p.facts, p.paths from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+      as wanted (format, codename, name, version, arch)
+    join package p using (format, codename, name, version, arch)`,
+    [0, 1, 2, 3, 4].map(n => refs.map(ref => refParams(ref)[n])),
+  )
+  return new Map(rows.map(fromRow).map(manifest => [printRef(manifest.ref), manifest]))
 }
 
 /** Locks the package's row until the transaction ends. */
@@ -218,16 +230,31 @@ export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef,
 }
 
 /**
- * Notes that the index entries of this name must be written again.
- * @param component  empty for the first one, null where it may have been in another before
+ * A name whose index entries must be written again. `component` is empty for the first one, null where it may have been
+ * in another before.
  */
+export interface Mark {
+  readonly ref: Pick<PackageRef, 'codename' | 'name' | 'arch'>
+  readonly component: string | null
+}
+
+/** Notes that the index entries of these names must be written again. */
+export async function markAllDirty(tx: Queryable, marks: readonly Mark[]): Promise<void> {
+  if (marks.length === 0) return
+  await tx.query(
+    'insert into publish_dirty (codename, name, arch, component) select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])',
+    [
+      marks.map(({ ref }) => ref.codename),
+      marks.map(({ ref }) => ref.name),
+      marks.map(({ ref }) => ref.arch),
+      marks.map(({ component }) => component),
+    ],
+  )
+}
+
+/** As `markAllDirty`, of one name. */
 export async function markDirty(tx: Queryable, ref: PackageRef, component: string | null): Promise<void> {
-  await tx.query('insert into publish_dirty (codename, name, arch, component) values ($1, $2, $3, $4)', [
-    ref.codename,
-    ref.name,
-    ref.arch,
-    component,
-  ])
+  await markAllDirty(tx, [{ ref, component }])
 }
 
 /** Whether clients are kept at an earlier generation, so that publications wait until the distribution goes forward. */

@@ -137,7 +137,12 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     vulnerability: scanners.vulnerability,
     scheduler,
     dataAt,
-    warnings: viewer => [...env.warnings, ...outlived.warnings(viewer), ...renewal.warnings(viewer)],
+    warnings: viewer => [
+      ...env.warnings,
+      ...base.address.warnings(),
+      ...outlived.warnings(viewer),
+      ...renewal.warnings(viewer),
+    ],
     authenticate: auth.authenticate,
     hiddenFrom: access.rules.hiddenFrom,
   })
@@ -202,7 +207,7 @@ export async function compose(
     uiFolder,
   })
 
-  const { outbox, settings, keyring, starting } = base
+  const { outbox, settings, keyring, address, starting } = base
   const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
   const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
   for (const { debts } of parts) handleDebts(outbox, debts)
@@ -232,6 +237,7 @@ export async function compose(
       if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
       // the trees are served from here on; routes answer that the service is starting
       const url = await http.open()
+      address.opened(url)
       await repair({ ...base, keys, publisher: trees.publisher, tellFixes, outlived, rebuild: packages.rebuild })
       for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
       outbox.start()

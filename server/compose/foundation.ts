@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
+
+import { createAppAddress } from '../http/app-address.ts'
 import { createDb, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -98,6 +101,7 @@ export async function layFoundation(env: Env, log: Log) {
     production: env.production,
     isEnterprise: () => licensing.allowed() === 'all',
   })
+  const address = createAppAddress({ ...env, settings, machine: hostname() })
   const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
   const audit = createAudit({ db, layout, clock, outbox })
   return {
@@ -120,6 +124,7 @@ export async function layFoundation(env: Env, log: Log) {
     metrics: createMetrics(),
     starting: createStarting(),
     settings,
+    address,
     licensing,
     shared,
     keyring: createKeyring({ layout, box, clock }),

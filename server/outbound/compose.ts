@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import type { AppAddress } from '../core/app-address.ts'
 import type { Part } from '../core/feature.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
@@ -18,6 +19,7 @@ export interface OutboundNeeds {
   readonly db: Db
   readonly outbox: Outbox
   readonly settings: Settings
+  readonly address: Pick<AppAddress, 'inMessages'>
   readonly clock: Clock
   readonly layout: Layout
   readonly box: SecretBox
@@ -42,7 +44,7 @@ export interface OutboundPart extends Part {
 
 /** Everything that goes out: guarded HTTP, mail, and messages to people. */
 export async function composeOutbound(needs: OutboundNeeds): Promise<OutboundPart> {
-  const { db, outbox, settings, clock, layout, box, log, version } = needs
+  const { db, outbox, settings, address, clock, layout, box, log, version } = needs
   const webhookSecret = needs.webhookSecret ?? (await keepSecret(layout, 'webhook'))
   const fetch = createGuardedFetch({
     lookup: host => lookup(host, { all: true }),
@@ -51,11 +53,11 @@ export async function composeOutbound(needs: OutboundNeeds): Promise<OutboundPar
   })
   const mailer = createMailer({ settings })
   const queue = createMailQueue({ db, outbox, mailer, box, clock, log })
-  const delivery = createDelivery({ db, outbox, settings, fetch, mailer, secret: webhookSecret, clock, log })
+  const delivery = createDelivery({ db, outbox, settings, address, fetch, mailer, secret: webhookSecret, clock, log })
   return {
     fetch,
     mailer,
-    notices: createNotices({ db, outbox, settings, clock }),
+    notices: createNotices({ db, outbox, settings, address, clock }),
     delivery,
     mail: { isReady: () => mailer.isReady(), owe: queue.owe },
     webhookSecret,

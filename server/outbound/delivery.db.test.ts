@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { addressWith } from '../../test/support/app-address.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import { handleDebts } from '../db/outbox.ts'
 import type { Finding } from '../core/findings.ts'
@@ -77,6 +78,7 @@ beforeEach(() => {
   }
   const settings = { now: () => value }
   const { db, outbox, clock } = stock
+  const address = addressWith(settings)
   const note =
     (level: string) =>
     (facts: Record<string, unknown>, message: string): void => {
@@ -92,11 +94,12 @@ beforeEach(() => {
     isReady: () => value.email.enabled,
     receivers: () => value.email.to_addresses.split(','),
   }
-  notices = createNotices({ db, outbox, settings, clock })
+  notices = createNotices({ db, outbox, settings, address, clock })
   delivery = createDelivery({
     db,
     outbox,
     settings,
+    address,
     mailer,
     secret: SECRET,
     clock,
@@ -142,7 +145,7 @@ describe('a webhook', () => {
       id: expect.stringMatching(/^\d+$/) as string,
       event: 'package.pending_review',
       timestamp: '2026-03-01T10:00:00.000Z',
-      console: 'http://localhost:8000',
+      console: 'http://127.0.0.1:8000',
       text: 'hello 1.0 (jammy, amd64) from ada waits for review and is not published. Findings, worst high: CVE-2026-1, CVE-2026-2.',
       package: held.package,
     })

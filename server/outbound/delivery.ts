@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { AppAddress } from '../core/app-address.ts'
 import { fail } from '../core/errors.ts'
 import type { Debt, Debts } from '../core/feature.ts'
 import type { Db } from '../db/db.ts'
@@ -28,6 +29,7 @@ export interface DeliveryDeps {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe'>
   readonly settings: Pick<Settings, 'now'>
+  readonly address: Pick<AppAddress, 'inMessages'>
   readonly fetch: GuardedFetch
   readonly mailer: Mailer
   /** WEBHOOK_SECRET. */
@@ -72,6 +74,7 @@ export function createDelivery({
   db,
   outbox,
   settings,
+  address,
   fetch,
   mailer,
   secret,
@@ -160,10 +163,7 @@ export function createDelivery({
     debts: { [KIND_OF.webhook]: debtOf('webhook'), [KIND_OF.mail]: debtOf('mail') },
     stop: () => stopping.abort(new Error('the service is stopping')),
     testWebhook: async () => {
-      const {
-        app_url: appUrl,
-        notifications: { webhook_url: url },
-      } = settings.now()
+      const { webhook_url: url } = settings.now().notifications
       if (url === '') fail('webhook_not_configured', { key: 'notifications.webhook_url' })
       const start = performance.now()
       const status = await post(url, `test-${clock.now().getTime()}`, {
@@ -171,7 +171,7 @@ export function createDelivery({
         timestamp: isoNow(clock),
         text: 'This is the test message of Gatehouse: webhooks work.',
         subject: 'Test',
-        console: appUrl,
+        console: address.inMessages(),
       })
       return { status, host: new URL(url).host, ms: Math.round(performance.now() - start) }
     },

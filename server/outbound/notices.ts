@@ -1,3 +1,4 @@
+import type { AppAddress } from '../core/app-address.ts'
 import { worst } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
@@ -28,6 +29,7 @@ export interface NoticesDeps {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly settings: Pick<Settings, 'now'>
+  readonly address: Pick<AppAddress, 'inMessages'>
   readonly clock: Clock
 }
 
@@ -93,12 +95,17 @@ async function write(
 }
 
 /** Messages to people, over the channels that the settings switch on. */
-export function createNotices({ db, outbox, settings, clock }: NoticesDeps): Notices {
+export function createNotices({ db, outbox, settings, address, clock }: NoticesDeps): Notices {
   async function owe(tx: Tx, notice: Notice): Promise<void> {
     const now = settings.now()
     const at = isoNow(clock)
     for (const channel of channelsOf(notice, now)) {
-      const id = await write(tx, channel, { event: notice.event, body: renderNotice(notice, at, now.app_url) }, at)
+      const id = await write(
+        tx,
+        channel,
+        { event: notice.event, body: renderNotice(notice, at, address.inMessages()) },
+        at,
+      )
       await outbox.owe(tx, `${KIND_OF[channel]}:${id}`)
     }
   }

@@ -18,7 +18,12 @@ import { validation, cve_policy, engines, security, clamav, signing } from './se
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
 export const SETTINGS = Type.Object(
   {
-    app_url: text('http://localhost:8000', 'Where people reach the console; password-reset links are made with it.', {
+    app_url: text(
+      '',
+      'Where people reach the console. Empty: answers carry the address that was called, mails and webhooks the one that HOST and PORT say.',
+      { ...URL_OR_EMPTY },
+    ),
+    repo_url: text('', 'Where clients reach the repositories, in the lines that set them up. Empty: as app_url.', {
       ...URL_OR_EMPTY,
     }),
     license: section('Licence.', {

@@ -38,6 +38,7 @@ describe.skipIf(missing.length > 0)('logging in with a directory', () => {
       directory,
       routes: bind(sso, ssoHandlers, {
         settings: { now: () => it.settings.now() },
+        address: { console: () => 'http://nobody.example' },
         directory,
         provider: { discover: notAsked },
         oidc: { start: notAsked, callback: notAsked, exchange: notAsked },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { composeSso } from '../../server/features/sso/compose.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createGuardedFetch } from '../../server/outbound/fetch.ts'
+import { addressWith } from '../support/app-address.ts'
 import { PASSWORD, SECRET, startAccounts, type TestAccounts } from '../support/accounts.ts'
 import { freshAddress, type Answer } from '../support/app.ts'
 import {
@@ -53,6 +54,7 @@ beforeAll(async () => {
     box: createSecretBox(SECRET),
     clock,
     settings,
+    address: addressWith(settings),
     audit,
     log,
     fetch,
@@ -187,6 +189,17 @@ describe('a login', () => {
     expect(new URL(location).searchParams.get('redirect_uri')).toBe(
       'https://repo.example.org/api/v1/auth/oidc/callback',
     )
+  })
+
+  test('while app_url is not set, people come back to the address that they called', async () => {
+    await it.settings.patch({ app_url: '' })
+    const other = base.replace('127.0.0.1', 'localhost')
+    for (const called of [base, other]) {
+      const { location } = await newBrowser().get(`${called}/api/v1/auth/oidc/login`)
+      expect(new URL(location).searchParams.get('redirect_uri')).toBe(`${called}/api/v1/auth/oidc/callback`)
+    }
+    const browser = newBrowser()
+    expect(await browser.follow(await begin(browser), isConsole)).toMatch(new RegExp(`^${base}/#/login\\?sso=`))
   })
 
   test('that begins at another host than app_url is redirected there, once', async () => {

@@ -63,6 +63,23 @@ describe('asking for a link', () => {
     },
   )
 
+  test('while app_url is not set, the link leads to what the daemon listens on, whatever the request says', async () => {
+    await it.settings.patch({ app_url: '' })
+    await it.app.ask('POST', '/api/v1/auth/forgot-password', {
+      body: { username: 'ada' },
+      headers: {
+        ...freshAddress(),
+        'host': 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'https',
+      },
+    })
+    await it.stock.outbox.drain()
+    expect(it.mailed.map(mail => /\S+:\/\/\S+/.exec(mail.text)?.[0])).toEqual([
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:8000\/#\/reset-password\?token=[\w-]{43}$/),
+    ])
+  })
+
   test('the answer is the same for every address, and an unknown one gets no mail', async () => {
     await it.user('off', 'reader')
     await it.user('silent', 'reader')

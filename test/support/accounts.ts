@@ -14,6 +14,7 @@ import type { Authenticate } from '../../server/http/routes.ts'
 import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createMailQueue, type QueuedMail } from '../../server/outbound/mail-queue.ts'
 import type { AuditEntry } from '../../server/record/audit.ts'
+import { addressWith } from './app-address.ts'
 import { createSettings, type Settings } from '../../server/settings/store.ts'
 import { freshAddress, startApp, type Answer, type TestApp } from './app.ts'
 import { createStock, type Stock } from './test-catalog.ts'
@@ -88,6 +89,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     clock,
     box,
     settings,
+    address: addressWith(settings),
     log,
     jwtSecret: SECRET,
     jwtMinutes: 60,

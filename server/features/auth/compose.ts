@@ -43,6 +43,7 @@ export interface AuthNeeds {
   readonly outbox: Outbox
   readonly repositories: Pick<Repositories, 'get'>
   readonly settings: Pick<Settings, 'now'>
+  readonly address: ResetDeps['address']
   readonly box: SecretBox
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>

@@ -12,7 +12,10 @@ import { createIdentities } from './identities.ts'
 import { createOidcLogin, type OidcLoginDeps } from './oidc-login.ts'
 import { createSteps } from './steps.ts'
 
-export interface SsoNeeds extends Pick<OidcLoginDeps<LoginReply>, 'settings' | 'audit' | 'log' | 'vouchedFor'> {
+export interface SsoNeeds extends Pick<
+  OidcLoginDeps<LoginReply>,
+  'settings' | 'address' | 'audit' | 'log' | 'vouchedFor'
+> {
   readonly db: Db
   readonly box: SecretBox
   readonly clock: Clock
@@ -25,10 +28,11 @@ export interface SsoNeeds extends Pick<OidcLoginDeps<LoginReply>, 'settings' | '
 
 /** People whom other places vouch for: the routes of directory and single sign-on. */
 export function composeSso(needs: SsoNeeds): Feature {
-  const { db, box, clock, settings, fetch, production, directory, isAllowed, audit, log, vouchedFor } = needs
+  const { db, box, clock, settings, address, fetch, production, directory, isAllowed, audit, log, vouchedFor } = needs
   const provider = createOidcProvider({ fetch, production, now: () => clock.now().getTime() })
   const oidc = createOidcLogin({
     settings,
+    address,
     provider,
     audit,
     log,
@@ -36,5 +40,5 @@ export function composeSso(needs: SsoNeeds): Feature {
     identities: createIdentities({ db }),
     vouchedFor,
   })
-  return { routes: bind(sso, ssoHandlers, { settings, directory, provider, oidc, isAllowed }) }
+  return { routes: bind(sso, ssoHandlers, { settings, address, directory, provider, oidc, isAllowed }) }
 }

@@ -1,3 +1,4 @@
+import type { AppAddress } from '../../core/app-address.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fromOf } from '../../core/request-origin.ts'
 import type { LdapDirectory } from '../../directory/ldap.ts'
@@ -10,6 +11,7 @@ import { tryOidc } from './oidc-trial.ts'
 
 export interface SsoDeps {
   readonly settings: Pick<Settings, 'now'>
+  readonly address: Pick<AppAddress, 'console'>
   readonly directory: Pick<LdapDirectory, 'tryOut'>
   readonly provider: Pick<OidcProvider, 'discover'>
   readonly oidc: OidcLogin<LoginReply>
@@ -31,24 +33,21 @@ export const ssoHandlers: Handlers<typeof sso, SsoDeps> = {
       ...(person === undefined ? {} : { person: { ...person, groups: [...person.groups] } }),
     }
   },
-  'POST /settings/test-oidc': async ({ settings, provider }, { body }) => {
+  'POST /settings/test-oidc': async ({ settings, address, provider }, { body, raw }) => {
     const card = await tryOidc(provider, settings.now().oidc, body)
     return {
       ok: true,
       message: `${card.issuer} answers.`,
       ...card,
       scopes_supported: [...card.scopes_supported],
-      redirect_uri: redirectUriOf(settings.now().app_url),
+      redirect_uri: redirectUriOf(address.console(raw)),
     }
   },
   'GET /auth/oidc': ({ settings, isAllowed }) => {
     const { enabled, label } = settings.now().oidc
     return { enabled: enabled && isAllowed(), label, login_url: '/api/v1/auth/oidc/login' }
   },
-  'GET /auth/oidc/login': ({ oidc }, { query, raw }) =>
-    oidc.start({ host: raw.headers.host, again: query.again === true }),
-  'GET /auth/oidc/callback': ({ oidc }, { query, raw }) =>
-    oidc.callback({ cookie: raw.headers.cookie, answer: given(query), ip: raw.clientIp }),
-  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) =>
-    oidc.exchange({ cookie: raw.headers.cookie, code: body.code, from: fromOf(raw) }),
+  'GET /auth/oidc/login': ({ oidc }, { query, raw }) => oidc.start({ raw, again: query.again === true }),
+  'GET /auth/oidc/callback': ({ oidc }, { query, raw }) => oidc.callback({ raw, answer: given(query) }),
+  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) => oidc.exchange({ raw, code: body.code, from: fromOf(raw) }),
 }

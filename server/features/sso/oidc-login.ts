@@ -1,4 +1,5 @@
-import { Redirect } from '../../core/contract.ts'
+import type { AppAddress } from '../../core/app-address.ts'
+import { Redirect, type RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { From } from '../../core/request-origin.ts'
 import type { DirectoryProfile } from '../../directory/directory.ts'
@@ -15,28 +16,25 @@ export type Vouched = DirectoryProfile & { readonly origin: 'oidc' }
 /** Login through a provider: out, back, and a session for the console. */
 export interface OidcLogin<Reply> {
   /**
-   * Sends the browser to the provider. `host` is the browser's name for this server; `again` says that we sent it here.
+   * Sends the browser to the provider. `again` says that we sent it here.
    * @throws sso_off
    */
-  start(request: { readonly host: string | undefined; readonly again: boolean }): Promise<Redirect>
+  start(request: { readonly raw: RawRequest; readonly again: boolean }): Promise<Redirect>
   /**
    * Takes the provider's answer and sends the browser to the console, with a code or with a word for the failure.
    * @throws sso_off
    */
-  callback(request: {
-    readonly cookie: string | undefined
-    readonly answer: Readonly<Record<string, string>>
-    readonly ip: string
-  }): Promise<Redirect>
+  callback(request: { readonly raw: RawRequest; readonly answer: Readonly<Record<string, string>> }): Promise<Redirect>
   /**
    * Gives the console what a password would have given. The code works once, within a minute, in the same browser.
    * @throws sso_expired, sso_refused, bad_password, account_inactive
    */
-  exchange(request: { readonly cookie: string | undefined; readonly code: string; readonly from: From }): Promise<Reply>
+  exchange(request: { readonly raw: RawRequest; readonly code: string; readonly from: From }): Promise<Reply>
 }
 
 export interface OidcLoginDeps<Reply> {
   readonly settings: Pick<Settings, 'now'>
+  readonly address: Pick<AppAddress, 'console'>
   readonly provider: OidcProvider
   readonly steps: Steps
   readonly identities: Identities
@@ -49,12 +47,9 @@ export interface OidcLoginDeps<Reply> {
 const TRIP_S = 600
 const ARRIVAL_S = 60
 
-/** This server as browsers reach it, without a slash at its end. */
-const baseOf = (appUrl: string): string => appUrl.replace(/\/+$/, '')
-
 /** Where the provider sends people back; it is registered there. */
 export function redirectUriOf(appUrl: string): string {
-  return `${baseOf(appUrl)}/api/v1/auth/oidc/callback`
+  return `${appUrl}/api/v1/auth/oidc/callback`
 }
 
 /** `__Host-` keeps other names of the same domain from setting one (RFC 6265bis, 4.1.3.2); it needs HTTPS. */
@@ -76,6 +71,7 @@ function readCookie(appUrl: string, header: string | undefined): string {
 
 export function createOidcLogin<Reply>({
   settings,
+  address,
   provider,
   steps,
   identities,
@@ -83,13 +79,14 @@ export function createOidcLogin<Reply>({
   log,
   vouchedFor,
 }: OidcLoginDeps<Reply>): OidcLogin<Reply> {
-  const current = () => {
-    const { oidc, app_url: appUrl } = settings.now()
+  const current = (raw: RawRequest) => {
+    const { oidc } = settings.now()
+    const appUrl = address.console(raw)
     return oidc.enabled && URL.canParse(appUrl) ? { oidc, appUrl } : fail('sso_off', {})
   }
   /** The fragment of a URL reaches only the console: no server, no log, no other site. */
   const toConsole = (appUrl: string, query: Record<string, string>, cookies: readonly string[] = []): Redirect =>
-    new Redirect(`${baseOf(appUrl)}/#/login?${new URLSearchParams(query).toString()}`, cookies)
+    new Redirect(`${appUrl}/#/login?${new URLSearchParams(query).toString()}`, cookies)
 
   async function refuse(
     appUrl: string,
@@ -104,7 +101,7 @@ export function createOidcLogin<Reply>({
   async function enter(person: OidcIdentity, from: From): Promise<Reply> {
     const { role, fullName, email } = person
     const claimed = (await identities.claim(person)) ?? fail('sso_refused', {})
-    const { oidc } = current()
+    const { oidc } = settings.now()
     try {
       return await vouchedFor(
         {
@@ -124,11 +121,11 @@ export function createOidcLogin<Reply>({
   }
 
   return {
-    start: async ({ host, again }) => {
-      const { oidc, appUrl } = current()
+    start: async ({ raw, again }) => {
+      const { oidc, appUrl } = current(raw)
       // the cookie has to be set for the name that the provider sends people back to
-      if (!again && host !== new URL(appUrl).host)
-        return new Redirect(`${baseOf(appUrl)}/api/v1/auth/oidc/login?again=1`)
+      if (!again && settings.now().app_url !== '' && raw.headers.host !== new URL(appUrl).host)
+        return new Redirect(`${appUrl}/api/v1/auth/oidc/login?again=1`)
       try {
         const { url, trip } = await provider.begin(oidc, redirectUriOf(appUrl))
         const browser = randomToken()
@@ -140,9 +137,10 @@ export function createOidcLogin<Reply>({
         return toConsole(appUrl, { sso_error: error.word })
       }
     },
-    callback: async ({ cookie, answer, ip }) => {
-      const { oidc, appUrl } = current()
-      const browser = readCookie(appUrl, cookie)
+    callback: async ({ raw, answer }) => {
+      const { oidc, appUrl } = current(raw)
+      const ip = raw.clientIp
+      const browser = readCookie(appUrl, raw.headers.cookie)
       const trip = (await steps.take('trip', answer.state ?? '', browser)) as OidcTrip | undefined
       if (trip === undefined)
         return refuse(appUrl, 'expired', { why: 'no login with this state is under way in this browser', ip })
@@ -156,9 +154,10 @@ export function createOidcLogin<Reply>({
         throw error
       }
     },
-    exchange: async ({ cookie, code, from }) => {
-      const { appUrl } = current()
-      const person = (await steps.take('arrival', code, readCookie(appUrl, cookie))) as OidcIdentity | undefined
+    exchange: async ({ raw, code, from }) => {
+      const { appUrl } = current(raw)
+      const person = (await steps.take('arrival', code, readCookie(appUrl, raw.headers.cookie))) as
+        OidcIdentity | undefined
       return person === undefined ? fail('sso_expired', {}) : enter(person, from)
     },
   }

@@ -106,6 +106,7 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 const LABELS: Readonly<Record<string, string>> = {
   'app_url': 'Address of this console',
+  'repo_url': 'Address of the repositories',
   'mfa_policy.enforce_admin_mfa': 'Admins need a second factor',
   'ldap.bind_dn': 'Service account (DN)',
   'ldap.bind_password': 'Password of the service account',

@@ -1,3 +1,4 @@
+import type { AppAddress } from '../../../core/app-address.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Deliver } from '../../../core/feature.ts'
@@ -6,7 +7,6 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { Audit } from '../../../record/audit.ts'
-import type { Settings } from '../../../settings/store.ts'
 import { hashPassword, hashToken, weaknessOf } from './passwords.ts'
 import { findResetAccounts, findResetOwner, keepReset, takeReset, type Receiver } from './reset-store.ts'
 import { spendOnce } from '../sessions/revocations.ts'
@@ -39,7 +39,7 @@ export interface ResetDeps {
   readonly db: Db
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
-  readonly settings: Pick<Settings, 'now'>
+  readonly address: Pick<AppAddress, 'inMessages'>
   readonly mail: {
     /** Whether mail could be sent at all. */
     isReady(): boolean
@@ -74,12 +74,12 @@ function wordsOf(username: string, link: string): string {
 }
 
 /** A forgotten password: a link by mail that is good once, for 30 minutes, and only the newest one. */
-export function createReset({ db, audit, outbox, settings, mail, box, clock, random, log }: ResetDeps): PasswordReset {
+export function createReset({ db, audit, outbox, address, mail, box, clock, random, log }: ResetDeps): PasswordReset {
   let saidUnable = false
 
   function linkFor(token: string): string {
     // a token behind the # reaches no server and no log
-    return `${settings.now().app_url.replace(/\/+$/, '')}/#/reset-password?token=${token}`
+    return `${address.inMessages()}/#/reset-password?token=${token}`
   }
 
   async function mailTo({ username, email }: Receiver, { id, ip }: Noted): Promise<void> {

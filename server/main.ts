@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { compose } from './compose.ts'
 import { EnvProblems, readEnv, type Env } from './env.ts'
@@ -26,6 +27,8 @@ for (const warning of env.warnings) process.stderr.write(`${warning}\n`)
 const service = await compose(env, { uiFolder: join(import.meta.dirname, '..', 'ui', 'dist') }).catch(stopWith)
 const { url, needsSetup } = await service.start().catch(stopWith)
 process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
+
+flushCompileCache() // now, not at the end: a service may be killed
 
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -8,8 +8,8 @@ import type { Tag, TagList } from '../core/tag.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
-import { digestOf } from './live-tree.ts'
-import { walkFiles } from './prune.ts'
+import { digestFiles } from '../lib/digest-files.ts'
+import { listFiles } from '../lib/list-files.ts'
 
 /** One difference between pool, database, manifests and trees. */
 export interface Difference {
@@ -44,10 +44,13 @@ export async function checkBlobs({ layout, verified }: Run, rows: readonly Verif
   const { checked, differences } = verified
   const byBlob = new Map<string, VerifiedRow[]>()
   for (const row of rows) for (const blob of row.blobs) byBlob.set(blob, [...(byBlob.get(blob) ?? []), row])
-  for (const [digest, owners] of byBlob) {
+  const placed = [...byBlob].map(([digest, owners]) => {
     const kept = owners.some(row => isKept(row.state))
-    const path = kept ? layout.blob(sha256(digest)) : layout.quarantined(sha256(digest))
-    const found = await digestOf(path)
+    return { digest, owners, kept, path: kept ? layout.blob(sha256(digest)) : layout.quarantined(sha256(digest)) }
+  })
+  const digests = await digestFiles(placed.map(({ path }) => path))
+  for (const { digest, owners, kept, path } of placed) {
+    const found = digests.get(path)
     checked.blobs++
     if (found === digest) continue
     const owner = owners[0] === undefined ? '' : printRef(owners[0])
@@ -58,7 +61,7 @@ export async function checkBlobs({ layout, verified }: Run, rows: readonly Verif
     })
   }
   for (const folder of [layout.pool, layout.quarantine]) {
-    for await (const path of walkFiles(folder)) {
+    for (const path of await listFiles(folder)) {
       if (byBlob.has(path.slice(-64))) continue
       verified.notes.push({
         what: 'stray file',

@@ -7,13 +7,14 @@ import { ALL_SEEING } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Manifests } from '../files/manifests.ts'
+import { listFiles } from '../lib/list-files.ts'
 import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { checkDocumentFiles, checkServedDocuments } from './audit-documents.ts'
 import { checkBlobs, checkManifests, type Difference, type Verifying } from './audit-manifests.ts'
 import { digestOf } from './live-tree.ts'
 import { treeParts } from './tree-parts.ts'
-import { liveGeneration, readStates, walkFiles } from './prune.ts'
+import { liveGeneration, readStates } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
 import { createShardCache } from './shard-cache.ts'
 import { everyFile, readFrozen } from './store.ts'
@@ -80,6 +81,21 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ve
   await checkEntries(run, distribution, { published, state })
 }
 
+/** The inodes of files, in their order; undefined for those that are not there. */
+async function inodesOf(paths: readonly string[]): Promise<readonly (number | undefined)[]> {
+  const found: (number | undefined)[] = []
+  for (let from = 0; from < paths.length; from += 128) {
+    const some = paths.slice(from, from + 128).map(path =>
+      stat(path).then(
+        ({ ino }) => ino,
+        () => undefined,
+      ),
+    )
+    found.push(...(await Promise.all(some)))
+  }
+  return found
+}
+
 interface Compared {
   readonly published: readonly VerifiedRow[]
   readonly state: GenerationState
@@ -129,14 +145,14 @@ async function checkEntries(
           say(path, `it is published, and the index ${component}/${arch} does not name it`)
   }
   // while rolled back, newer packages are not served yet, and packages deleted since are
-  for (const [path, digest] of isFrozen ? named : all) {
-    const [there, blob] = await Promise.all(
-      [layout.published(codename, relPath(path)), layout.blob(sha256(digest))].map(one =>
-        stat(one).catch(() => undefined),
-      ),
-    )
+  const served = [...(isFrozen ? named : all)]
+  const inodes = await inodesOf(
+    served.flatMap(([path, digest]) => [layout.published(codename, relPath(path)), layout.blob(sha256(digest))]),
+  )
+  for (const [n, [path]] of served.entries()) {
+    const [there, blob] = [inodes[2 * n], inodes[2 * n + 1]]
     if (there === undefined) say(path, 'the index names it, and clients cannot fetch it')
-    else if (there.ino !== blob?.ino && !(isFrozen && blob === undefined))
+    else if (there !== blob && !(isFrozen && blob === undefined))
       say(path, 'clients fetch other bytes than those in the pool')
   }
   const unlisted = new Set(state.graves.map(grave => grave.path))
@@ -145,7 +161,7 @@ async function checkEntries(
       for (const file of everyFile((await cache.find(shard.digest))?.files ?? [])) unlisted.add(file.path)
   }
   const top = layout.publishedFolder(codename)
-  for await (const path of walkFiles(top)) {
+  for (const path of await listFiles(top)) {
     const name = relative(top, path)
     if (!named.has(name) && !unlisted.has(name)) say(name, 'clients can fetch it, and no index names it')
   }

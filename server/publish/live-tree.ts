@@ -1,21 +1,11 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
 import { join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
+import { sha256Of } from '../lib/digest-file.ts'
 import type { GenerationState } from './state.ts'
 
 /** SHA-256 of a file, or undefined when it cannot be read. */
-export async function digestOf(path: string): Promise<string | undefined> {
-  const hash = createHash('sha256')
-  try {
-    await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash)
-    return hash.digest('hex')
-  } catch {
-    return undefined
-  }
-}
+export const digestOf = (path: string): Promise<string | undefined> => sha256Of(path).catch(() => undefined)
 
 /**
  * True when every file that the live root names is there with its digest: a power cut can leave names without their

@@ -44,15 +44,6 @@ export async function listGenerations(layout: Pick<Layout, 'trees'>, codename: C
   return numbers.sort((a, b) => a - b)
 }
 
-/** Every file below a folder; none when there is no such folder. */
-export async function* walkFiles(folder: string): AsyncGenerator<string> {
-  for (const name of await names(folder)) {
-    const path = join(folder, name)
-    if ((await stat(path).catch(() => undefined))?.isDirectory() === true) yield* walkFiles(path)
-    else yield path
-  }
-}
-
 async function removeOld(
   folder: string,
   { needed, before }: { readonly needed: ReadonlySet<string>; readonly before: number },

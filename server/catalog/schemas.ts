@@ -90,6 +90,7 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(
     severity: OrNull(Text),
     findings: Type.Integer(),
     warned: Type.Boolean(),
+    scanned: Type.Boolean(),
     filename: OrNull(Text),
     size: Type.Integer(),
     sha256: Text,

@@ -46,6 +46,8 @@ export interface PackageItem extends NamedVersion {
   readonly severity: Severity | null
   readonly findings: number
   readonly warned: boolean
+  /** Whether a vulnerability engine answered for it. */
+  readonly scanned: boolean
   readonly filename: string | null
   readonly size: number
   readonly sha256: string
@@ -64,6 +66,7 @@ export function packageItem(row: PackageRow): PackageItem {
     severity: row.worst,
     findings: row.findings,
     warned: row.warned,
+    scanned: row.scanned,
     filename: row.filename,
     size: row.size,
     sha256: row.sha256,

@@ -218,7 +218,11 @@ export const ERRORS = {
   version_not_found: [404, 'There is no version {version} of {name}.'],
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
-  ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add ?distribution= and ?arch=.'],
+  ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add {how}.'],
+  not_served: [
+    409,
+    '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',
+  ],
   // outgoing requests
   outbound_refused: [
     422,

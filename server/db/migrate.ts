@@ -18,6 +18,7 @@ import { uploaderKeys } from './migrations/0016-uploader-keys.ts'
 import { documents } from './migrations/0017-documents.ts'
 import { packageKind } from './migrations/0018-package-kind.ts'
 import { scanned } from './migrations/0019-scanned.ts'
+import { served } from './migrations/0020-served.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly Migration[] = [
   documents,
   packageKind,
   scanned,
+  served,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

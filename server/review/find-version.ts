@@ -63,6 +63,7 @@ export async function findOne(db: Queryable, viewer: Viewer, which: VersionPlace
   return fail('ambiguous_version', {
     name: which.name,
     version: which.version,
+    how: '?distribution= and ?arch=',
     where: found.map(({ ref }) => `${ref.codename}/${ref.arch}`).join(', '),
     variants: found.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),
   })

@@ -4,7 +4,7 @@ import type { Manifest, PackageKind, State } from '../../core/manifest.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
-import { artifactsSeenBy, pageClause, params, seenBy, describedBySeen, type AddParam } from './sql.ts'
+import { artifactsSeenBy, describedBy, pageClause, params, seenBy, SERVED_FIRST, type AddParam } from './sql.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
 export interface PackageRow {
@@ -21,6 +21,8 @@ export interface PackageRow {
   readonly worst: Severity | null
   readonly findings: number
   readonly warned: boolean
+  /** Whether a vulnerability engine answered for it. */
+  readonly scanned: boolean
   readonly uploaded_by: string
   readonly origin: string
   readonly created_at: Date
@@ -31,7 +33,7 @@ export interface PackageRow {
 /** A manifest as the index holds it: without the format's facts and the file list. */
 export type IndexedManifest = Omit<Manifest, 'facts' | 'paths'>
 
-const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.kind, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned,
+const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.kind, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned, not p.unscanned as scanned,
   p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename`
 
 /** The default order of packages in lists: newest version of each name first, by the format's own order. */
@@ -68,18 +70,35 @@ function bestFirst(q: string, add: AddParam): string {
 export interface ArtifactFilter {
   readonly q?: string | undefined
   readonly format?: string | undefined
+  /** The names that have a package there, described by those packages. */
   readonly distribution?: string | undefined
+  /** The names that have a package in this state. */
   readonly state?: State | undefined
+  /** The names that say this of themselves. */
+  readonly status?: State | undefined
   readonly kind?: PackageKind | undefined
 }
 
+/** What a name says of itself. */
 export interface ArtifactRow {
   readonly format: FormatId
   readonly name: string
   readonly summary: string
   readonly versions: number
+  /** The newest version that is served; where none is, the newest. */
   readonly latest: string
+  /** Of the latest. */
+  readonly state: State
+  /** The newest version that is not served, where it is newer than the latest. */
+  readonly newer: string | null
+  readonly newer_state: State | null
   readonly updated_at: Date
+}
+
+/** The packages `p` of the name `a` that count for a viewer and a distribution. */
+function ofName(viewer: Viewer, add: AddParam, distribution: string | undefined, name = 'a'): string {
+  const of = distribution === undefined ? '' : `and p.codename = ${add(distribution)}`
+  return `p.name = ${name}.name and p.format = ${name}.format and ${seenBy(viewer, add, 'p.codename')} ${of}`
 }
 
 /**
@@ -97,35 +116,47 @@ export async function searchArtifacts(
   const where: string[] = []
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   if (filter.format !== undefined) where.push(`a.format = ${add(filter.format)}`)
-  // without a term the names are read in order, and only those of the page are described again
-  const isWalk = q === '' && !seesAll(viewer)
-  const isFiltered = filter.distribution !== undefined || filter.state !== undefined || filter.kind !== undefined
-  if (isWalk || isFiltered) {
-    const of = filter.distribution === undefined ? '' : `and p.codename = ${add(filter.distribution)}`
+  // the table describes a name by all its packages
+  const isTold = seesAll(viewer) && filter.distribution === undefined
+  if (
+    (q === '' && !seesAll(viewer)) ||
+    [filter.distribution, filter.state, filter.kind].some(one => one !== undefined)
+  ) {
     const is = filter.state === undefined ? '' : `and p.state = ${add(filter.state)}`
     const as = filter.kind === undefined ? '' : `and p.kind = ${add(filter.kind)}`
-    where.push(
-      `exists (select 1 from package p where p.name = a.name and p.format = a.format and ${seenBy(viewer, add, 'p.codename')} ${of} ${is} ${as})`,
-    )
+    where.push(`exists (select 1 from package p where ${ofName(viewer, add, filter.distribution)} ${is} ${as})`)
   }
-  const from = `from ${isWalk ? 'artifact' : artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
+  if (filter.status !== undefined) {
+    const said = `(select p.state from package p where ${ofName(viewer, add, filter.distribution)} order by ${SERVED_FIRST} limit 1)`
+    where.push(`${isTold ? 'a.state' : said} = ${add(filter.status)}`)
+  }
+  // without a term the names are read in order, and only those of the page are described again
+  const from = `from ${q === '' ? 'artifact' : artifactsSeenBy(viewer, add)} a ${where.length === 0 ? '' : `where ${where.join(' and ')}`}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])
-  const rank = q === '' ? '' : `${bestFirst(q, add)},`
-  const page = `select a.format, a.name, a.summary, a.versions, a.latest, a.updated_at ${from}
-    order by ${rank} a.name, a.format ${pageClause(paging, add)}`
+  const order = `order by ${q === '' ? '' : `${bestFirst(q, add)},`} a.name, a.format ${pageClause(paging, add)}`
   const rows = db.query<ArtifactRow>(
-    isWalk ? `select a.* from ${describedBySeen(viewer, add, page)} a order by a.name, a.format` : page,
+    isTold
+      ? `select a.format, a.name, a.summary, a.versions, a.latest, a.state, a.newer, a.newer_state, a.updated_at ${from} ${order}`
+      : `select told.* from (
+          select found.*, row_number() over () as n from (select a.format, a.name ${from} ${order}) as found
+        ) as listed cross join lateral (${describedBy(ofName(viewer, add, filter.distribution, 'listed'))}) as told order by listed.n`,
     values,
   )
   const [total, items] = await Promise.all([counted, rows])
   return pageOf(items, total?.total ?? 0, paging)
 }
 
+interface Names {
+  readonly artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[]
+  /** Only what is there. */
+  readonly distribution?: string | undefined
+}
+
 /** The newest packages of each of these names, at most `most` each, newest version first. */
 export function newestOf(
   db: Queryable,
   viewer: Viewer,
-  { artifacts, most }: { readonly artifacts: readonly Pick<ArtifactRow, 'format' | 'name'>[]; readonly most: number },
+  { artifacts, distribution, most }: Names & { readonly most: number },
 ): Promise<PackageRow[]> {
   const { values, add } = params(
     artifacts.map(a => a.format),
@@ -136,8 +167,38 @@ export function newestOf(
     `
     select p.* from unnest($1::text[], $2::text[]) with ordinality as wanted (format, name, n)
     cross join lateral (
-      select ${COLUMNS} from package p where p.name = wanted.name and p.format = wanted.format and ${seenBy(viewer, add, 'p.codename')}
+      select ${COLUMNS} from package p where ${ofName(viewer, add, distribution, 'wanted')}
       order by p.sort_key desc, p.codename, p.arch, p.id limit $3
+    ) p order by wanted.n`,
+    values,
+  )
+}
+
+/** A package with what lists of names say of it. */
+export interface SpeakingRow extends PackageRow {
+  readonly description: string
+  readonly section: string | null
+  readonly deps_missing: readonly string[]
+  /** Only severities that it has. */
+  readonly cve_counts: Partial<Record<Severity, number>> | null
+}
+
+/** Columns of a package `p` that open its manifest and count its findings: for a page, not for a list. */
+const SPEAKING = `${COLUMNS}, p.manifest->'about'->>'description' as description, p.manifest->'about'->>'section' as section,
+  jsonb_path_query_array(p.manifest, '$.reports[*].missing[*]') as deps_missing,
+  (select jsonb_object_agg(f.severity, f.n) from (select severity, count(*) as n from finding where package_id = p.id group by severity) as f) as cve_counts`
+
+/** The package that speaks for each of these names. */
+export function latestOf(db: Queryable, viewer: Viewer, { artifacts, distribution }: Names): Promise<SpeakingRow[]> {
+  const { values, add } = params(
+    artifacts.map(a => a.format),
+    artifacts.map(a => a.name),
+  )
+  return db.query<SpeakingRow>(
+    `
+    select p.* from unnest($1::text[], $2::text[]) with ordinality as wanted (format, name, n)
+    cross join lateral (
+      select ${SPEAKING} from package p where ${ofName(viewer, add, distribution, 'wanted')} order by ${SERVED_FIRST} limit 1
     ) p order by wanted.n`,
     values,
   )
@@ -183,32 +244,4 @@ export async function searchPackages(
   )
   const [total, items] = await Promise.all([counted, rows])
   return pageOf(items, total?.total ?? 0, paging)
-}
-
-export interface NameFilter {
-  readonly name: string
-  readonly version?: string | undefined
-  readonly distribution?: string | undefined
-  readonly arch?: string | undefined
-}
-
-/**
- * The manifests of one name, newest version first; of one version published before others, and what is installed
- * before its source; at most `most`.
- */
-export async function manifestsOf(
-  db: Queryable,
-  viewer: Viewer,
-  { name, version, distribution, arch, most }: NameFilter & { readonly most: number },
-): Promise<readonly IndexedManifest[]> {
-  const { values, add } = params(name, version ?? null, distribution ?? null, arch ?? null, most)
-  const rows = await db.query<{ manifest: IndexedManifest }>(
-    `
-    select p.manifest from package p
-    where p.name = $1 and ($2::text is null or p.version = $2) and ($3::text is null or p.codename = $3) and ($4::text is null or p.arch = $4)
-      and ${seenBy(viewer, add, 'p.codename')}
-    order by p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id limit $5`,
-    values,
-  )
-  return rows.map(row => row.manifest)
 }

@@ -18,31 +18,43 @@ export function seenBy(viewer: Viewer, add: AddParam, codename: string): string 
   return seesAll(viewer) ? 'true' : `${codename} <> all(${add(viewer.hidden)}::text[])`
 }
 
-const newest = (column: string): string => `(array_agg(p.${column} order by p.sort_key desc))[1]`
-const SEEN_COLUMNS = `${newest('summary')} as summary, count(distinct p.version)::int as versions, ${newest('version')} as latest, max(p.changed_at) as updated_at`
+/**
+ * The order in which packages `p` speak for their name: what is served, what is installed before its source, the newest
+ * version.
+ */
+export const SERVED_FIRST = `(p.state = 'published') desc, (p.kind = 'source'), p.sort_key desc, p.codename, p.arch, p.id`
 
-/** The artifact names of a page, each described by those of its packages that the viewer may see. */
-export function describedBySeen(viewer: Viewer, add: AddParam, page: string): string {
-  return `(
-    select listed.format, listed.name, told.* from (${page}) listed
-    cross join lateral (
-      select ${SEEN_COLUMNS} from package p where p.name = listed.name and p.format = listed.format and ${seenBy(viewer, add, 'p.codename')}
-    ) told)`
+/** The column of the package `p` that speaks for its name. */
+const spoken = (column: string): string => `(array_agg(p.${column} order by ${SERVED_FIRST}))[1]`
+/** The column of the newest package `p` that is not served. */
+const held = (column: string): string =>
+  `(array_agg(p.${column} order by p.sort_key desc, p.codename, p.arch) filter (where p.state <> 'published'))[1]`
+
+/** What names say of themselves by those of their packages `p` that fulfil `where`: a row for each format and name. */
+export function describedBy(where: string): string {
+  return `
+    select format, name, summary, versions, latest, state, case when held_key > latest_key then held end as newer,
+      case when held_key > latest_key then held_state end as newer_state, updated_at
+    from (
+      select p.format, p.name, ${spoken('summary')} as summary, count(distinct p.version)::int as versions, ${spoken('version')} as latest,
+        ${spoken('state')} as state, ${spoken('sort_key')} as latest_key, ${held('version')} as held, ${held('state')} as held_state,
+        ${held('sort_key')} as held_key, max(p.changed_at) as updated_at
+      from package p where ${where} group by p.format, p.name) as summed`
 }
 
 /**
- * The table of artifact names as the viewer may see it: without names whose packages are all hidden; a name with some
- * hidden packages shows only the others.
+ * The names that the viewer may see with what a search looks at: without names whose packages are all hidden; of a name
+ * with some hidden packages only the others count.
  */
 export function artifactsSeenBy(viewer: Viewer, add: AddParam): string {
   if (seesAll(viewer)) return 'artifact'
   const hidden = `any(${add(viewer.hidden)}::text[])`
   return `(
-    select whole.format, whole.name, whole.summary, whole.versions, whole.latest, whole.updated_at, whole.haystack from artifact whole
+    select whole.format, whole.name, whole.haystack from artifact whole
     where not exists (select 1 from package p where p.name = whole.name and p.format = whole.format and p.codename = ${hidden})
     union all
-    select p.format, p.name, ${SEEN_COLUMNS},
-      lower((p.name || ' ' || ${newest('summary')}) collate "default") collate "C"
+    select p.format, p.name,
+      lower((p.name || ' ' || (array_agg(p.summary order by ${SERVED_FIRST}))[1]) collate "default") collate "C"
     from (select distinct h.format, h.name from package h where h.codename = ${hidden}) touched
     join package p on p.name = touched.name and p.format = touched.format and not p.codename = ${hidden}
     group by p.format, p.name)`

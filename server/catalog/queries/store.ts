@@ -3,7 +3,7 @@ import type { Manifest, PackageFile } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
-import { params, seenBy } from './sql.ts'
+import { describedBy, params, seenBy } from './sql.ts'
 import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
@@ -207,6 +207,8 @@ export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
   await tx.query(`delete from package where ${REF}`, refParams(ref))
 }
 
+const TOLD = ['summary', 'versions', 'latest', 'state', 'newer', 'newer_state', 'updated_at']
+
 /**
  * Updates the list rows of these artifact names from their packages; removes a row with the last of its packages. In
  * the order of names, so that two of these at once wait for one another.
@@ -214,12 +216,10 @@ export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
 export async function refreshArtifacts(tx: Tx, format: string, names: readonly string[]): Promise<void> {
   await tx.query(
     `
-    with mine as (select name, version, summary, sort_key, changed_at from package where format = $1 and name = any($2)),
-         gone as (delete from artifact where format = $1 and name = any($2) and not exists (select 1 from mine where mine.name = artifact.name))
-    insert into artifact (format, name, summary, versions, latest, updated_at)
-    select $1, name, (array_agg(summary order by sort_key desc))[1], count(distinct version), (array_agg(version order by sort_key desc))[1], max(changed_at)
-    from mine group by name order by name
-    on conflict (name, format) do update set summary = excluded.summary, versions = excluded.versions, latest = excluded.latest, updated_at = excluded.updated_at`,
+    with told as (${describedBy('p.format = $1 and p.name = any($2)')}),
+         gone as (delete from artifact where format = $1 and name = any($2) and not exists (select 1 from told where told.name = artifact.name))
+    insert into artifact (format, name, ${TOLD.join(', ')}) select format, name, ${TOLD.join(', ')} from told order by name
+    on conflict (name, format) do update set ${TOLD.map(column => `${column} = excluded.${column}`).join(', ')}`,
     [format, names],
   )
 }

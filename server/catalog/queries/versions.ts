@@ -2,7 +2,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import type { NameFilter } from './search.ts'
+import type { NameFilter } from './names.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package that a name and a version may mean. */

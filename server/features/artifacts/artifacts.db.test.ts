@@ -54,6 +54,7 @@ describe('GET /packages/', () => {
         severity: 'high',
         findings: 1,
         warned: false,
+        scanned: false,
         filename: 'hello_1.0_amd64.deb',
         size: expect.any(Number),
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -141,15 +142,17 @@ describe('GET /artifacts/', () => {
     expect(items[0]).toMatchObject({
       name: 'hello',
       format: 'deb',
-      latest: '1.10',
-      status: 'pending_review',
-      cve_status: 'pending_review',
+      latest: '1.9',
+      latest_version: '1.9',
+      status: 'published',
+      cve_status: 'approved',
+      newer: { version: '1.10', status: 'pending_review' },
       security_status: 'pending_review',
       severity: 'high',
       distributions: ['jammy', 'noble'],
       versions_total: 2,
     })
-    expect(items[0]?.versions.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual([
+    expect(items[0]?.packages.map(one => `${one.version} ${one.distribution} ${one.status}`)).toEqual([
       '1.10 jammy pending_review',
       '1.9 jammy published',
       '1.9 noble published',
@@ -402,7 +405,124 @@ describe('dependencies and install', () => {
   })
 })
 
+describe('what a package says of itself follows its newest served version', () => {
+  const listed = async (query = {}) =>
+    (await call('GET /artifacts/', { query })).items.map(one => [one.name, one.latest, one.status, one.newer])
+  const told = async (query = {}) => {
+    const { latest, latest_version, status, newer } = await call('GET /artifacts/{name}', {
+      params: { name: 'hello' },
+      query,
+    })
+    expect(latest_version).toBe(latest)
+    return ['hello', latest, status, newer]
+  }
+  const install = (query = {}) => call('GET /artifacts/{name}/install', { params: { name: 'hello' }, query })
+
+  test('a newer one that is held or rejected stands beside it', async () => {
+    await stock.put({ version: '1.9' })
+    for (const state of ['pending_review', 'quarantined', 'rejected'] as const) {
+      await stock.put({ version: '1.10', state })
+      const expected = ['hello', '1.9', 'published', { version: '1.10', status: state }]
+      expect([await listed(), await told()]).toEqual([[expected], expected])
+      expect((await install()).command).toBe('apt-get install hello=1.9')
+      await call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '1.10' } })
+    }
+    expect(await told()).toEqual(['hello', '1.9', 'published', null])
+  })
+
+  test('without any the newest speaks, and no install command is answered', async () => {
+    await stock.put({ version: '1.0', state: 'quarantined' })
+    await stock.put({ version: '2.0', state: 'pending_review' })
+    const expected = ['hello', '2.0', 'pending_review', null]
+    expect([await listed(), await told()]).toEqual([[expected], expected])
+    await expect(install()).rejects.toMatchObject({
+      code: 'not_served',
+      message: 'hello 2.0 is pending_review in jammy: no client finds it until it is approved. No version is served.',
+    })
+  })
+
+  test('a version that is asked for and not served is refused with the one that is', async () => {
+    await stock.put({ version: '1.0' })
+    await stock.put({ version: '2.0', state: 'quarantined' })
+    await expect(install({ version: '2.0' })).rejects.toMatchObject({
+      code: 'not_served',
+      message: 'hello 2.0 is quarantined in jammy: no client finds it until it is approved. 1.0 is served.',
+    })
+  })
+
+  test('in several distributions it is that of the one that is asked for', async () => {
+    await stock.put({ version: '1.0' })
+    await stock.put({ version: '2.0', codename: 'noble' })
+    await stock.put({ version: '3.0', codename: 'noble', state: 'pending_review' })
+    const newer = { version: '3.0', status: 'pending_review' }
+    expect([await listed(), await told()]).toEqual([
+      [['hello', '2.0', 'published', newer]],
+      ['hello', '2.0', 'published', newer],
+    ])
+    const jammy = ['hello', '1.0', 'published', null]
+    expect([await listed({ distribution: 'jammy' }), await told({ distribution: 'jammy' })]).toEqual([[jammy], jammy])
+    expect((await install({ distribution: 'jammy' })).version).toBe('1.0')
+    expect((await install()).version).toBe('2.0')
+  })
+
+  test('lists are narrowed by it with status, and by any version with state', async () => {
+    await stock.put({ name: 'served', version: '1.0' })
+    await stock.put({ name: 'served', version: '2.0', state: 'pending_review' })
+    await stock.put({ name: 'held', state: 'pending_review' })
+    await stock.put({ name: 'both', state: 'pending_review' })
+    await stock.put({ name: 'both', codename: 'noble' })
+    const names = async (query: object) => (await listed(query)).map(([name]) => name)
+    expect(await names({ status: 'published' })).toEqual(['both', 'served'])
+    expect(await names({ status: 'pending_review' })).toEqual(['held'])
+    expect(await names({ status: 'pending_review', distribution: 'jammy' })).toEqual(['both', 'held'])
+    expect(await names({ status: 'pending_review', q: 'both' })).toEqual([])
+    expect(await names({ state: 'pending_review' })).toEqual(['both', 'held', 'served'])
+  })
+
+  test('a restricted account is told by what it may see', async () => {
+    await stock.put({ version: '1.0' })
+    await stock.put({ version: '2.0', codename: 'noble' })
+    await stock.put({ version: '1.5', state: 'rejected' })
+    const viewer = { hidden: ['noble'] }
+    const newer = { version: '1.5', status: 'rejected' }
+    for (const query of [{}, { q: 'hello' }, { status: 'published' }])
+      expect((await call('GET /artifacts/', { query, viewer })).items).toMatchObject([
+        { latest: '1.0', status: 'published', newer, distribution: 'jammy', versions: ['1.5', '1.0'] },
+      ])
+    expect(await call('GET /artifacts/{name}', { params: { name: 'hello' }, viewer })).toMatchObject({
+      latest: '1.0',
+      newer,
+      versions_total: 2,
+    })
+  })
+})
+
 describe('deleting', () => {
+  test('a version in several distributions is deleted in the named one or with all, never without a word', async () => {
+    for (const codename of ['jammy', 'noble', 'focal']) await stock.put({ codename })
+    await stock.put({ arch: 'arm64' })
+    const remove = (query = {}) =>
+      call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '1.0' }, query })
+    for (const query of [{}, { all: false }, { arch: 'amd64' }])
+      await expect(remove(query)).rejects.toMatchObject({
+        code: 'ambiguous_version',
+        message:
+          'hello 1.0 exists more than once (focal, jammy, noble). Add ?distribution= for one of them, or ?all=true for all.',
+      })
+    expect(await names({})).toHaveLength(4)
+    const where = async (query: object) =>
+      (await remove(query)).deleted.map(one => `${one.distribution} ${one.arch}`).sort()
+    expect(await where({ distribution: 'jammy' })).toEqual(['jammy amd64', 'jammy arm64'])
+    expect(await where({ all: true })).toEqual(['focal amd64', 'noble amd64'])
+  })
+
+  test('a version in one distribution needs no more than its name, of whatever architectures', async () => {
+    await stock.put()
+    await stock.put({ arch: 'arm64' })
+    const { deleted } = await call('DELETE /artifacts/{name}/{version}', { params: { name: 'hello', version: '1.0' } })
+    expect(deleted.map(({ arch }) => arch).sort()).toEqual(['amd64', 'arm64'])
+  })
+
   test('one version is deleted, the others stay, and the distribution is published again', async () => {
     await stock.put({ version: '1.0' })
     await stock.put({ version: '2.0' })

@@ -1,7 +1,10 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import { isKnown } from '../../catalog/queries/versions.ts'
-import type { ArtifactFilter, NameFilter, PackageRow } from '../../catalog/queries/search.ts'
-import { manifestsOf, newestOf, searchArtifacts } from '../../catalog/queries/search.ts'
+import type { NameFilter } from '../../catalog/queries/names.ts'
+import type { ArtifactFilter, ArtifactRow } from '../../catalog/queries/search.ts'
+import { findLatest, listTold, manifestsOf } from '../../catalog/queries/names.ts'
+import { latestOf, newestOf, searchArtifacts } from '../../catalog/queries/search.ts'
+import { factsOfRow, type VersionFacts } from '../../catalog/version-facts.ts'
 import { cveStatus, packageDetail, packageItem, type PackageDetail, type PackageItem } from '../../catalog/view.ts'
 import { fail } from '../../core/errors.ts'
 import { worse, type Severity } from '../../core/findings.ts'
@@ -14,10 +17,14 @@ interface Head {
   readonly name: string
   readonly format: string
   readonly summary: string
+  /** The newest version that is served; where none is, the newest. */
   readonly latest: string
-  /** Of the newest version. */
+  readonly latest_version: string
+  /** Of the latest. */
   readonly status: State
   readonly cve_status: string
+  /** The newest version that is held or refused, where it is newer than the latest. */
+  readonly newer: { readonly version: string; readonly status: State } | null
   /** The worst of all its packages: `blocked`, `pending_review`, `approved`. */
   readonly security_status: string
   readonly severity: Severity | null
@@ -25,12 +32,16 @@ interface Head {
   readonly versions_total: number
   readonly updated_at: string
 }
-export interface ArtifactItem extends Head {
-  readonly versions: readonly PackageItem[]
+export interface ArtifactItem extends Head, VersionFacts {
+  readonly description: string
+  readonly section: string
+  /** Newest first; those of the newest 50 packages. */
+  readonly versions: readonly string[]
+  readonly packages: readonly PackageItem[]
 }
 export interface Artifact extends Head {
   readonly description: string
-  /** The reports and findings of the newest version: clients that read only one version look here. */
+  /** The reports and findings of the latest version: clients that read only one version look here. */
   readonly validation: PackageDetail['validation']
   readonly cves: PackageDetail['cves']
   readonly versions: readonly PackageDetail[]
@@ -47,6 +58,23 @@ interface Facet {
   readonly updated_at: string
 }
 
+function headOf({ name, format, ...told }: ArtifactRow, all: readonly Facet[]): Head {
+  const { newer, newer_state } = told
+  return {
+    name,
+    format,
+    summary: told.summary,
+    latest: told.latest,
+    latest_version: told.latest,
+    status: told.state,
+    cve_status: cveStatus(told.state),
+    newer: newer === null || newer_state === null ? null : { version: newer, status: newer_state },
+    ...facets(all),
+    versions_total: told.versions,
+    updated_at: told.updated_at.toISOString(),
+  }
+}
+
 const WORST_FIRST: readonly State[] = ['quarantined', 'rejected', 'pending_review', 'published']
 
 function facets(versions: readonly Facet[]) {
@@ -61,61 +89,57 @@ function facets(versions: readonly Facet[]) {
   }
 }
 
-/** A page of artifacts, each with its newest versions. Two statements, however many there are. */
+/** A page of artifacts, each with its newest versions. Three statements, however many there are. */
 export async function listArtifacts(
   db: Queryable,
   viewer: Viewer,
   { filter, paging }: { readonly filter: ArtifactFilter; readonly paging: Paging },
 ): Promise<Page<ArtifactItem>> {
   const page = await searchArtifacts(db, viewer, { filter, paging })
-  const histories = new Map<string, PackageRow[]>()
-  for (const row of await newestOf(db, viewer, { artifacts: page.items, most: LISTED_VERSIONS })) {
-    const key = `${row.format} ${row.name}`
-    const known = histories.get(key)
-    if (known === undefined) histories.set(key, [row])
-    else known.push(row)
-  }
-  const items = page.items.map(({ format, name, summary, latest, versions: count, updated_at }): ArtifactItem => {
-    const versions = (histories.get(`${format} ${name}`) ?? []).map(packageItem)
-    // deleted between the two statements: still true a moment ago
-    const status = versions[0]?.status ?? 'published'
-    return {
-      name,
-      format,
-      summary,
-      latest,
-      status,
-      cve_status: cveStatus(status),
-      ...facets(versions),
-      versions_total: count,
-      updated_at: updated_at.toISOString(),
-      versions,
-    }
+  const of = { artifacts: page.items, distribution: filter.distribution }
+  const keyOf = ({ format, name }: Pick<ArtifactRow, 'format' | 'name'>): string => `${format} ${name}`
+  const [newest, latest] = await Promise.all([
+    newestOf(db, viewer, { ...of, most: LISTED_VERSIONS }),
+    latestOf(db, viewer, of),
+  ])
+  const histories = Map.groupBy(newest, keyOf)
+  const speaking = new Map(latest.map(row => [keyOf(row), row]))
+  const items = page.items.flatMap((artifact): ArtifactItem[] => {
+    const packages = (histories.get(keyOf(artifact)) ?? []).map(packageItem)
+    const row = speaking.get(keyOf(artifact))
+    // deleted between the statements
+    if (row === undefined) return []
+    const versions = [...new Set(packages.map(({ version }) => version))]
+    return [
+      {
+        ...headOf(artifact, packages),
+        ...factsOfRow(row),
+        description: row.description,
+        section: row.section ?? '',
+        versions,
+        packages,
+      },
+    ]
   })
   return pageOf(items, page.total, paging)
 }
 
 /** @throws package_not_found */
 export async function getArtifact(db: Queryable, viewer: Viewer, filter: NameFilter): Promise<Artifact> {
-  const versions = (await manifestsOf(db, viewer, { ...filter, most: DETAILED_VERSIONS })).map(packageDetail)
-  const newest = versions[0] ?? fail('package_not_found', { name: filter.name })
+  const [manifests, told, speaking] = await Promise.all([
+    manifestsOf(db, viewer, { ...filter, most: DETAILED_VERSIONS }),
+    listTold(db, viewer, filter),
+    findLatest(db, viewer, filter),
+  ])
+  const mine = told.find(({ format }) => format === speaking?.ref.format)
+  if (mine === undefined || speaking === undefined) return fail('package_not_found', { name: filter.name })
+  const versions = manifests.map(packageDetail)
+  const latest = packageDetail(speaking)
   return {
-    name: newest.name,
-    format: newest.format,
-    summary: newest.summary,
-    description: newest.description,
-    latest: newest.version,
-    status: newest.status,
-    cve_status: newest.cve_status,
-    ...facets(versions),
-    versions_total: new Set(versions.map(one => one.version)).size,
-    updated_at:
-      versions
-        .map(one => one.updated_at)
-        .sort()
-        .at(-1) ?? newest.updated_at,
-    validation: newest.validation,
-    cves: newest.cves,
+    ...headOf(mine, versions),
+    description: latest.description,
+    validation: latest.validation,
+    cves: latest.cves,
     versions,
   }
 }

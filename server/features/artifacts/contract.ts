@@ -6,19 +6,21 @@ import {
   PackageDetailSchema,
   PackageItemSchema,
   pageSchema,
+  StateQuery,
 } from '../../catalog/schemas.ts'
+import { VERSION_FACTS } from '../../catalog/version-facts.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
-import { NameVersion } from '../../core/schemas.ts'
+import { NameVersion, OrNull } from '../../core/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
 const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const PLACE = { distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })) }
 const PlaceQuery = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
-/** Routes about the newest version, or the one that `version` names. */
+/** Routes about the newest version that is served, or the one that `version` names. */
 const OF_VERSION = {
   access: 'any',
   params: Name,
@@ -31,8 +33,10 @@ const VersionsReply = {
   format: Type.String(),
   summary: Type.String(),
   latest: Type.String(),
-  status: Type.String(),
+  latest_version: Type.String(),
+  status: StateQuery,
   cve_status: Type.String(),
+  newer: OrNull(Type.Object({ version: Type.String(), status: StateQuery })),
   security_status: Type.String(),
   severity: Type.Union([Type.String(), Type.Null()]),
   distributions: Type.Array(Type.String()),
@@ -65,9 +69,20 @@ export const artifacts = contract({
   },
   'GET /artifacts/': {
     summary: 'Lists packages with their versions, newest first, and their security status.',
+    details:
+      '`latest`, `status` and the facts beside them are of the newest version that is served, in `distribution` where it is given; a newer one that is held or refused is `newer`. `status` asks for what a package says of itself, `state` for packages with any version in that state.',
     access: 'any',
     query: Type.Object({ ...PACKAGE_QUERY, ...PLACE }),
-    reply: pageSchema<ArtifactItem>(Type.Object({ ...VersionsReply, versions: Type.Array(PackageItemSchema) })),
+    reply: pageSchema<ArtifactItem>(
+      Type.Object({
+        ...VersionsReply,
+        ...VERSION_FACTS,
+        description: Type.String(),
+        section: Type.String(),
+        versions: Type.Array(Type.String()),
+        packages: Type.Array(PackageItemSchema),
+      }),
+    ),
   },
   'GET /artifacts/{name}': {
     summary: 'Shows one package with every version: reports of the gate, findings, decision.',
@@ -92,6 +107,7 @@ export const artifacts = contract({
     reply: Type.Unsafe<Dependencies>(
       Type.Object({
         name: Type.String(),
+        package: Type.String(),
         version: Type.String(),
         arch: Type.String(),
         distribution: Type.String(),
@@ -115,10 +131,11 @@ export const artifacts = contract({
     summary:
       'Shows the commands with which a client sets up this repository and installs the package, or fetches its source.',
     ...OF_VERSION,
+    fails: [...OF_VERSION.fails, 'not_served'],
     reply: Type.Unsafe<Install>(
       Type.Object({
         ...NAMED,
-        installable: Type.Boolean(),
+        installable: Type.Literal(true),
         command: Type.String(),
         setup: Type.Array(Type.String()),
         client_line: Type.String(),
@@ -149,13 +166,15 @@ export const artifacts = contract({
     fails: ['package_not_found'],
   },
   'DELETE /artifacts/{name}/{version}': {
-    summary: 'Deletes one version, in every distribution unless `distribution` or `arch` narrow it.',
+    summary: 'Deletes one version, of every architecture unless `arch` narrows it.',
+    details:
+      'A version in several distributions is deleted in the one that `distribution` names, or with `all=true` in all of them; without either it is refused.',
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
-    query: PlaceQuery,
+    query: Type.Object({ ...PlaceQuery.properties, all: Type.Optional(Type.Boolean()) }),
     reply: Deleted,
-    fails: ['package_not_found', 'version_not_found'],
+    fails: ['package_not_found', 'version_not_found', 'ambiguous_version'],
   },
   'POST /artifacts/admin/sync-index': {
     summary: 'Rebuilds the packages in the database from the manifests on disk.',

@@ -1,5 +1,6 @@
 import { listFileProviders, listProviders, type Provider } from '../../catalog/queries/provides.ts'
-import { manifestsOf, type IndexedManifest, type NameFilter } from '../../catalog/queries/search.ts'
+import { findLatest, type NameFilter } from '../../catalog/queries/names.ts'
+import type { IndexedManifest } from '../../catalog/queries/search.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed, type State } from '../../core/manifest.ts'
@@ -19,6 +20,7 @@ export interface Dependency {
 
 export interface Dependencies {
   readonly name: string
+  readonly package: string
   readonly version: string
   readonly arch: string
   readonly distribution: string
@@ -64,8 +66,7 @@ export async function resolveDependencies(
   viewer: Viewer,
   filter: NameFilter,
 ): Promise<Dependencies> {
-  const manifest: IndexedManifest =
-    (await manifestsOf(db, viewer, { ...filter, most: 1 }))[0] ?? (await refuseMissing(db, viewer, filter))
+  const manifest: IndexedManifest = (await findLatest(db, viewer, filter)) ?? (await refuseMissing(db, viewer, filter))
   const { ref, about } = manifest
   const names = [...new Set(about.depends.flat().map(relation => relation.name))]
   const format = formats(ref.format)
@@ -96,6 +97,7 @@ export async function resolveDependencies(
   })
   return {
     name: ref.name,
+    package: ref.name,
     version: ref.version,
     arch: ref.arch,
     distribution: ref.codename,

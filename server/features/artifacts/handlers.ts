@@ -1,8 +1,9 @@
 import { pagingOf } from '../../catalog/page.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Rebuilt } from '../../catalog/rebuild.ts'
-import { listNamed } from '../../catalog/queries/versions.ts'
-import { manifestsOf, searchPackages, type NameFilter } from '../../catalog/queries/search.ts'
+import { listCandidates, listNamed } from '../../catalog/queries/versions.ts'
+import { manifestsOf, type NameFilter } from '../../catalog/queries/names.ts'
+import { searchPackages } from '../../catalog/queries/search.ts'
 import { packageDetail, packageItem } from '../../catalog/view.ts'
 import { needScopes, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
@@ -11,7 +12,7 @@ import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import { isRefusal } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { Db } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -38,15 +39,30 @@ const FOLLOW_MS = 30_000
 // how many deletions of one request are under way at once; each is a transaction
 const AT_ONCE = 4
 
+interface Caller {
+  readonly who: Principal
+  readonly viewer: Viewer
+  readonly raw: RawRequest
+}
+
+/** Refuses a version that lies in several distributions. @throws ambiguous_version */
+async function refuseSeveral({ db }: ArtifactDeps, viewer: Viewer, filter: NameFilter & { readonly version: string }) {
+  const found = await listCandidates(db, viewer, filter)
+  if (new Set(found.map(({ codename }) => codename)).size < 2) return
+  fail('ambiguous_version', {
+    name: filter.name,
+    version: filter.version,
+    where: [...new Set(found.map(({ codename }) => codename))].sort().join(', '),
+    how: '?distribution= for one of them, or ?all=true for all',
+    variants: found.map(({ codename, arch, state }) => ({ distribution: codename, arch, status: state })),
+  })
+}
+
 /**
  * Deletes everything that the filter selects, or nothing, through the catalogue. What somebody else deletes meanwhile
  * is no error. @throws outside_distribution
  */
-async function deleteAll(
-  { db, catalog }: ArtifactDeps,
-  filter: NameFilter,
-  { who, viewer, raw }: { readonly who: Principal; readonly viewer: Viewer; readonly raw: RawRequest },
-) {
+async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { who, viewer, raw }: Caller) {
   const refs = await listNamed(db, viewer, filter)
   if (refs.length === 0) await refuseMissing(db, viewer, filter)
   needScopes(who, [...new Set(refs.map(ref => ref.codename))])
@@ -83,7 +99,7 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
   },
   'GET /artifacts/': ({ db }, { query, viewer }) =>
     listArtifacts(db, viewer, {
-      filter: { ...query, q: query.search ?? query.q, state: query.state ?? query.status },
+      filter: { ...query, q: query.search ?? query.q },
       paging: pagingOf(query),
     }),
   'GET /artifacts/{name}': ({ db }, { params, query, viewer }) =>
@@ -103,8 +119,11 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
   },
   'DELETE /artifacts/{name}': (deps, { params, query, ...from }) =>
     deleteAll(deps, { ...query, name: params.name }, from),
-  'DELETE /artifacts/{name}/{version}': (deps, { params, query, ...from }) =>
-    deleteAll(deps, { ...query, ...params }, from),
+  'DELETE /artifacts/{name}/{version}': async (deps, { params, query: { all, ...place }, ...from }) => {
+    const which = { ...place, ...params }
+    if (all !== true && place.distribution === undefined) await refuseSeveral(deps, from.viewer, which)
+    return deleteAll(deps, which, from)
+  },
   'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, viewer, raw }) => {
     const { broken, manifests, added, changed, removed } = await rebuild(viewer)
     await audit.record({

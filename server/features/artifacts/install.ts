@@ -1,7 +1,8 @@
-import { manifestsOf, type NameFilter } from '../../catalog/queries/search.ts'
+import { findLatest, listTold, type NameFilter } from '../../catalog/queries/names.ts'
 import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { named, type FormatId, type Named } from '../../core/identity.ts'
+import { fail } from '../../core/errors.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -9,8 +10,8 @@ import type { Format } from '../../formats/format.ts'
 import { refuseMissing } from './artifacts.ts'
 
 export interface Install extends Named {
-  /** False while the package is held, quarantined or rejected: the commands would not find it. */
-  readonly installable: boolean
+  /** What no client would find is refused instead. */
+  readonly installable: true
   readonly command: string
   /** Once per client. */
   readonly setup: readonly string[]
@@ -19,10 +20,10 @@ export interface Install extends Named {
   readonly commands: Readonly<Record<string, readonly string[]>>
 }
 
-/** Packages of one name, newest first, among which the one to install is looked for. */
-const LOOKED_AT = 20
-
-/** @throws package_not_found, version_not_found */
+/**
+ * The commands for the newest version that is served, or for the one that is asked for.
+ * @throws package_not_found, version_not_found; not_served, naming what could be installed instead
+ */
 export async function installCommands(
   deps: {
     readonly db: Queryable
@@ -33,10 +34,19 @@ export async function installCommands(
   filter: NameFilter,
   facts: ClientFacts,
 ): Promise<Install> {
-  const found = await manifestsOf(deps.db, viewer, { ...filter, most: LOOKED_AT })
-  // a source has the name of what is built from it; who wants the source alone names its architecture
-  const wanted = found.find(one => one.kind !== 'source') ?? found[0]
-  const { ref, state, kind = 'binary' } = wanted ?? (await refuseMissing(deps.db, viewer, filter))
+  const wanted = (await findLatest(deps.db, viewer, filter)) ?? (await refuseMissing(deps.db, viewer, filter))
+  const { ref, state, kind = 'binary' } = wanted
+  if (!isServed(state)) {
+    const { version: _, ...anyVersion } = filter
+    const others = filter.version === undefined ? [] : await listTold(deps.db, viewer, anyVersion)
+    const served = others.find(one => one.format === ref.format && isServed(one.state))?.latest ?? null
+    fail('not_served', {
+      ...named(ref),
+      state,
+      served,
+      instead: served === null ? 'No version is served.' : `${served} is served.`,
+    })
+  }
   const { client, installCommand } = deps.formats(ref.format)
   const setups = client.setups(deps.repositories.get(ref.codename), facts)
   const ask = (manager: string): string => installCommand(ref, { manager, kind })
@@ -46,7 +56,7 @@ export async function installCommands(
   ]
   return {
     ...named(ref),
-    installable: isServed(state),
+    installable: true,
     command: ask(setups[0].manager),
     setup: prepare(setups[0]),
     client_line: setups[0].line,

@@ -63,6 +63,8 @@ export interface Principal {
   readonly credential: string
   /** Undefined for users and for API tokens without limits. */
   readonly scope?: Scope
+  /** The limit of this one API token; absent: the settings say. */
+  readonly uploadsPerMinute?: number
 }
 
 /** Whether a text is the name of a role. */

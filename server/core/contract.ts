@@ -9,6 +9,8 @@ import type { Viewer } from './viewer.ts'
 export interface Limit {
   readonly bucket: string
   readonly perMinute: number
+  /** Settings of this section say how many, and whether an address, a user or a token is counted. */
+  readonly settings?: 'upload_limits'
 }
 
 /**

@@ -14,13 +14,14 @@ import { createKeptFiles, type KeptFiles } from './kept-files.ts'
 import { createKeptTrees, type TreeAddress } from './kept-trees.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf } from './request-facts.ts'
-import { createRoutes, type Authenticate } from './routes.ts'
+import { createRoutes, type Authenticate, type RouteDeps } from './routes.ts'
 import { createTrees, type TreeDeps } from './trees.ts'
 
 export interface AppDeps {
   readonly routes: readonly BoundRoute[]
   readonly authenticate: Authenticate
   readonly limits: RateLimits
+  readonly uploadLimits: RouteDeps['uploadLimits']
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>

@@ -4,14 +4,16 @@ import { createListener, type Listener } from './listener.ts'
 import { createRateLimits } from './rate-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Shared } from '../lib/redis.ts'
+import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 
-export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'binaryKey'> {
+export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'uploadLimits' | 'binaryKey'> {
   readonly host: string
   readonly port: number
   readonly clock: Clock
   /** The memory that replicas share, so that they count together. */
   readonly shared: Shared
+  readonly settings: Pick<Settings, 'now'>
   readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
 }
 
@@ -27,11 +29,12 @@ const SWEEP_MS = 60_000
 
 /** Routes and trees behind one listener. */
 export function composeHttp(needs: HttpNeeds): HttpPart {
-  const { clock, shared, keyring } = needs
+  const { clock, shared, keyring, settings } = needs
   const limits = createRateLimits(() => clock.now().getTime(), shared)
   const app = createApp({
     ...needs,
     limits,
+    uploadLimits: () => settings.now().upload_limits,
     binaryKey: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary')),
   })
   const listener: Listener = createListener(app, needs)

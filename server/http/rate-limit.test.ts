@@ -4,12 +4,10 @@ import { createRateLimits, type RateLimits } from './rate-limit.ts'
 /** Whether a request from this address gets through. */
 function passes(limits: RateLimits, address: string): Promise<boolean> {
   const ctx = { state: { clientIp: address }, set: () => undefined, response: { get: () => '' } }
-  return limits
-    .middleware({ bucket: 'b', perMinute: 2 })(ctx as never, async () => undefined)
-    .then(
-      () => true,
-      () => false,
-    )
+  return limits.count(ctx as never, { bucket: 'b', perMinute: 2, id: address }).then(
+    () => true,
+    () => false,
+  )
 }
 
 test('exactly so many pass, and an address is forgotten after its minute', async () => {

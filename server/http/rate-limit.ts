@@ -1,4 +1,4 @@
-import type { Context, Next } from 'koa'
+import type { Context } from 'koa'
 import type { Redis } from 'ioredis'
 import ratelimit from 'koa-ratelimit'
 import { fail } from '../core/errors.ts'
@@ -26,22 +26,31 @@ class Counts extends Map<string, Kept> {
   }
 }
 
+type Counter = (ctx: Context, next: () => Promise<void>) => Promise<void>
+
+/** Whose requests are counted, and how many may come. */
+export interface Counted extends Pick<Limit, 'bucket' | 'perMinute'> {
+  /** The address, or the name of a sender. */
+  readonly id: string
+}
+
 export interface RateLimits {
-  /** @throws rate_limited in the middleware when the address has used up its count of this bucket */
-  middleware(limit: Limit): (ctx: Context, next: Next) => Promise<void>
-  /** Forgets addresses whose minute is over. Also runs once a minute while requests come. */
+  /** Counts this request. @throws rate_limited when the count is used up */
+  count(ctx: Context, of: Counted): Promise<void>
+  /** Forgets those whose minute is over. Also runs once a minute while requests come. */
   sweep(): void
-  /** Addresses remembered, over all buckets. */
+  /** Counts remembered, over all buckets. */
   size(): number
 }
 
 /**
- * Counts per client address and bucket in Redis, and in this process for when Redis does not answer.
- * Routes with one bucket share its count. Addresses whose minute is over are forgotten within another one; the library
+ * Counts per sender and bucket in Redis, and in this process for when Redis does not answer.
+ * Routes with one bucket share its count. Senders whose minute is over are forgotten within another one; the library
  * would keep them for ever.
  */
 export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
   const buckets = new Map<string, Counts>()
+  const counters = new Map<string, Counter>()
   let swept = now()
 
   function sweep(): void {
@@ -49,45 +58,52 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
     for (const db of buckets.values()) for (const [id, kept] of db) if ((kept.reset ?? 0) * 1000 < swept) db.delete(id)
   }
 
-  return {
-    middleware({ bucket, perMinute }) {
-      const db = buckets.get(bucket) ?? new Counts()
-      buckets.set(bucket, db)
-      const options = {
-        duration: MINUTE_MS,
-        max: perMinute,
-        id: (ctx: { readonly state: { readonly clientIp?: unknown } }) => String(ctx.state.clientIp),
-      }
-      const alone = ratelimit({ ...options, driver: 'memory', db })
-      const together = (client: Redis): typeof alone =>
-        ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${bucket}` } as never)
-      async function count(ctx: Context, next: () => Promise<void>): Promise<void> {
-        const client = shared.client()
-        if (client === undefined) return alone(ctx as never, next)
-        let passes = false
-        try {
-          await together(client)(ctx as never, async () => {
-            passes = true
-          })
-        } catch {
-          return alone(ctx as never, next) // Redis went away in between: the limit still holds
-        }
-        // also counted here, so that the count continues when Redis goes away
-        if (passes) await alone({ state: ctx.state, set: () => undefined } as never, next)
-      }
-      return async (ctx, next) => {
-        if (now() - swept >= MINUTE_MS) sweep()
-        let passed = false
-        await count(ctx, async () => {
-          passed = true
+  /** Of one bucket and limit: a limit that was changed begins a new count. */
+  function makeCounter({ bucket, perMinute }: Omit<Counted, 'id'>): Counter {
+    const key = `${bucket}:${perMinute}`
+    const known = counters.get(key)
+    if (known !== undefined) return known
+    const db = new Counts()
+    buckets.set(key, db)
+    const options = {
+      duration: MINUTE_MS,
+      max: perMinute,
+      id: (ctx: { readonly state: { readonly counted?: unknown } }) => String(ctx.state.counted),
+    }
+    const alone = ratelimit({ ...options, driver: 'memory', db })
+    const together = (client: Redis): typeof alone =>
+      ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${key}` } as never)
+    const counter: Counter = async (ctx, next) => {
+      const client = shared.client()
+      if (client === undefined) return alone(ctx as never, next)
+      let passes = false
+      try {
+        await together(client)(ctx as never, async () => {
+          passes = true
         })
-        const limited = ctx.state.rateLimit as { readonly after: number } | undefined
-        const reset = Number(ctx.response.get('X-RateLimit-Reset'))
-        if (Number.isFinite(reset)) ctx.set('X-RateLimit-Reset', String(Math.ceil(reset)))
-        if (!passed)
-          fail('rate_limited', { limit: perMinute, retry_after: Math.max(1, Math.ceil((limited?.after ?? 0) + 1)) })
-        return next()
+      } catch {
+        return alone(ctx as never, next) // Redis went away in between: the limit still holds
       }
+      // also counted here, so that the count continues when Redis goes away
+      if (passes) await alone({ state: ctx.state, set: () => undefined } as never, next)
+    }
+    counters.set(key, counter)
+    return counter
+  }
+
+  return {
+    async count(ctx, { bucket, perMinute, id }) {
+      if (now() - swept >= MINUTE_MS) sweep()
+      ctx.state.counted = id
+      let passed = false
+      await makeCounter({ bucket, perMinute })(ctx, async () => {
+        passed = true
+      })
+      const limited = ctx.state.rateLimit as { readonly after: number } | undefined
+      const reset = Number(ctx.response.get('X-RateLimit-Reset'))
+      if (Number.isFinite(reset)) ctx.set('X-RateLimit-Reset', String(Math.ceil(reset)))
+      if (!passed)
+        fail('rate_limited', { limit: perMinute, retry_after: Math.max(1, Math.ceil((limited?.after ?? 0) + 1)) })
     },
     sweep,
     size: () => [...buckets.values()].reduce((sum, db) => sum + db.size, 0),

@@ -2,14 +2,14 @@ import Router from '@koa/router'
 import type { TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
 import { allows, needRoute, needScope, type Principal, type Role } from '../core/access.ts'
-import type { BoundRoute, Input, RawRequest, Row } from '../core/contract.ts'
-import { fail } from '../core/errors.ts'
+import type { BoundRoute, Input, Limit, RawRequest, Row } from '../core/contract.ts'
+import { fail, isRefusal } from '../core/errors.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Log } from '../lib/log.ts'
 import { printStep, type Starting } from '../record/starting.ts'
 import { bearerOf } from './basic.ts'
 import { readJson } from './body.ts'
-import type { RateLimits } from './rate-limit.ts'
+import type { Counted, RateLimits } from './rate-limit.ts'
 import { sendReply } from './reply.ts'
 import { validate } from './validate.ts'
 
@@ -18,6 +18,13 @@ import { validate } from './validate.ts'
  * @throws not_authenticated, bad_credential, account_inactive
  */
 export type Authenticate = (authorization: string | undefined, also?: 'mfa_setup_token') => Promise<Principal>
+
+/** Uploads a minute; 0 for users and tokens that are counted by address. */
+export interface UploadLimits {
+  readonly per_minute_address: number
+  readonly per_minute_user: number
+  readonly per_minute_token: number
+}
 
 export interface RouteDeps {
   readonly routes: readonly BoundRoute[]
@@ -29,6 +36,8 @@ export interface RouteDeps {
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   /** What the start is doing; undefined when it has ended. */
   readonly starting: Pick<Starting, 'now'>
+  /** How many uploads a minute are taken; 0 where the address counts instead. */
+  readonly uploadLimits: () => UploadLimits
   readonly log: Log
 }
 
@@ -87,6 +96,44 @@ async function identify(
   if (!allows(row.access, role)) fail('forbidden', { needs: NEEDS[row.access], role })
   limitToken(who, { key, row }, ctx.params as { readonly codename?: string })
   return who
+}
+
+/** By whom an upload is counted: the narrowest that has a limit. */
+function countedUpload(
+  who: Principal,
+  { bucket }: Limit,
+  { limits, address }: { readonly limits: UploadLimits; readonly address: string },
+): Counted {
+  const perMinute = who.kind === 'token' ? (who.uploadsPerMinute ?? limits.per_minute_token) : limits.per_minute_user
+  return perMinute > 0
+    ? { bucket: `${bucket}-${who.kind}`, perMinute, id: who.kind === 'token' ? who.credential : who.name }
+    : { bucket, perMinute: limits.per_minute_address, id: address }
+}
+
+/** Counts the request and identifies its sender. @throws rate_limited, and what `identify` throws */
+async function admit(
+  ctx: Context,
+  route: BoundRoute,
+  { authenticate, limits, uploadLimits }: RouteDeps,
+): Promise<Principal | undefined> {
+  const { limit } = route.row
+  const address = String(ctx.state.clientIp)
+  if (limit === undefined) return identify(ctx, route, authenticate)
+  if (limit.settings === undefined) {
+    await limits.count(ctx, { ...limit, id: address })
+    return identify(ctx, route, authenticate)
+  }
+  const settings = uploadLimits()
+  try {
+    const who = await identify(ctx, route, authenticate)
+    if (who !== undefined) await limits.count(ctx, countedUpload(who, limit, { limits: settings, address }))
+    return who
+  } catch (error) {
+    // nobody may try credentials without end
+    if (!isRefusal(error, 'rate_limited'))
+      await limits.count(ctx, { bucket: limit.bucket, perMinute: settings.per_minute_address, id: address })
+    throw error
+  }
 }
 
 function rawOf(ctx: Context): RawRequest {
@@ -149,7 +196,7 @@ function goingOn(
 }
 
 function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
-  const { authenticate, limits, enterprise, hiddenFrom, starting, log } = deps
+  const { enterprise, hiddenFrom, starting, log } = deps
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -160,7 +207,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     await next()
   }
   const answer = async (ctx: Context): Promise<void> => {
-    const who = await identify(ctx, route, authenticate)
+    const who = await admit(ctx, route, deps)
     const allowed = row.edition === undefined ? 'all' : enterprise()
     // a login may be there to read
     const isRead = key.startsWith('GET ') || row.access === 'public'
@@ -170,7 +217,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
     await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
   }
-  return [name, ...(row.limit === undefined ? [] : [limits.middleware(row.limit)]), answer] as Middleware[]
+  return [name, answer] as Middleware[]
 }
 
 /** The rows as one middleware. Unknown paths go on to the next; a known path with another method answers 405. */

@@ -160,6 +160,7 @@ export interface FactsOf {
     readonly days?: number
     readonly upload_only: boolean
     readonly distributions?: Names
+    readonly uploads_per_minute?: number
   }
   'token.revoked': { readonly name: string; readonly role: string }
   // keys of developers

@@ -60,10 +60,12 @@ const CREATED: Readonly<Record<FactsOf['account.created']['by'], (role: string) 
   oidc: role => `${role}, at the first login from oidc`,
 }
 
-function tokenWords({ name, role, days, upload_only, distributions }: FactsOf['token.created']): string {
+function tokenWords(token: FactsOf['token.created']): string {
+  const { name, role, days, upload_only, distributions, uploads_per_minute } = token
   const limits = [
     ...(upload_only ? ['uploads only'] : []),
     ...(distributions === undefined ? [] : [`for ${distributions.join(' ')}`]),
+    ...(uploads_per_minute === undefined ? [] : [`${uploads_per_minute} uploads a minute`]),
   ]
   return `${[name, role, days === undefined ? 'no expiry' : `${days} days`, ...limits].join(', ')}.`
 }

@@ -68,6 +68,19 @@ export const SETTINGS = Type.Object(
       retention_count: int(7, [1, 1_000], 'Backups that are kept.'),
     }),
     validation,
+    upload_limits: section(
+      'How many uploads a minute are taken; many packages in one request count as one. A token or user with a limit of its own is not counted by address.',
+      {
+        per_minute_address: int(20, [1, 100_000], 'Uploads a minute from one address.', '/min'),
+        per_minute_user: int(0, [0, 100_000], 'Uploads a minute of one user; 0: the address counts.', '/min'),
+        per_minute_token: int(
+          0,
+          [0, 100_000],
+          'Uploads a minute with one API token that has no limit of its own; 0: the address counts.',
+          '/min',
+        ),
+      },
+    ),
     developer_uploads: section('Uploads that developers sign.', {
       watched_folder: text(
         '',

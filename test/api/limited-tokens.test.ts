@@ -32,7 +32,7 @@ describe('an API token with limits', () => {
       201,
       {
         role: 'uploader',
-        scopes: { distributions: ['noble'], upload_only: true },
+        scopes: { distributions: ['noble'], upload_only: true, uploads_per_minute: null },
         expires_at: expect.any(String) as string,
       },
     ])
@@ -40,14 +40,14 @@ describe('an API token with limits', () => {
     const { body } = await daemon.call<{ tokens: { name: string }[] }>('GET', '/auth/api-tokens', { token: admin })
     const find = (name: string): unknown => body.tokens.find(token => token.name === name)
     expect(find('noble ci')).toMatchObject({
-      scopes: { distributions: ['noble'], upload_only: true },
+      scopes: { distributions: ['noble'], upload_only: true, uploads_per_minute: null },
       expired: false,
       expires_soon: true,
       last_used_at: null,
       created_by: 'admin',
     })
     expect(find('later')).toMatchObject({
-      scopes: { distributions: null, upload_only: false },
+      scopes: { distributions: null, upload_only: false, uploads_per_minute: null },
       expired: false,
       expires_soon: false,
     })

@@ -105,6 +105,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     routes: [],
     authenticate: () => Promise.reject(new Error('nobody is expected here')),
     limits: createRateLimits(Date.now),
+    uploadLimits: () => ({ per_minute_address: 20, per_minute_user: 0, per_minute_token: 0 }),
     enterprise: () => 'all',
     hiddenFrom: async () => [],
     privateTrees: async () => new Set(),

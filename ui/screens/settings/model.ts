@@ -52,7 +52,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['This server', [GENERAL, 'license', 'mfa_policy']],
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
-  ['Gate', ['validation', 'cve_policy', 'review', 'engines', 'security', 'clamav']],
+  ['Gate', ['validation', 'upload_limits', 'cve_policy', 'review', 'engines', 'security', 'clamav']],
   ['Repositories', ['signing', 'retention', 'sync', 'sources', 'mirror', 'backup']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
@@ -64,6 +64,7 @@ const TITLES: Readonly<Record<string, string>> = {
   email: 'Mail',
   notifications: 'Webhook',
   validation: 'Steps of the gate',
+  upload_limits: 'Uploads a minute',
   cve_policy: 'Vulnerability policy',
   review: 'Review',
   engines: 'Engines',

@@ -45,6 +45,7 @@ export function createAuthenticate({ db, tokens, sessions, clock }: CredentialDe
       role: roleToday(known),
       credential: known.id,
       ...(scope === undefined ? {} : { scope }),
+      ...(known.uploads_per_minute === null ? {} : { uploadsPerMinute: known.uploads_per_minute }),
     }
   }
 

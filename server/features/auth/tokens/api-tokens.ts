@@ -15,6 +15,8 @@ export interface NewToken {
   readonly expiresDays?: number | undefined
   readonly scope?:
     { readonly distributions?: readonly string[] | undefined; readonly uploadOnly?: boolean | undefined } | undefined
+  /** In place of the limit in the settings. */
+  readonly uploadsPerMinute?: number | undefined
 }
 
 export interface ApiTokens {
@@ -52,12 +54,13 @@ export function scopeOf({
     : { uploadOnly, ...(distributions === null ? {} : { distributions }) }
 }
 
-const factsOf = ({ name, role, expiresDays, scope }: NewToken): AuditFacts => ({
+const factsOf = ({ name, role, expiresDays, scope, uploadsPerMinute }: NewToken): AuditFacts => ({
   kind: 'token.created',
   name,
   role,
   upload_only: scope?.uploadOnly === true,
   ...(expiresDays === undefined ? {} : { days: expiresDays }),
+  ...(uploadsPerMinute === undefined ? {} : { uploads_per_minute: uploadsPerMinute }),
   ...(scope?.distributions === undefined ? {} : { distributions: scope.distributions }),
 })
 
@@ -72,7 +75,7 @@ export function createApiTokens({
   return {
     list: () => listTokens(db),
     async create(wish, { who, ip }) {
-      const { name, role, expiresDays, scope } = wish
+      const { name, role, expiresDays, scope, uploadsPerMinute } = wish
       if (!covers(who.role, role)) fail('role_above_own', { own: who.role, role })
       if (scope?.uploadOnly === true && !covers(role, 'uploader'))
         fail('useless_scope', { role, field: 'scopes.upload_only' })
@@ -94,6 +97,7 @@ export function createApiTokens({
           creator,
           expiresAt,
           uploadOnly: scope?.uploadOnly ?? false,
+          uploadsPerMinute,
           distributions: distributions === undefined ? undefined : [...new Set(distributions)],
         })
         await audit.owe(tx, { action: 'TOKEN_CREATE', result: 'SUCCESS', user: who.name, facts: factsOf(wish), ip })

@@ -9,6 +9,7 @@ const Codename = Type.String({ minLength: 1, maxLength: 80 })
 export const Scopes = Type.Object({
   distributions: Type.Union([Type.Array(Type.String()), Type.Null()]),
   upload_only: Type.Boolean(),
+  uploads_per_minute: OrNull(Type.Integer()),
 })
 const Token = Type.Object({
   id: Type.String(),
@@ -47,6 +48,11 @@ export const apiTokens = contract({
               Type.Union([Type.Array(Codename, { minItems: 1, maxItems: 100 }), Type.Null()]),
             ),
             upload_only: Type.Optional(Type.Boolean()),
+            uploads_per_minute: Type.Optional(
+              Type.Union([Type.Integer({ minimum: 1, maximum: 100_000 }), Type.Null()], {
+                description: 'In place of the limit in the settings, upload_limits.',
+              }),
+            ),
           },
           { description: 'Limits beyond the role: to these distributions, to uploads.' },
         ),

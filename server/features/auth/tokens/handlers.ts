@@ -17,8 +17,9 @@ export const tokenHandlers: Handlers<typeof apiTokens, TokenHandlerDeps> = {
   'POST /auth/api-tokens': async ({ apiTokens }, input) => {
     const { name, expires_days, scopes } = input.body
     const scope = { distributions: scopes?.distributions ?? undefined, uploadOnly: scopes?.upload_only ?? false }
+    const uploadsPerMinute = scopes?.uploads_per_minute ?? undefined
     const { token, row } = await apiTokens.create(
-      { name, role: roleOf(input.body), expiresDays: expires_days ?? undefined, scope },
+      { name, role: roleOf(input.body), expiresDays: expires_days ?? undefined, scope, uploadsPerMinute },
       byOf(input),
     )
     return {

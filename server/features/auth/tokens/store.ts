@@ -12,6 +12,8 @@ export interface ApiToken {
   /** Codenames it is limited to; null means all. */
   readonly distributions: readonly string[] | null
   readonly upload_only: boolean
+  /** Null: the settings say. */
+  readonly uploads_per_minute: number | null
   /** The user who made it and that user's state; null where the user was deleted. */
   readonly creator: string | null
   readonly creator_role: Role | null
@@ -19,7 +21,7 @@ export interface ApiToken {
   readonly creator_active: boolean | null
 }
 
-const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_used_at, distributions, upload_only, creator,
+const TOKEN_COLUMNS = `id, name, role, created_by, created_at, expires_at, last_used_at, distributions, upload_only, uploads_per_minute, creator,
   (select account.role from account where account.username = api_token.creator) as creator_role,
   (select account.active from account where account.username = api_token.creator) as creator_active`
 
@@ -41,18 +43,29 @@ export interface NewToken {
   readonly expiresAt: Date | undefined
   readonly distributions: readonly string[] | undefined
   readonly uploadOnly: boolean
+  readonly uploadsPerMinute: number | undefined
 }
 
 /** Keeps a new token; of the token itself only its hash. */
 export async function insertToken(
   tx: Tx,
-  { name, role, hash, by, creator, expiresAt, distributions, uploadOnly }: NewToken,
+  { name, role, hash, by, creator, expiresAt, distributions, uploadOnly, uploadsPerMinute }: NewToken,
 ): Promise<ApiToken> {
   const row = await tx.first<ApiToken>(
     `
-    insert into api_token (name, role, hash, created_by, creator, expires_at, distributions, upload_only)
-    values ($1, $2, $3, $4, (select username from account where username = $5), $6, $7, $8) returning ${TOKEN_COLUMNS}`,
-    [name, role, hash, by, creator ?? null, expiresAt ?? null, distributions ?? null, uploadOnly],
+    insert into api_token (name, role, hash, created_by, creator, expires_at, distributions, upload_only, uploads_per_minute)
+    values ($1, $2, $3, $4, (select username from account where username = $5), $6, $7, $8, $9) returning ${TOKEN_COLUMNS}`,
+    [
+      name,
+      role,
+      hash,
+      by,
+      creator ?? null,
+      expiresAt ?? null,
+      distributions ?? null,
+      uploadOnly,
+      uploadsPerMinute ?? null,
+    ],
   )
   if (row === undefined) throw new Error('an insert gave no row back')
   return row

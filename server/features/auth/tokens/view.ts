@@ -2,8 +2,12 @@ import { expiryOf } from './api-tokens.ts'
 import type { ApiToken } from './store.ts'
 
 /** The limits of an API token as its maker reads them. */
-export function scopesView({ distributions, upload_only }: Pick<ApiToken, 'distributions' | 'upload_only'>) {
-  return { distributions: distributions === null ? null : [...distributions], upload_only }
+export function scopesView({
+  distributions,
+  upload_only,
+  uploads_per_minute,
+}: Pick<ApiToken, 'distributions' | 'upload_only' | 'uploads_per_minute'>) {
+  return { distributions: distributions === null ? null : [...distributions], upload_only, uploads_per_minute }
 }
 
 /** An API token without the token. */

@@ -31,6 +31,31 @@ export interface CvePolicy {
   readonly require_fix?: boolean
 }
 
+/** The part of the settings that decides. */
+export function policyOf({
+  cve_policy,
+  validation,
+}: {
+  readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable'>>
+  readonly validation: Pick<CvePolicy, 'on_scanner_unavailable'>
+}): CvePolicy {
+  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } =
+    cve_policy
+  return {
+    critical,
+    high,
+    medium,
+    low,
+    negligible,
+    unknown_as,
+    kev_action,
+    epss_threshold,
+    epss_action,
+    require_fix,
+    on_scanner_unavailable: validation.on_scanner_unavailable,
+  }
+}
+
 export interface Verdict {
   readonly state: State
   /** The reports that led to it, worst first; empty when everything was fine. */

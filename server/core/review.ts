@@ -1,5 +1,5 @@
 import { hardestAction, decide, type CvePolicy, type Verdict } from './policy.ts'
-import type { Report } from './report.ts'
+import type { Report, StepName } from './report.ts'
 import { worst, type Finding, type Severity } from './findings.ts'
 import type { Iso } from './identity.ts'
 import type { Decision, Manifest } from './manifest.ts'
@@ -66,6 +66,30 @@ export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Ver
     findings: openFindings(manifest, now),
   }
   return decide([...others, counted], policy, 'retro')
+}
+
+/** Why a version is held or in quarantine: sentences for people, and the steps of the gate that decided. */
+export interface Cause {
+  readonly reasons: readonly string[]
+  /** Undefined when it was held after admission: no step of the gate decided that. */
+  readonly steps: readonly StepName[] | undefined
+}
+
+/**
+ * The cause of the state that a version has just got, as the policy that gave it says: what else is wrong with it, or
+ * what only gave a warning, is no cause.
+ */
+export function causeOf(manifest: Reviewed, policy: CvePolicy, now: Iso): Cause {
+  const heldFor = manifest.review?.held_for
+  if (heldFor !== undefined) return { reasons: [heldFor], steps: undefined }
+  const verdict = [decide(manifest.reports, policy, 'native'), reconsider(manifest, policy, now)].find(
+    ({ state }) => state === manifest.state,
+  )
+  const because = verdict?.because ?? []
+  return {
+    reasons: because.map(report => report.said).filter(said => said !== ''),
+    steps: because.map(report => report.step),
+  }
 }
 
 /** Whether a vulnerability engine answered for it. What nobody looked at is never "no findings". */

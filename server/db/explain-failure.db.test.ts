@@ -16,7 +16,7 @@ async function why(url: string): Promise<string> {
 
 test('a server that is not there is named with its address and the way out, the password is not', async () => {
   expect(await why('postgres://u:hunter2@127.0.0.1:1/gatehouse')).toBe(
-    'The database at 127.0.0.1:1/gatehouse cannot be used: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL there, or correct DATABASE_URL.',
+    'The database at 127.0.0.1:1/gatehouse cannot be used: nothing listens there. Start PostgreSQL there, or correct DATABASE_URL.',
   )
 })
 

@@ -1,3 +1,5 @@
+import { systemErrorInWords } from '../lib/system-errors.ts'
+
 type Fault = Error & { readonly code?: string; readonly errors?: readonly Fault[] }
 
 /** The way out, by the code that PostgreSQL or the network gave. Source: PostgreSQL, appendix A. */
@@ -33,6 +35,9 @@ export function databaseUnusable(url: string, error: unknown): unknown {
   const wayOut = WAYS_OUT[code] ?? (isReach ? UNREACHED : undefined)
   if (wayOut === undefined) return error
   // knex puts the statement and a dash in front of PostgreSQL's message
-  const said = isLate ? 'it does not answer' : message.replace(/^(create|select|insert) .* - /is, '').replace(/\.$/, '')
+  const said = isLate
+    ? 'it does not answer'
+    : (systemErrorInWords(fault)?.replace(/;.*$/, '') ??
+      message.replace(/^(create|select|insert) .* - /is, '').replace(/\.$/, ''))
   return new Error(`The database at ${placeOf(url)} cannot be used: ${said}. ${wayOut}`, { cause: error })
 }

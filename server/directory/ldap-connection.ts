@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type Filter, ResultCodeError } from 'ldapts'
+import { systemErrorInWords } from '../lib/system-errors.ts'
 
 /** Where a directory is and how to reach it: part of the settings section `ldap`. */
 export interface LdapAddress {
@@ -59,7 +60,11 @@ async function tlsOptions({
     path === ''
       ? undefined
       : await readFile(path).catch((cause: NodeJS.ErrnoException) => {
-          throw new DirectoryFault('secure', `ldap.ca_bundle_path cannot be read (${cause.code ?? 'error'})`, cause)
+          throw new DirectoryFault(
+            'secure',
+            `ldap.ca_bundle_path cannot be read: ${systemErrorInWords(cause) ?? 'it failed'}`,
+            cause,
+          )
         })
   // without `host`, the certificate on an upgraded connection would be compared with "localhost"
   return {
@@ -93,7 +98,7 @@ function explain(error: unknown): string {
     return `${CAUSES[error.code] ?? 'it refused'} (code ${error.code}${said === '' ? '' : `: ${said}`})`
   }
   const { code, message } = error as NodeJS.ErrnoException
-  return (code === undefined ? message : /^E[A-Z]+$/.test(code) ? code : `${message} (${code})`).slice(0, 300)
+  return systemErrorInWords(error) ?? (code === undefined ? message : `${message} (${code})`).slice(0, 300)
 }
 
 /** The step that an error is about. The connection is made with the first request, so a request may meet its faults. */

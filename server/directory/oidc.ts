@@ -5,6 +5,7 @@ import { isRefusal } from '../core/errors.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 import { roleOfGroups } from './groups.ts'
+import { systemErrorInWords } from '../lib/system-errors.ts'
 
 export type OidcSettings = SettingsValue['oidc']
 
@@ -109,6 +110,8 @@ function authentication(secret: string): client.ClientAuth {
 
 function causeOf(error: unknown): string {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (isRefusal(at)) return at.message
+  const words = systemErrorInWords(error)
+  if (words !== undefined) return words
   const { message, cause, error: code } = error as Error & { error?: unknown }
   const behind = cause instanceof Error && cause.message !== message ? `: ${cause.message}` : ''
   return `${message}${behind}${typeof code === 'string' ? ` (${code})` : ''}`.slice(0, 300)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
+import { systemErrorInWords } from './system-errors.ts'
 
 /** The memory that replicas share: counters of limits, and messages between them. */
 export interface Shared {
@@ -79,7 +80,9 @@ export function createShared({
     onTrouble(now)
   }
   commands.on('ready', () => note(undefined))
-  commands.on('error', (error: NodeJS.ErrnoException) => note(`Redis does not answer: ${error.code ?? error.name}`))
+  commands.on('error', (error: NodeJS.ErrnoException) =>
+    note(`Redis does not answer: ${systemErrorInWords(error) ?? error.name}`),
+  )
   commands.on('close', () => note('Redis does not answer: the connection was closed'))
   ears.on('error', () => undefined) // the other connection reports it
   // foreign messages on these channels must not end this process

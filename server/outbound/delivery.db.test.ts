@@ -291,7 +291,7 @@ describe('a breached deadline', () => {
       {
         to: ['ops@example.org', 'sec@example.org'],
         subject: 'Gatehouse: 1 package is past the deadline for a decision',
-        text: '1 package is past the deadline for a decision:\n- hello 1.0 (jammy, amd64): high, due 2026-02-28\n\nhttp://localhost:8000\n',
+        text: '1 package is past the deadline for a decision:\n- hello 1.0 (jammy, amd64): high, due 2026-02-28\n\nhttp://127.0.0.1:8000\n',
       },
     ])
     expect(await left()).toBe(0)
@@ -353,7 +353,13 @@ test('the message of a held package gives the reasons: malware, an engine withou
     findings: [],
     by: 'ada',
     reports: [
-      { step: 'antivirus', outcome: 'failed', verdict: 'infected', said: 'Eicar was found in data.tar.' },
+      {
+        step: 'antivirus',
+        outcome: 'failed',
+        verdict: 'infected',
+        said: 'Eicar was found in data.tar.',
+        quarantine: true,
+      },
       { step: 'vulnerabilities', outcome: 'unavailable', verdict: 'no_data', said: 'No data.' },
       { step: 'format', outcome: 'ok', verdict: 'valid', said: 'Fine.' },
     ],
@@ -377,13 +383,48 @@ test('the message of a held package gives the reasons: malware, an engine withou
   await settle()
   expect(received.map(({ body }) => [body.text, body.package]).sort()).toMatchObject([
     [
-      'hello 1.0 (jammy, amd64) from ada is quarantined and not published. Eicar was found in data.tar. No data.',
-      { worst: null, cves: [], reasons: ['Eicar was found in data.tar.', 'No data.'] },
+      'hello 1.0 (jammy, amd64) from ada is quarantined and not published. Eicar was found in data.tar.',
+      { worst: null, cves: [], reasons: ['Eicar was found in data.tar.'], steps: ['antivirus'] },
     ],
     [
       'hello 1.0 (jammy, amd64) from ada waits for review and is not published. The acceptance by mae ended. Findings, worst medium: CVE-2.',
       { worst: 'medium', cves: ['CVE-2'] },
     ],
+  ])
+})
+
+test('a package held for its findings does not blame an engine that only warned, and an unsigned one not its findings', async () => {
+  const findings = [{ id: 'CVE-1', package: 'hello', severity: 'critical', detected_by: ['osv'] }]
+  const ref = { format: 'deb', name: 'hello', version: '1.0', arch: 'amd64', codename: 'jammy' }
+  const away = { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: 'clamd does not answer.' }
+  const blocked = {
+    ref,
+    state: 'quarantined',
+    by: 'ada',
+    findings,
+    reports: [
+      away,
+      { step: 'vulnerabilities', outcome: 'warned', verdict: 'findings', said: 'One is critical: blocked.', findings },
+    ],
+  } as unknown as Manifest
+  const infected = {
+    ...blocked,
+    reports: [
+      { step: 'antivirus', outcome: 'failed', verdict: 'infected', said: 'Eicar was found.', quarantine: true },
+      { step: 'vulnerabilities', outcome: 'warned', verdict: 'findings', said: 'One is critical: blocked.', findings },
+    ],
+  } as unknown as Manifest
+  value = { ...value, validation: { ...value.validation, on_scanner_unavailable: 'warn' } }
+  for (const after of [blocked, infected]) {
+    await stock.db.tx(tx => notices.oweMove(tx, undefined, after))
+    await settle()
+  }
+  expect(received.map(({ body }) => [body.text, (body.package as { steps: unknown }).steps])).toEqual([
+    [
+      'hello 1.0 (jammy, amd64) from ada is quarantined and not published. One is critical: blocked. Findings, worst critical: CVE-1.',
+      ['vulnerabilities'],
+    ],
+    ['hello 1.0 (jammy, amd64) from ada is quarantined and not published. Eicar was found.', ['antivirus']],
   ])
 })
 

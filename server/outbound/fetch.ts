@@ -10,6 +10,7 @@ import { fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
 import { createAddressRule } from './addresses.ts'
 import { parseTarget } from './target.ts'
+import { systemErrorInWords } from '../lib/system-errors.ts'
 
 /** An address as the resolver gives it. */
 export interface Resolved {
@@ -195,17 +196,13 @@ function without(headers: Readonly<Record<string, string>>, names: readonly stri
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 }
 
-/** A failed connection in a sentence; only the code where Node's message would repeat addresses. */
+/** A failed connection in words, without an address: Node's messages repeat it. */
 function reasonOf(error: unknown, isOverdue: boolean): string {
   if (isOverdue) return 'it took too long'
-  const { code, message } = (
-    error instanceof AggregateError ? (error.errors[0] ?? error) : error
-  ) as NodeJS.ErrnoException
-  return code === undefined || code.startsWith('ERR_STREAM')
-    ? message
-    : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
-      ? `its name cannot be resolved (${code})`
-      : code
+  const words = systemErrorInWords(error)
+  if (words !== undefined) return words
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return code.startsWith('HPE_') ? 'what it answered is not HTTP' : message
 }
 
 /** Makes the only HTTP client of this service for other hosts. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import nodemailer from 'nodemailer'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
 import { fail, isRefusal } from '../core/errors.ts'
+import { systemErrorInWords } from '../lib/system-errors.ts'
 import type { Settings } from '../settings/store.ts'
 
 export interface Mail {
@@ -72,7 +73,7 @@ async function transportOptions(email: EmailSettings, timeoutMs: number): Promis
           fail(
             'mail_not_configured',
             {
-              why: `email.ca_bundle_path cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'error'})`,
+              why: `email.ca_bundle_path cannot be read: ${systemErrorInWords(cause) ?? 'it failed'}`,
               key: 'email.ca_bundle_path',
             },
             cause,
@@ -108,7 +109,7 @@ export function failureOf(
     code === 'ETIMEDOUT'
       ? `it did not answer in time (${message})`
       : tls === undefined
-        ? message
+        ? (systemErrorInWords(error) ?? message)
         : `no TLS came about (${tls}). Port 465 speaks TLS from the start, 587 and 25 after STARTTLS`
   const secrets =
     password === ''

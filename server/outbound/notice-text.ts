@@ -19,10 +19,11 @@ const nameOf = ({
   `${name} ${version} (${distribution}, ${arch})`
 const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`
 
-function whyOf({ worst, cves, reasons = [] }: NoticePackage): string {
+/** The cause, and the findings where they are it. */
+function whyOf({ worst, cves, reasons = [], steps = ['vulnerabilities'] }: NoticePackage): string {
   const shown = cves.slice(0, 5).join(', ')
   const found =
-    cves.length === 0
+    cves.length === 0 || !steps.includes('vulnerabilities')
       ? []
       : [`Findings, worst ${worst ?? 'unknown'}: ${shown}${cves.length > 5 ? ` and ${cves.length - 5} more` : ''}.`]
   return [...reasons, ...found].map(sentence => ` ${sentence}`).join('')

@@ -1,13 +1,16 @@
 import type { Severity } from '../core/findings.ts'
 import type { Named } from '../core/identity.ts'
+import type { StepName } from '../core/report.ts'
 
 /** One package in a notification. */
 export interface NoticePackage extends Omit<Named, 'format'> {
   readonly worst: Severity | null
   /** Findings that are not accepted: worst first, at most 50. */
   readonly cves: readonly string[]
-  /** Other reasons why it is held, in sentences: malware, an engine that did not answer, an acceptance that ended. */
+  /** Why it is held, in sentences: malware, findings, an engine that did not answer, an acceptance that ended. */
   readonly reasons?: readonly string[]
+  /** The steps of the gate that decided; absent where a later event did. */
+  readonly steps?: readonly StepName[]
   readonly by: string
 }
 

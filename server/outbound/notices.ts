@@ -2,7 +2,8 @@ import type { AppAddress } from '../core/app-address.ts'
 import { worst } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
-import { openFindings } from '../core/review.ts'
+import { policyOf, type CvePolicy } from '../core/policy.ts'
+import { causeOf, openFindings } from '../core/review.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -48,24 +49,18 @@ function channelsOf(notice: Notice, { notifications, email }: ReturnType<Setting
   return [...(byWebhook ? ['webhook' as const] : []), ...(byMail ? ['mail' as const] : [])]
 }
 
-/** Why a package is held, where its findings do not show it. */
-function reasonsOf({ review, reports }: Manifest): string[] {
-  const said = reports
-    .filter(
-      ({ outcome, findings = [] }) => (outcome === 'failed' || outcome === 'unavailable') && findings.length === 0,
-    )
-    .map(report => report.said)
-  return [...(review?.held_for === undefined ? [] : [review.held_for]), ...said].map(text =>
-    text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)} …` : text,
-  )
-}
+const short = (text: string): string => (text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)} …` : text)
 
-function moveOf(before: Manifest | undefined, after: Manifest | undefined, now: Iso): Notice | undefined {
+function moveOf(
+  before: Manifest | undefined,
+  after: Manifest | undefined,
+  { policy, now }: { readonly policy: CvePolicy; readonly now: Iso },
+): Notice | undefined {
   if (after === undefined || after.state === before?.state) return undefined
   if (after.state !== 'quarantined' && after.state !== 'pending_review') return undefined
   const { ref, by } = after
   const open = openFindings(after, now)
-  const reasons = reasonsOf(after)
+  const { reasons, steps } = causeOf(after, policy, now)
   return {
     event: after.state === 'quarantined' ? 'package.quarantined' : 'package.pending_review',
     package: {
@@ -76,7 +71,8 @@ function moveOf(before: Manifest | undefined, after: Manifest | undefined, now: 
       worst: worst(open) ?? null,
       cves: [...new Set(open.map(({ id }) => id))].slice(0, MOST_CVES),
       by,
-      ...(reasons.length === 0 ? {} : { reasons }),
+      ...(reasons.length === 0 ? {} : { reasons: reasons.map(short) }),
+      ...(steps === undefined ? {} : { steps }),
     },
   }
 }
@@ -116,7 +112,7 @@ export function createNotices({ db, outbox, settings, address, clock }: NoticesD
       outbox.nudge()
     },
     oweMove: async (tx, before, after) => {
-      const notice = moveOf(before, after, isoNow(clock))
+      const notice = moveOf(before, after, { policy: policyOf(settings.now()), now: isoNow(clock) })
       if (notice !== undefined) await owe(tx, notice)
     },
   }

@@ -4,7 +4,7 @@ import { fail } from '../core/errors.ts'
 import { mergeFindings, worst } from '../core/findings.ts'
 import { printRef, type PackageRef } from '../core/identity.ts'
 import { receivedSha256, type Manifest } from '../core/manifest.ts'
-import { decide, type Verdict } from '../core/policy.ts'
+import { decide, type Verdict, policyOf } from '../core/policy.ts'
 import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
@@ -16,7 +16,7 @@ import type { Settings } from '../settings/store.ts'
 import { examine } from './examine.ts'
 import { createSubject } from './format-check.ts'
 import type { PackageSigning, Sealed } from './package-signing.ts'
-import { policyOf, type Step, type Subject } from './subject.ts'
+import type { Step, Subject } from './subject.ts'
 
 /** Bytes that ask for admission, and who sent them. */
 export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distribution' | 'builtFrom'> {

@@ -1,7 +1,6 @@
 import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
-import type { CvePolicy } from '../core/policy.ts'
 import type { Report, StepName } from '../core/report.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Format, Inspection } from '../formats/format.ts'
@@ -37,25 +36,6 @@ export interface Subject {
 export interface Step {
   readonly name: StepName
   run(subject: Subject, signal: AbortSignal): Promise<Report>
-}
-
-/** The part of the settings that decides. */
-export function policyOf({ cve_policy, validation }: Subject['settings']): CvePolicy {
-  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } =
-    cve_policy
-  return {
-    critical,
-    high,
-    medium,
-    low,
-    negligible,
-    unknown_as,
-    kev_action,
-    epss_threshold,
-    epss_action,
-    require_fix,
-    on_scanner_unavailable: validation.on_scanner_unavailable,
-  }
 }
 
 /** What the engines get of a subject. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { getDistribution } from '../../test/support/repositories.ts'
 import type { Finding } from '../core/findings.ts'
-import { decide } from '../core/policy.ts'
+import { decide, policyOf } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
-import { policyOf, type Subject } from './subject.ts'
+import type { Subject } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
 type Cve = Partial<Subject['settings']['cve_policy']>

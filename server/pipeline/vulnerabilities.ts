@@ -1,5 +1,5 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
-import { crossChecked, hardestAction, uploadAction } from '../core/policy.ts'
+import { crossChecked, hardestAction, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
   EngineUnavailable,
@@ -7,7 +7,7 @@ import {
   type VulnerabilityAnswer,
   type VulnerabilityScanner,
 } from '../scanners/scanner.ts'
-import { policyOf, scanSubject, type Step, type Subject } from './subject.ts'
+import { scanSubject, type Step, type Subject } from './subject.ts'
 
 interface Answer extends Omit<VulnerabilityAnswer, 'coverage'> {
   readonly id: string

@@ -5,9 +5,9 @@ import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest } from '../core/manifest.ts'
 import { isApproved, reconsider, reopensAt } from '../core/review.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { policyOf } from '../core/policy.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
-import { policyOf } from '../pipeline/subject.ts'
 import type { Settings } from '../settings/store.ts'
 
 export interface ReopenDeps {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { EngineUnavailable } from './scanner.ts'
+import { systemErrorInWords } from '../lib/system-errors.ts'
 
 /** Where clamd listens: `LocalSocket`, or `TCPSocket` with `TCPAddr`. */
 export type ClamdAddress = { readonly socket: string } | { readonly host: string; readonly port: number }
@@ -19,8 +20,6 @@ const ANSWER_BYTES = 4096
 const BLOCK = 1 << 20
 
 const unavailable = (why: string, cause?: unknown): EngineUnavailable => new EngineUnavailable(ENGINE, why, cause)
-const codeOf = (error: unknown): string =>
-  (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error))
 
 /** One connection, one command, one answer that ends with a NUL byte. */
 class Line {
@@ -45,7 +44,10 @@ class Line {
     this.socket.on('drain', () => this.wake?.())
     // EPIPE and ECONNRESET mean that clamd refused while we were sending; an answer given before still counts
     this.socket.on('error', error => {
-      this.failure ??= unavailable(`the connection to ${where} failed (${codeOf(error)})`, error)
+      this.failure ??= unavailable(
+        `the connection to ${where} failed: ${systemErrorInWords(error) ?? error.message}`,
+        error,
+      )
     })
     this.socket.on('close', () => {
       this.failure ??= unavailable(

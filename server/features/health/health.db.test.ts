@@ -297,7 +297,9 @@ describe('GET /health', () => {
     stock.clock.set('2026-03-01T10:00:05Z')
     expect(await call('GET /health')).toMatchObject({
       status: 'unhealthy',
-      checks: { critical: { pool: { ok: false, path: stock.layout.pool, error: 'ENOENT' }, manifests: { ok: true } } },
+      checks: {
+        critical: { pool: { ok: false, path: stock.layout.pool, error: 'it does not exist' }, manifests: { ok: true } },
+      },
     })
     expect(statusOf()).toBe(503)
     stock.clock.set('2026-03-01T10:00:00Z')

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
+import { systemErrorInWords } from '../../lib/system-errors.ts'
 
 /** The result that all probes share. */
 export interface Probe {
@@ -21,11 +22,8 @@ const LEAST_FREE_FILES = 200
 const GB = 1024 ** 3
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** The public part of an error: its code. The message may hold an address or a path. */
-export function publicReason(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed'
-}
+/** The public part of an error. Its message may hold an address or a path. */
+export const publicReason = (error: unknown): string => systemErrorInWords(error) ?? 'it failed'
 
 /** Runs a probe for at most `ms`. An error, or silence, becomes `ok: false`. The probe itself is not stopped. */
 export async function within<T extends Probe>(

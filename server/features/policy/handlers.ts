@@ -1,7 +1,7 @@
 import { pagingOf } from '../../catalog/page.ts'
 import type { Handlers } from '../../core/contract.ts'
+import { policyOf } from '../../core/policy.ts'
 import type { Db } from '../../db/db.ts'
-import { policyOf } from '../../pipeline/subject.ts'
 import type { Audit } from '../../record/audit.ts'
 import { policyView } from '../../review/policy-view.ts'
 import type { Settings } from '../../settings/store.ts'

@@ -33,6 +33,8 @@ export interface Row {
   readonly upload?: 'package' | 'data'
   /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
+  /** What a stream of events ends with as an event without a name, also after a failure: `done|DONE`. */
+  readonly lastLine?: string
   /** The media types that a `file` may have; octets by default. */
   readonly types?: readonly [string, ...string[]]
   /** The status of success; 200 by default. */

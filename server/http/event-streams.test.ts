@@ -26,6 +26,13 @@ const ROUTES = [
   route('GET /events-refused', { reply: 'events' }, async function* () {
     fail('not_ready', { why: 'no reason' })
   }),
+  route('GET /events-done', { reply: 'events', lastLine: 'done|DONE' }, async function* () {
+    yield { event: 'step', data: { n: 1 } }
+  }),
+  route('GET /events-cut', { reply: 'events', lastLine: 'done|DONE' }, async function* () {
+    yield { event: 'step', data: { n: 1 } }
+    throw new Error('the secret is in here')
+  }),
   route('GET /events-broken', { reply: 'events' }, async function* () {
     yield { data: 1 }
     throw new Error('the secret is in here')
@@ -38,6 +45,13 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 const get = (path: string, headers: Record<string, string> = {}) => app.ask('GET', path, { headers })
+
+test('a stream with a last line ends with it, also when it fails', async () => {
+  expect((await get('/api/v1/events-done')).text).toBe('event: step\ndata: {"n":1}\n\ndata: done|DONE\n\n')
+  const cut = await get('/api/v1/events-cut')
+  expect([cut.status, cut.text.endsWith('}\n\ndata: done|DONE\n\n')]).toEqual([200, true])
+  expect(cut.text).toContain('event: error\n')
+})
 
 test('sends events until the client disconnects, then ends the handler', async () => {
   const socket = connect(app.port, '127.0.0.1')

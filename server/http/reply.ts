@@ -45,6 +45,8 @@ export interface StreamDeps {
    * changes.
    */
   readonly mayGoOn?: (() => Promise<boolean>) | undefined
+  /** Sent as it is when the events have ended, in whatever way. */
+  readonly lastLine?: string | undefined
 }
 
 /**
@@ -54,7 +56,7 @@ export interface StreamDeps {
 async function sendEvents(
   ctx: Context,
   events: AsyncIterable<StreamEvent>,
-  { log, mayGoOn }: StreamDeps,
+  { log, mayGoOn, lastLine }: StreamDeps,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   const requestId = String(ctx.state.requestId)
@@ -98,6 +100,7 @@ async function sendEvents(
     })
     .finally(() => {
       clearInterval(heartbeat)
+      if (lastLine !== undefined && !out.destroyed) out.write(`data: ${lastLine}\n\n`)
       out.end()
     })
 }
@@ -121,7 +124,8 @@ function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
 export async function sendReply(ctx: Context, row: Row, answer: unknown, deps: StreamDeps): Promise<void> {
   const status = answer instanceof WithStatus ? answer.status : (row.status ?? 200)
   const body: unknown = answer instanceof WithStatus ? answer.body : answer
-  if (row.reply === 'events') return sendEvents(ctx, body as AsyncIterable<StreamEvent>, deps)
+  if (row.reply === 'events')
+    return sendEvents(ctx, body as AsyncIterable<StreamEvent>, { ...deps, lastLine: row.lastLine })
   ctx.status = status
   if (body instanceof Redirect) return sendRedirect(ctx, body)
   if (row.reply === 'file') return sendFile(ctx, body as FileReply)

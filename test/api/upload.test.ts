@@ -34,9 +34,9 @@ function formOf(
   return form
 }
 
-/** The `data:` lines of an event stream. */
+/** The `data:` lines of an event stream before its last line. */
 const eventsOf = (text: string): Event[] =>
-  [...text.matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Event)
+  [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Event)
 
 async function metric(daemon: Daemon, line: string): Promise<number> {
   const { text } = await daemon.call('GET', '/metrics')
@@ -502,7 +502,7 @@ describe.skipIf(!hasClamd)('with clamd (needs clamav-daemon)', () => {
         })
       ).text,
     )
-    expect(events).toContainEqual(expect.objectContaining({ step: 'antivirus', status: 'failed' }))
+    expect(events).toContainEqual(expect.objectContaining({ name: 'antivirus', status: 'error', outcome: 'failed' }))
     expect(events.at(-1)).toMatchObject({
       status: 'quarantined',
       result: { name: 'bad-stream', status: 'quarantined' },

@@ -160,7 +160,7 @@ async function answer(
       res.writeHead(result.status, { 'content-type': 'application/json' }).end(JSON.stringify(result.body))
     } else {
       for await (const event of await uploadHandlers['POST /upload/stream'](deps, input))
-        res.write(`data: ${JSON.stringify(event.data)}\n\n`)
+        res.write(`event: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`)
       res.end()
     }
   } catch (error) {

@@ -39,13 +39,14 @@ export const uploads = contract({
     fails: FAILS,
   },
   'POST /upload/stream': {
-    summary: 'Uploads a package and streams an event for each step of the gate. The last event holds the result.',
-    details: FORM,
+    summary: 'Uploads a package and streams what each step of the gate finds, then the result.',
+    details: `${FORM} Events are \`step\` with \`name\` (format, provenance, antivirus, cve, gpg, dependencies, publish), \`label\`, \`status\` (running, done, warn, error), \`message\` and \`detail\`; then \`result\`, or \`error\` with a refusal; the last line is always \`data: done|DONE\`.`,
     access: 'uploader+',
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20, settings: 'upload_limits' },
     upload: 'package',
     reply: 'events',
+    lastLine: 'done|DONE',
     fails: FAILS,
   },
 })

@@ -3,7 +3,7 @@ import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
 import { needScope, type Principal } from '../../core/access.ts'
 import type { Repositories } from '../../core/repository.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -18,7 +18,16 @@ import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { uploads } from './contract.ts'
 import { chooseTarget, type Offered } from './target.ts'
-import { knownEvent, publishEvent, replyOf, resultEvent, runningEvent, statusOf, stepEvent } from './result.ts'
+import {
+  knownEvent,
+  publishEvent,
+  refusedEvent,
+  replyOf,
+  resultEvent,
+  runningEvent,
+  statusOf,
+  stepEvent,
+} from './result.ts'
 
 export interface UploadDeps {
   readonly spool: Pick<Spool, 'receive'>
@@ -138,10 +147,10 @@ async function* told(
   { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
 ): AsyncGenerator<StreamEvent> {
   const steps = deps.gate.admit(applicant, signal)
+  let running: StepName | undefined = 'format'
   try {
     yield runningEvent('format')
     let next = await steps.next()
-    let running: StepName | undefined
     while (next.done !== true) {
       const report = next.value
       yield stepEvent(report)
@@ -156,6 +165,10 @@ async function* told(
     const reply = await replyOf(changed, waitMs)
     if (changed.outcome === 'created') yield publishEvent(reply)
     yield resultEvent(reply)
+  } catch (error) {
+    const message = isRefusal(error) ? error.message : 'The server failed. Nothing of it is published.'
+    if (running !== undefined) yield refusedEvent(running, message)
+    throw error
   } finally {
     // a client may disconnect at any event, also before the gate has started and can clean up itself
     await steps.return(undefined as never)

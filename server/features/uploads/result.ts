@@ -39,7 +39,10 @@ export function statusOf({ outcome, manifest }: Changed): 200 | 201 {
   return outcome === 'created' && (manifest.state === 'published' || manifest.state === 'pending_review') ? 201 : 200
 }
 
-const STATUS: Record<Outcome, string> = {
+type Stage = StepName | 'publish'
+type Progress = 'running' | 'passed' | 'warning' | 'failed' | 'skipped' | 'unavailable'
+
+const PROGRESS: Record<Outcome, Progress> = {
   ok: 'passed',
   warned: 'warning',
   failed: 'failed',
@@ -47,52 +50,65 @@ const STATUS: Record<Outcome, string> = {
   unavailable: 'unavailable',
 }
 
-const RUNNING: Record<StepName | 'publish', string> = {
-  format: 'Reading the package.',
-  provenance: 'Comparing its SHA-256.',
-  antivirus: 'Looking for malware.',
-  vulnerabilities: 'Looking up known vulnerabilities.',
-  signature: 'Checking signatures and the signing key.',
-  dependencies: 'Looking for what it needs.',
-  publish: 'Writing the signed index.',
+/** The words of existing clients: an engine that could not answer is a warning, never done. */
+const STATUS: Record<Progress, 'running' | 'done' | 'warn' | 'error'> = {
+  running: 'running',
+  passed: 'done',
+  skipped: 'done',
+  warning: 'warn',
+  unavailable: 'warn',
+  failed: 'error',
 }
 
-export function runningEvent(step: StepName | 'publish'): StreamEvent {
-  return { data: { step, status: 'running', message: RUNNING[step] } }
+/** The names and labels of existing clients. */
+const STAGES: Record<Stage, { readonly name: string; readonly label: string; readonly running: string }> = {
+  format: { name: 'format', label: 'Format', running: 'Reading the package.' },
+  provenance: { name: 'provenance', label: 'SHA-256', running: 'Comparing its SHA-256.' },
+  antivirus: { name: 'antivirus', label: 'Antivirus', running: 'Looking for malware.' },
+  vulnerabilities: { name: 'cve', label: 'CVE scan', running: 'Looking up known vulnerabilities.' },
+  signature: { name: 'gpg', label: 'Signature', running: 'Checking signatures and the signing key.' },
+  dependencies: { name: 'dependencies', label: 'Dependencies', running: 'Looking for what it needs.' },
+  publish: { name: 'publish', label: 'Publication', running: 'Writing the signed index.' },
 }
+
+const event = (
+  step: Stage,
+  outcome: Progress,
+  { message, detail = '', ...more }: { readonly message: string; readonly detail?: string },
+): StreamEvent => {
+  const { name, label } = STAGES[step]
+  return { event: 'step', data: { name, label, status: STATUS[outcome], message, detail, step, outcome, ...more } }
+}
+
+export const runningEvent = (step: Stage): StreamEvent => event(step, 'running', { message: STAGES[step].running })
 
 /** Ends a step that was announced and then not needed. */
-export function knownEvent(step: StepName): StreamEvent {
-  return { data: { step, status: 'skipped', message: 'The same bytes are here already.' } }
-}
+export const knownEvent = (step: StepName): StreamEvent =>
+  event(step, 'skipped', { message: 'The same bytes are here already.' })
+
+/** Ends a step during which the package was refused, or something broke. */
+export const refusedEvent = (step: Stage, message: string): StreamEvent => event(step, 'failed', { message })
 
 export function stepEvent(report: Report): StreamEvent {
   const { name, ...view } = stepView(report)
-  return { data: { step: name, status: STATUS[report.outcome], ...view } }
+  return event(name, PROGRESS[report.outcome], view)
 }
 
 export function publishEvent(reply: UploadReply): StreamEvent {
   if (reply.status !== 'published')
-    return {
-      data: {
-        step: 'publish',
-        status: 'skipped',
-        message: `The package is ${reply.state}, so the index does not name it.`,
-      },
-    }
+    return event('publish', 'skipped', {
+      message: `The package is ${reply.state}, so the index does not name it.`,
+    })
   return reply.indexed === false
-    ? {
-        data: {
-          step: 'publish',
-          status: 'warning',
-          message:
-            'The index does not name it yet. It follows, or when a distribution that is rolled back goes forward again.',
-        },
-      }
-    : { data: { step: 'publish', status: 'passed', message: `${reply.distribution} names it.` } }
+    ? event('publish', 'warning', {
+        message:
+          'The index does not name it yet. It follows, or when a distribution that is rolled back goes forward again.',
+      })
+    : event('publish', 'passed', { message: `${reply.distribution} names it.` })
 }
 
-/** The last event of a stream. */
-export function resultEvent(reply: UploadReply): StreamEvent {
-  return { data: { status: reply.status, result: reply } }
-}
+/** What `POST /upload/` would have answered. */
+export const resultEvent = (reply: UploadReply): StreamEvent => ({
+  event: 'result',
+  data: { ...reply, result: reply },
+})

@@ -16,26 +16,26 @@ describe('the stream', () => {
     events.map(event =>
       event['step'] === undefined
         ? `= ${String(event['status'])}`
-        : `${String(event['step'])} ${String(event['status'])}`,
+        : `${String(event['name'])} ${String(event['status'])}`,
     )
 
   test('sends each step as it runs and ends with the answer of the other route', async () => {
     const events = await it.stream(formOf(await hello('1', { fields: { Depends: 'x' } })))
     expect(names(events)).toEqual([
       'format running',
-      'format passed',
+      'format done',
       'provenance running',
-      'provenance passed',
+      'provenance done',
       'antivirus running',
-      'antivirus passed',
-      'vulnerabilities running',
-      'vulnerabilities passed',
-      'signature running',
-      'signature passed',
+      'antivirus done',
+      'cve running',
+      'cve done',
+      'gpg running',
+      'gpg done',
       'dependencies running',
-      'dependencies warning',
+      'dependencies warn',
       'publish running',
-      'publish passed',
+      'publish done',
       '= published',
     ])
     expect(events.every(event => event['step'] === undefined || typeof event['message'] === 'string')).toBe(true)
@@ -45,9 +45,9 @@ describe('the stream', () => {
 
   test.skipIf(!hasClamd)('stops at malware', async () => {
     expect(names(await it.stream(formOf(await hello('1', { files: { a: EICAR } })))).slice(-4)).toEqual([
-      'antivirus failed',
+      'antivirus error',
       'publish running',
-      'publish skipped',
+      'publish done',
       '= quarantined',
     ])
   })
@@ -56,7 +56,7 @@ describe('the stream', () => {
     await it.send(formOf(await hello()))
     expect(names(await it.stream(formOf(await hello()))).slice(-3)).toEqual([
       'antivirus running',
-      'antivirus skipped',
+      'antivirus done',
       '= already_imported',
     ])
   })

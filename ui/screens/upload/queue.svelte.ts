@@ -120,11 +120,11 @@ const MARKS: Readonly<Record<string, Mark>> = {
   unavailable: 'unavailable',
 }
 
-function mark(item: Item, { step, status, message }: Readonly<Record<string, unknown>>): void {
+function mark(item: Item, { step, outcome, message }: Readonly<Record<string, unknown>>): void {
   item.phase = 'at_server'
   item.steps = item.steps.map(known =>
     known.id === step
-      ? { ...known, mark: MARKS[String(status)] ?? 'waiting', said: typeof message === 'string' ? message : '' }
+      ? { ...known, mark: MARKS[String(outcome)] ?? 'waiting', said: typeof message === 'string' ? message : '' }
       : known,
   )
 }

@@ -7,6 +7,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'publish-apk': () => import('./publish-apk.ts'),
   'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
+  'scale': () => import('./scale.ts'),
   'search': () => import('./search.ts'),
   'stocked-root': () => import('./stocked-root.ts'),
   'serve': () => import('./serve.ts'),

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { request, type Agent } from 'node:http'
 import { join } from 'node:path'
@@ -18,18 +19,21 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Starts it on a folder; resolves when it is ready. */
-export async function startServer(root: string): Promise<Server> {
-  const entry = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** Starts it on a folder; resolves when it is ready. @param by  `npm` as people start it, with npm's own processes */
+export async function startServer(root: string, by: 'node' | 'npm' = 'node', port = 0): Promise<Server> {
   const env = {
     ...DAEMON_ENV,
     PATH: process.env.PATH ?? '',
     ENV: 'test',
     REPOS_ROOT: root,
-    PORT: '0',
+    PORT: String(port),
     LOG_LEVEL: 'warn',
   }
-  const child = spawn(process.execPath, [...DAEMON_FLAGS, entry], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [command, args] =
+    by === 'npm' ? ['npm', ['start']] : [process.execPath, [...DAEMON_FLAGS, join(ROOT, 'server', 'main.ts')]]
+  const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
@@ -41,9 +45,11 @@ export async function startServer(root: string): Promise<Server> {
   return {
     url: new URL(url),
     pid: child.pid ?? 0,
-    stop: () => {
+    stop: async () => {
+      const family = await familyOf(child.pid ?? 0)
       child.kill('SIGTERM')
-      return ended
+      await ended
+      while (family.some(pid => existsSync(`/proc/${pid}`))) await setTimeout(50) // npm may end first
     },
   }
 }
@@ -115,8 +121,8 @@ async function cpuOf(pid: number): Promise<number> {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100
 }
 
-/** CPU of the database's processes, which are children of the launcher that the daemon started. */
-export async function cpuOfFamily(pid: number): Promise<number> {
+/** A process and all that it started, the database's too. */
+async function familyOf(pid: number): Promise<readonly number[]> {
   const all = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
   const parents = new Map<string, string>()
   for (const one of all)
@@ -126,10 +132,27 @@ export async function cpuOfFamily(pid: number): Promise<number> {
     )
   const isOurs = (one: string): boolean =>
     one === String(pid) || (parents.has(one) && one !== '1' && isOurs(parents.get(one) ?? ''))
+  return all.filter(isOurs).map(Number)
+}
+
+async function sumOver(pid: number, read: (pid: number) => Promise<number>): Promise<number> {
   let sum = 0
-  for (const one of all.filter(isOurs)) sum += await cpuOf(Number(one)).catch(() => 0) // ended meanwhile
+  for (const one of await familyOf(pid)) sum += await read(one).catch(() => 0) // ended meanwhile
   return sum
 }
+
+/** CPU seconds of a process and of all that it started. */
+export const cpuOfFamily = (pid: number): Promise<number> => sumOver(pid, cpuOf)
+
+/**
+ * Memory in MB of a process and of all that it started: what they share counts once. Source: proc(5),
+ * /proc/pid/smaps_rollup.
+ */
+export const memoryOfFamily = (pid: number): Promise<number> =>
+  sumOver(
+    pid,
+    async one => Number(/^Pss: +(\d+)/m.exec(await readFile(`/proc/${one}/smaps_rollup`, 'utf8'))?.[1]) / 1024,
+  )
 
 /** Makes the first admin, or logs in as that one. @returns an access token */
 export async function logIn(server: Server, agent: Agent): Promise<string> {

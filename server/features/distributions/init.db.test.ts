@@ -196,13 +196,15 @@ describe('POST /distributions/init', () => {
     expect([keys, await stock.db.query('select * from distribution'), stock.published]).toEqual([[], [], []])
   })
 
-  test('a publication that fails is answered as pending, not as done', async () => {
+  test('a publication that fails is answered as pending with the reason, not as done', async () => {
     stock.outbox.handle('publish', async () => {
       throw new Error('the disk is full')
     })
     try {
       expect(await call('POST /distributions/init', { body: { codename: 'focal' } })).toMatchObject({
         status: 'pending',
+        message:
+          'Set up focal. Could not be published, and is tried again: focal. The log says why. A signing key was made.',
         initialized: ['focal'],
         pending: ['focal'],
       })

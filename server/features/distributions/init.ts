@@ -49,7 +49,7 @@ export interface DistributionCard {
 }
 
 export interface Initialized {
-  /** `pending`: the trees under `pending` were not published within 30 seconds; they will be. */
+  /** `pending`: the trees under `pending` are not published yet; `message` says why. They will be. */
   readonly status: 'ok' | 'pending'
   readonly message: string
   readonly initialized: readonly string[]
@@ -75,7 +75,8 @@ export interface DistributionDeps {
   readonly formatSetting: (distribution: Distribution) => string
 }
 
-const SETTLE_MS = 30_000
+/** The first publication of 60,000 packages takes a minute. */
+const SETTLE_MS = 300_000
 
 export async function listDistributions(
   {
@@ -196,20 +197,27 @@ export function createInit(
       return owed
     })
     outbox.nudge()
+    const started = performance.now()
     const done = await Promise.all(
       asks.map(async ({ codename: name, ask }) => ({
         name,
         settled: await outbox.settled(`publish:${name}`, ask, SETTLE_MS),
+        ms: performance.now() - started,
       })),
     )
-    const pending = done.filter(one => !one.settled).map(one => one.name)
+    const waiting = done.filter(one => !one.settled)
+    const pending = waiting.map(one => one.name)
+    const late = waiting.filter(one => one.ms >= SETTLE_MS).map(one => one.name)
+    const failed = pending.filter(name => !late.includes(name))
     // the key of APK indexes may have been made by this very publication
     const cards = await listDistributions(deps, viewer, {
       ...facts,
       rsaKeys: (await keyring.rsaKeys()).map(one => one.key_name),
     })
     const said = [`${pending.length === 0 ? 'Published' : 'Set up'} ${names.join(', ')}.`]
-    if (pending.length > 0) said.push(`Not yet published: ${pending.join(', ')}.`)
+    if (failed.length > 0)
+      said.push(`Could not be published, and is tried again: ${failed.join(', ')}. The log says why.`)
+    if (late.length > 0) said.push(`Still being published after ${SETTLE_MS / 60_000} minutes: ${late.join(', ')}.`)
     if (key.generated) said.push('A signing key was made.')
     return {
       status: pending.length === 0 ? 'ok' : 'pending',

@@ -27,6 +27,7 @@ import { setup } from './features/setup/contract.ts'
 import { sso } from './features/sso/contract.ts'
 import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { developerUploads } from './features/uploads/developer-contract.ts'
+import { batches } from './features/uploads/batch-contract.ts'
 import { uploads } from './features/uploads/contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
@@ -43,6 +44,7 @@ export const api = {
   ...license,
   ...uploaderKeys,
   ...uploads,
+  ...batches,
   ...developerUploads,
   ...artifacts,
   ...distributions,

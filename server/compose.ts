@@ -37,6 +37,7 @@ import { composeUploads } from './features/uploads/compose.ts'
 import { composeWebhooks } from './features/webhooks/compose.ts'
 import { activeFormats, getFormat, hasTree } from './formats/index.ts'
 import { composeHttp } from './http/compose.ts'
+import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
 import { createScheduler } from './jobs/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
@@ -120,7 +121,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const auth = composeAuth({ ...base, jwtMinutes, mail, directory })
   const setup = composeSetup({ ...base, setupToken, hashPassword })
   const access = composeAccess(base)
-  const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active })
+  const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
   const scheduler = createScheduler(
     [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review].flatMap(

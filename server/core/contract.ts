@@ -29,8 +29,8 @@ export interface Row {
   readonly params?: TSchema
   readonly query?: TSchema
   readonly body?: TSchema
-  /** The body is a file, or a form with one. The handler streams it from `raw` itself. */
-  readonly upload?: 'package' | 'data'
+  /** The body is a file, or a form with one; of `packages` many. The handler streams it from `raw` itself. */
+  readonly upload?: 'package' | 'packages' | 'data'
   /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
   /** What a stream of events ends with as an event without a name, also after a failure: `done|DONE`. */

@@ -34,7 +34,7 @@ const AROUND_BYTES = 128 * 1024
 const LINGER_MS = 60_000
 /** A refused form is read on for at least this many bytes. */
 const LINGER_BYTES = 64 * 1024 * 1024
-const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
+export const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
 
 /** Refuses by the length that the client announces. @throws upload_too_large */
@@ -57,7 +57,7 @@ function makeParser({ headers }: RawRequest): BusboyInstance {
  * The name of a file without folders, control characters and excess length. It is shown and hints at the kind of file;
  * it is never a path.
  */
-function plainName(filename: string | undefined): string {
+export function plainName(filename: string | undefined): string {
   // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
   const printable = (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '')
   return printable.replace(/^.*[\\/]/, '').slice(0, 255) || 'the file'
@@ -67,7 +67,7 @@ function plainName(filename: string | undefined): string {
  * Reads on after a refusal and discards the bytes. A client that is still sending reads no answer before it is done; if
  * the connection closed, it would see only that. Bounded in bytes and time.
  */
-function linger(stream: RawRequest['stream'], limitBytes: number): void {
+export function linger(stream: RawRequest['stream'], limitBytes: number): void {
   if (stream.complete || stream.destroyed) return
   let left = Math.max(2 * limitBytes, LINGER_BYTES)
   const stop = (): void => {

@@ -52,6 +52,26 @@ const FORM: Json = {
 const FILE: Json = { type: 'string', format: 'binary' }
 
 /** A file that is not a package: as a form, or as the body itself. */
+/** Many files: a form, or a tar. */
+const MANY: Json = {
+  required: true,
+  content: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: {
+          distribution: { type: 'string' },
+          component: { type: 'string' },
+          sha256sums: { type: 'string' },
+          file: { type: 'array', items: FILE },
+        },
+      },
+    },
+    'application/x-tar': { schema: FILE },
+  },
+}
+
 const DATA: Json = {
   required: true,
   content: {
@@ -109,6 +129,8 @@ function failures(row: Row): Json {
   ])
 }
 
+const BODIES: Record<NonNullable<Row['upload']>, Json> = { package: FORM, packages: MANY, data: DATA }
+
 /** Who may call a route, as a sentence. */
 const CALLERS: Record<Row['access'], string> = {
   'public': 'For everybody, without a credential.',
@@ -128,7 +150,7 @@ function operation(key: string, row: Row): Json {
   const [method = '', path = ''] = key.split(' ')
   const body =
     row.upload !== undefined
-      ? { requestBody: row.upload === 'package' ? FORM : DATA }
+      ? { requestBody: BODIES[row.upload] }
       : row.body === undefined
         ? {}
         : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }

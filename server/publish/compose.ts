@@ -40,12 +40,9 @@ function paced(
 ): (codename: Codename, join: () => Promise<void>) => Promise<void> {
   const free = new Map<Codename, number>()
   return async (codename, join) => {
-    const pauseMs = (free.get(codename) ?? 0) - performance.now()
-    if (pauseMs > 0) {
-      await quiet(pauseMs)
-      // those that came in meanwhile are in this tree, too, and need not wait for the next one
-      await join()
-    }
+    await quiet(Math.max(0, (free.get(codename) ?? 0) - performance.now()))
+    // those that came in meanwhile are in this tree, too, and need not wait for the next one
+    await join()
     const done = await publish(codename)
     if (done !== undefined && done.changes >= BULK)
       free.set(codename, performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms))

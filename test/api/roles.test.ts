@@ -109,6 +109,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
 
 /** Routes that the specification names without a path, or that the contract adds. */
 const OURS: Record<string, readonly (Role | '-')[]> = {
+  'POST /upload/batch': UPLOADERS,
   'POST /security/policy/preview': ADMINS,
   'POST /security/packages/{name}/{version}/assign': MAINTAINERS,
   'GET /security/decisions': ANY,
@@ -205,6 +206,7 @@ const LIMITS: Record<string, number> = {
   'POST /auth/token': 10,
   'POST /upload/': 20,
   'POST /upload/stream': 20,
+  'POST /upload/batch': 20,
   ...Object.fromEntries(
     Object.keys(api)
       .filter(key => key.startsWith('POST /distributions/'))

@@ -1,4 +1,6 @@
 import { findEarlierFile } from '../../catalog/queries/earlier-files.ts'
+import { batches } from './batch-contract.ts'
+import { batchHandlers, type BatchDeps } from './batch.ts'
 import { bind } from '../../core/contract.ts'
 import type { Feature, Job } from '../../core/feature.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -14,10 +16,10 @@ import { uploads } from './contract.ts'
 import { developerUploads } from './developer-contract.ts'
 import { developerHandlers } from './developer-handlers.ts'
 import { createDeveloperUploads } from './developer-upload.ts'
-import { record, uploadHandlers, type UploadDeps } from './handlers.ts'
+import { record, uploadHandlers } from './handlers.ts'
 import { createWatchedFolder } from './watched-folder.ts'
 
-export interface UploadNeeds extends Omit<UploadDeps, 'switchesFor'> {
+export interface UploadNeeds extends Omit<BatchDeps, 'switchesFor'> {
   readonly db: Db
   readonly repositories: Pick<Repositories, 'seenBy'>
   readonly audit: Pick<Audit, 'owe'>
@@ -30,6 +32,7 @@ export interface UploadNeeds extends Omit<UploadDeps, 'switchesFor'> {
 export function composeUploads(needs: UploadNeeds): Feature {
   const { db, audit, pool, repositories, uploaderKeys, spool, settings, gate, clock, log } = needs
   const formats = needs.formats.filter(({ id }) => needs.activeFormats.has(id))
+  const deps: BatchDeps = { ...needs, switchesFor: id => switchesFor(id, needs.formats) }
   const collection = createCollection(clock)
   const together = createDeveloperUploads({
     gate,
@@ -53,7 +56,8 @@ export function composeUploads(needs: UploadNeeds): Feature {
   }
   return {
     routes: [
-      ...bind(uploads, uploadHandlers, { ...needs, switchesFor: id => switchesFor(id, needs.formats) }),
+      ...bind(uploads, uploadHandlers, deps),
+      ...bind(batches, batchHandlers, deps),
       ...bind(developerUploads, developerHandlers, {
         spool,
         settings,

@@ -17,7 +17,7 @@ import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { uploads } from './contract.ts'
-import { chooseTarget, type Offered } from './target.ts'
+import { chooseTarget, needComponent, type Offered } from './target.ts'
 import {
   knownEvent,
   publishEvent,
@@ -50,13 +50,13 @@ const INDEX_WAIT_MS = 30_000
 /**
  * `Prefer: respond-async` (RFC 7240, 4.1): a build server with many packages need not wait for the index after each.
  */
-function waitOf({ headers }: RawRequest): number {
+export function waitOf({ headers }: RawRequest): number {
   return /(^|,)\s*respond-async\s*(,|;|$)/i.test(headers.prefer?.toString() ?? '') ? 0 : INDEX_WAIT_MS
 }
 
 /** @throws unknown_format, format_not_active */
-function recogniseActive(
-  { formats, activeFormats, switchesFor }: UploadDeps,
+export function recogniseActive(
+  { formats, activeFormats, switchesFor }: Pick<UploadDeps, 'formats' | 'activeFormats' | 'switchesFor'>,
   head: Uint8Array,
   filename: string,
 ): Format {
@@ -115,8 +115,7 @@ function applied(
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
   const distribution = chooseTarget(offered, codename, format)
   const component = fields.get('component')?.trim() ?? ''
-  if (component !== '' && !distribution.components.includes(component))
-    fail('bad_component', { codename, component: component.slice(0, 40), known: distribution.components.join(', ') })
+  needComponent(distribution, component)
   return {
     format,
     distribution,

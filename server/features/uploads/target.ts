@@ -28,3 +28,9 @@ export function chooseTarget({ formats, repositories }: Offered, codename: strin
       .join(', '),
   })
 }
+
+/** @param component  empty where the sender leaves it open. @throws bad_component */
+export function needComponent({ codename, components }: Distribution, component: string): void {
+  if (component !== '' && !components.includes(component))
+    fail('bad_component', { codename, component: component.slice(0, 40), known: components.join(', ') })
+}

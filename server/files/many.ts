@@ -1,0 +1,173 @@
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import tar from 'tar-stream'
+import type { RawRequest } from '../core/contract.ts'
+import { AppError, fail, isRefusal } from '../core/errors.ts'
+import { printBytes } from '../lib/limited.ts'
+import { incomplete, linger, plainName } from './form.ts'
+
+/** One file of a request that has many. */
+export interface Member {
+  readonly filename: string
+  /** Read it to its end, or `resume` it. */
+  readonly body: Readable
+  /** Why this one may not be taken, whatever its bytes are. */
+  readonly why?: string
+}
+
+export interface ManyOptions {
+  /** Called with the fields of a form; those that come before the first file are known to it. */
+  readonly field: (name: string, value: string) => void
+  /** Called with each file in order. The next one is read when it resolves; when it throws, reading ends. */
+  readonly take: (member: Member) => Promise<void>
+}
+
+/** The most bytes of one request. */
+const MOST_BYTES = 8 * 2 ** 30
+/** So many small files may wait in memory, each with at most one chunk of the request. */
+const AHEAD = 16
+const FORM_LIMITS = { fields: 10, fieldSize: 256 * 1024, fieldNameSize: 100, headerPairs: 50, headerSize: 8 * 1024 }
+const END_MARK = 1024
+
+/** The request's chunks, counted. @throws upload_incomplete, bad_request when there are too many bytes */
+async function* chunksOf({ stream, signal }: RawRequest): AsyncGenerator<Buffer> {
+  let size = 0
+  try {
+    for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      signal.throwIfAborted()
+      if ((size += chunk.length) > MOST_BYTES)
+        fail('bad_request', {
+          said: `The request is larger than ${printBytes(MOST_BYTES)}. Send the rest in another one.`,
+        })
+      yield chunk
+    }
+  } catch (error) {
+    throw isRefusal(error) ? error : incomplete(error)
+  }
+  if (!stream.complete) throw incomplete()
+}
+
+async function readForm(raw: RawRequest, { field, take }: ManyOptions): Promise<void> {
+  const type = raw.headers['content-type'] ?? ''
+  let parser: BusboyInstance
+  try {
+    parser = new Busboy({ headers: { ...raw.headers, 'content-type': type }, limits: FORM_LIMITS, fileHwm: 256 * 1024 })
+  } catch (error) {
+    throw new AppError('bad_request', { said: 'The Content-Type of the form has no usable boundary.' }, error)
+  }
+  let failure: unknown
+  const open = new Set<Readable>()
+  let turn = Promise.resolve()
+  const ended = new Promise<void>(resolve => {
+    parser.once('finish', resolve)
+    parser.on('error', error => {
+      failure ??= incomplete(error)
+      resolve()
+    })
+  })
+  parser.on('field', (name, value, nameCut, valueCut) => {
+    if (nameCut || valueCut)
+      failure ??= new AppError('bad_request', { said: `The form field ${name.slice(0, 40)} is too long.` })
+    else field(name, value)
+  })
+  parser.on('fieldsLimit', () => {
+    failure ??= new AppError('bad_request', { said: 'The form has too many fields.' })
+  })
+  parser.on('file', (_, body, filename) => {
+    body.on('error', () => undefined) // whoever reads the file gets the error as well
+    open.add(body)
+    turn = turn
+      .then(() => (failure === undefined ? take({ filename: plainName(filename), body }) : undefined))
+      .catch((error: unknown) => {
+        failure ??= error
+      })
+      .then(() => {
+        open.delete(body)
+        body.resume()
+      })
+  })
+  try {
+    for await (const chunk of chunksOf(raw)) {
+      await Promise.race([new Promise<void>(resolve => parser.write(chunk, () => resolve())), ended])
+      while (open.size > AHEAD && failure === undefined) await turn
+      if (failure !== undefined) break
+    }
+    if (failure === undefined) {
+      parser.end()
+      await ended
+    }
+  } catch (error) {
+    failure ??= error
+  }
+  // who reads one of them waits for bytes that will not come
+  if (failure !== undefined) for (const body of open) body.destroy(incomplete(failure))
+  await turn
+  if (failure !== undefined) throw failure
+}
+
+/** Why a tar may not have this entry; undefined for a plain file. A folder by itself is passed over. */
+function complain({
+  name,
+  type,
+}: {
+  readonly name: string
+  readonly type: string | null | undefined
+}): string | undefined {
+  if (type !== 'file' && type !== 'contiguous-file')
+    return `it is a ${type ?? 'special file'}, and only files are taken`
+  const plain = name.replace(/^(\.\/)+/, '')
+  if (plain.includes('/') || plain === '..' || plain.includes('\0'))
+    return 'its name has a folder. Pack the files without folders: tar -C folder -cf - a.deb b.deb'
+  return undefined
+}
+
+async function readTar(raw: RawRequest, { take }: ManyOptions): Promise<void> {
+  const extract = tar.extract()
+  let last = Buffer.alloc(0)
+  async function* tapped(): AsyncGenerator<Buffer> {
+    for await (const chunk of chunksOf(raw)) {
+      last = Buffer.concat([last, chunk]).subarray(-END_MARK)
+      yield chunk
+    }
+  }
+  const feeding = pipeline(Readable.from(tapped(), { objectMode: false }), extract as unknown as NodeJS.WritableStream)
+  feeding.catch(() => undefined) // the entries below end with the same error
+  try {
+    for await (const entry of extract) {
+      const { name, type } = entry.header
+      const body = entry as unknown as Readable
+      const why = complain({ name, type })
+      if (type !== 'directory') await take({ filename: plainName(name), body, ...(why === undefined ? {} : { why }) })
+      body.resume()
+    }
+    await feeding
+  } catch (error) {
+    extract.destroy()
+    if (error instanceof AppError) throw error
+    throw new AppError('bad_archive', { why: error instanceof Error ? error.message : String(error) }, error)
+  }
+  if (last.length < END_MARK || last.some(byte => byte !== 0))
+    fail('bad_archive', { why: 'it has no end mark, so it is cut off' })
+}
+
+/**
+ * Reads a form with many files, or a tar, while it arrives. @throws bad_request, bad_archive, upload_incomplete, and
+ * what `take` throws; the files taken before are not touched, and the request is drained so that the client can read
+ * the answer
+ */
+export async function readMany(raw: RawRequest, options: ManyOptions): Promise<void> {
+  const type = raw.headers['content-type'] ?? ''
+  try {
+    raw.signal.throwIfAborted()
+    if (/^multipart\/form-data\b/i.test(type)) await readForm(raw, options)
+    else if (/^application\/(x-)?tar\b/i.test(type)) await readTar(raw, options)
+    else
+      fail('bad_request', {
+        said: 'Send the files as multipart/form-data, or as a tar with Content-Type: application/x-tar.',
+      })
+  } catch (error) {
+    linger(raw.stream, MOST_BYTES)
+    throw error
+  }
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { BatchReply } from '../../server/features/uploads/batch-contract.ts'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb, tar, type TarSpec } from '../support/packages.ts'
+
+let daemon: Daemon
+let token: string
+let made = 0
+
+beforeAll(async () => {
+  daemon = await startDaemon({ env: { LOG_LEVEL: 'error', JWT_EXPIRE_MINUTES: '600' } })
+  token = await daemon.setupAdmin()
+  await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
+})
+afterAll(() => daemon.close())
+
+interface Deb {
+  readonly name: string
+  readonly filename: string
+  readonly bytes: Buffer
+}
+async function deb(): Promise<Deb> {
+  const name = `many-${made++}`
+  return { name, filename: `${name}_1_amd64.deb`, bytes: await buildDeb({ name, version: '1' }) }
+}
+const debs = (n: number): Promise<Deb[]> => Promise.all(Array.from({ length: n }, deb))
+const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+function formOf(files: readonly Pick<Deb, 'filename' | 'bytes'>[], fields: Record<string, string> = {}): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries({ distribution: 'jammy', ...fields })) form.append(name, value)
+  for (const { filename, bytes } of files) form.append('file', new Blob([new Uint8Array(bytes)]), filename)
+  return form
+}
+const send = (form: FormData, headers: Record<string, string> = {}) =>
+  daemon.call<BatchReply>('POST', '/upload/batch', { token, form, headers })
+
+async function sendTar(entries: readonly TarSpec[] | Buffer, query = '?distribution=jammy') {
+  const body = Buffer.isBuffer(entries) ? entries : tar(entries)
+  const answer = await fetch(`${daemon.url}/api/v1/upload/batch${query}`, {
+    method: 'POST',
+    body: new Uint8Array(body),
+    headers: {
+      'Authorization': `Bearer ${token}`,
+      'Content-Type': 'application/x-tar',
+      'X-Forwarded-For': `198.51.100.${made % 250}`,
+    },
+  })
+  return { status: answer.status, body: (await answer.json()) as BatchReply & { readonly code?: string } }
+}
+
+/** The names that clients of the tree see. */
+async function served(): Promise<Set<string>> {
+  const { text } = await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')
+  return new Set([...text.matchAll(/^Package: (.+)$/gm)].map(([, name = '']) => name))
+}
+const short = ({ files }: BatchReply) =>
+  files.map(({ filename, status, body }) => [filename, status, 'state' in body ? body.state : (body as never)['code']])
+const generation = async (): Promise<number | undefined> =>
+  (
+    await daemon.call<{ distributions: { codename: string; generation: number }[] }>('GET', '/distributions/', {
+      token,
+    })
+  ).body.distributions.find(({ codename }) => codename === 'jammy')?.generation
+
+describe('POST /upload/batch', () => {
+  test('answers for each file in order, and one publication names all that were taken', async () => {
+    const [one, two, three] = (await debs(3)) as [Deb, Deb, Deb]
+    const before = await generation()
+    const { status, body } = await send(
+      formOf([
+        one,
+        { filename: 'no.deb', bytes: Buffer.from('no package') },
+        two,
+        { ...three, filename: one.filename },
+        three,
+      ]),
+    )
+    expect(status).toBe(200)
+    expect(short(body)).toEqual([
+      [one.filename, 201, 'published'],
+      ['no.deb', 422, expect.any(String)],
+      [two.filename, 201, 'published'],
+      [one.filename, 422, 'bad_member'],
+      [three.filename, 201, 'published'],
+    ])
+    expect(body).toMatchObject({ distribution: 'jammy', taken: 3, refused: 2 })
+    expect(body).not.toHaveProperty('stopped')
+    expect(body.files[0]?.body).toMatchObject({ name: one.name, sha256: digest(one.bytes), pipeline: {} })
+    expect(body.files[0]?.body).not.toHaveProperty('indexed')
+    const names = await served()
+    for (const { name } of [one, two, three]) expect(names).toContain(name)
+    expect(await generation()).toBe((before ?? NaN) + 1)
+    expect(short((await send(formOf([one]))).body)).toEqual([[one.filename, 200, 'published']])
+    expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
+  })
+
+  test('compares digests where the sender names them', async () => {
+    const [good, bad] = (await debs(2)) as [Deb, Deb]
+    const sums = `${digest(good.bytes)}  ${good.filename}\n${digest(good.bytes)} *${bad.filename}\n`
+    const { body } = await send(formOf([good, bad], { sha256sums: sums }))
+    expect(short(body)).toEqual([
+      [good.filename, 201, 'published'],
+      [bad.filename, 422, 'digest_mismatch'],
+    ])
+    const [third] = (await debs(1)) as [Deb]
+    const inTar = await sendTar([
+      { name: 'SHA256SUMS', body: `${digest(good.bytes)}  ${third.filename}\n` },
+      { name: third.filename, body: third.bytes },
+    ])
+    expect(short(inTar.body)).toEqual([[third.filename, 422, 'digest_mismatch']])
+  })
+
+  test('refuses the whole request before its first file where no file could be taken', async () => {
+    const files = await debs(1)
+    for (const [fields, code] of [
+      [{ distribution: 'narnia' }, 'unknown_distribution'],
+      [{ distribution: '' }, 'missing_field'],
+      [{ component: 'attic' }, 'bad_component'],
+    ] as const)
+      expect((await send(formOf(files, fields))).body).toMatchObject({ code })
+    expect((await send(formOf([]))).body).toMatchObject({ code: 'missing_field' })
+    expect((await sendTar(Buffer.from('no tar'.repeat(200)))).body).toMatchObject({ code: 'bad_archive' })
+    expect((await daemon.call('POST', '/upload/batch', { token, body: {} })).body).toMatchObject({
+      code: 'bad_request',
+    })
+    expect(await served()).not.toContain(files[0]?.name)
+  })
+
+  test('does not wait for the tree where the sender prefers so', async () => {
+    const { body } = await send(formOf(await debs(2)), { Prefer: 'respond-async' })
+    expect(body.files.map(({ status, body: one }) => [status, 'indexed' in one && one.indexed])).toEqual([
+      [201, false],
+      [201, false],
+    ])
+  })
+
+  test('takes the files of a tar, and no links, folders or two files of one name', async () => {
+    const [one, two] = (await debs(2)) as [Deb, Deb]
+    const { status, body } = await sendTar([
+      { name: './', type: '5' },
+      { name: `./${one.filename}`, body: one.bytes },
+      { name: `../${two.filename}`, body: two.bytes },
+      { name: `sub/${two.filename}`, body: two.bytes },
+      { name: 'link.deb', type: '2', link: one.filename },
+      { name: one.filename, body: two.bytes },
+      { name: two.filename, body: two.bytes },
+    ])
+    expect(status).toBe(200)
+    expect(short(body)).toEqual([
+      [one.filename, 201, 'published'],
+      [two.filename, 422, 'bad_member'],
+      [two.filename, 422, 'bad_member'],
+      ['link.deb', 422, 'bad_member'],
+      [one.filename, 422, 'bad_member'],
+      [two.filename, 201, 'published'],
+    ])
+  })
+
+  test('a tar that is cut off says so, and what came before is taken', async () => {
+    const [one, two] = (await debs(2)) as [Deb, Deb]
+    const whole = tar([
+      { name: one.filename, body: one.bytes },
+      { name: two.filename, body: two.bytes },
+    ])
+    const cut = await sendTar(whole.subarray(0, 512 + Math.ceil(one.bytes.length / 512) * 512 + 700))
+    expect(short(cut.body)[0]).toEqual([one.filename, 201, 'published'])
+    expect(cut.body.stopped).toMatchObject({
+      status: expect.any(Number),
+      code: expect.stringMatching(/bad_archive|upload_incomplete/),
+    })
+    const names = await served()
+    expect([names.has(one.name), names.has(two.name)]).toEqual([true, false])
+    // a whole file is a whole file; only the end is missing
+    const open = await sendTar(whole.subarray(0, whole.length - 1024))
+    expect(open.body).toMatchObject({ taken: 2, stopped: { code: 'bad_archive' } })
+    expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
+  })
+
+  test('a sender who leaves half-way leaves whole packages and nothing else', async () => {
+    const files = await debs(6)
+    const edge = 'edge'
+    const part = (head: string, body: Buffer | string): Buffer =>
+      Buffer.concat([
+        Buffer.from(`--${edge}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
+        Buffer.from(body),
+        Buffer.from('\r\n'),
+      ])
+    const bytes = Buffer.concat([
+      part('name="distribution"', 'jammy'),
+      ...files.map(({ filename, bytes: body }) => part(`name="file"; filename="${filename}"`, body)),
+    ])
+    const { hostname, port } = new URL(daemon.url)
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    socket.write(
+      `POST /api/v1/upload/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Forwarded-For: 198.51.101.1\r\nContent-Type: multipart/form-data; boundary=${edge}\r\nContent-Length: ${bytes.length + 1000}\r\n\r\n`,
+    )
+    socket.write(bytes.subarray(0, bytes.length - 200))
+    await expect.poll(async () => (await served()).has(files[0]?.name ?? ''), { timeout: 30_000 }).toBe(true)
+    socket.destroy()
+    await expect.poll(() => readdir(join(daemon.root, 'incoming')), { timeout: 30_000 }).toEqual([])
+    await expect
+      .poll(
+        async () => {
+          const names = await served()
+          return files.map(({ name }) => names.has(name))
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([true, true, true, true, true, false])
+  })
+
+  test('every package that was acknowledged is there after a kill', async () => {
+    const acknowledged: string[] = []
+    const sending = Promise.all(
+      [0, 1, 2].map(async () => {
+        for (;;) {
+          const answer = await send(formOf(await debs(12)), { Prefer: 'respond-async' }).catch(() => undefined)
+          if (answer === undefined) return
+          for (const { body } of answer.body.files) if ('name' in body) acknowledged.push(body.name)
+        }
+      }),
+    )
+    await expect.poll(() => acknowledged.length, { timeout: 60_000 }).toBeGreaterThan(30)
+    await daemon.kill9()
+    await sending
+    await daemon.restart()
+    await expect
+      .poll(
+        async () => {
+          const names = await served()
+          return acknowledged.filter(name => !names.has(name))
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([])
+    expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
+  })
+})

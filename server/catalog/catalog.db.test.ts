@@ -233,7 +233,7 @@ describe('what happens later', () => {
       clock: systemClock,
       notices: { oweMove: refuse },
     })
-    await expect(cut.change(judge(ref('1.0'), 'approve'), { name: 'max' })).rejects.toThrow('the database is gone')
+    await expect(cut.change(judge(ref('1.0'), 'reject'), { name: 'max' })).rejects.toThrow('the database is gone')
     await outbox.drain()
     expect(await pool.has(manifest.files[0].blob.sha256)).toBe('quarantine')
     const file = await spooled('one')

@@ -7,6 +7,7 @@ const ALLOWED: readonly [State, Event, State][] = [
   ['pending_review', 'reject', 'rejected'],
   ['pending_review', 'quarantine', 'quarantined'],
   ['pending_review', 'hold', 'pending_review'],
+  ['published', 'approve', 'published'],
   ['published', 'quarantine', 'quarantined'],
   ['published', 'hold', 'pending_review'],
   ['quarantined', 'approve', 'published'],

@@ -17,7 +17,8 @@ export type Event = 'approve' | 'reject' | 'quarantine' | 'hold'
  * decisions).
  */
 export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
-  published: { quarantine: 'quarantined', hold: 'pending_review' },
+  // approving what is served accepts the findings it has
+  published: { approve: 'published', quarantine: 'quarantined', hold: 'pending_review' },
   pending_review: { approve: 'published', reject: 'rejected', quarantine: 'quarantined', hold: 'pending_review' },
   quarantined: { approve: 'published', reject: 'rejected' },
   rejected: { approve: 'published' },

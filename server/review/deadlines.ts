@@ -1,4 +1,4 @@
-import { countWaiting, listBreaches, markNotified, type Breach } from '../catalog/queries/deadlines.ts'
+import { countWaiting, listDue, markNotified, type Breach } from '../catalog/queries/deadlines.ts'
 import { slaDays } from '../core/review.ts'
 import { ALL_SEEING, seesAll, type Viewer } from '../core/viewer.ts'
 import type { Db } from '../db/db.ts'
@@ -6,6 +6,7 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Settings } from '../settings/store.ts'
+import { NEAR_DAYS } from './queue.ts'
 
 export interface SlaCheck {
   /** The number of held packages. */
@@ -14,6 +15,8 @@ export interface SlaCheck {
   readonly breached: number
   readonly told: number
   readonly breaches: readonly Breach[]
+  /** Those whose deadline is within seven days. */
+  readonly near: readonly Breach[]
 }
 
 export interface SlaWatch {
@@ -60,17 +63,20 @@ export function createSlaWatch({ db, outbox, notices, settings, clock }: SlaDeps
     async check(viewer) {
       const now = clock.now()
       const days = slaDays(settings.now().cve_policy)
-      const all = await listBreaches(db, ALL_SEEING, { days, now })
+      const all = await listDue(db, ALL_SEEING, { days, until: now })
       const told = new Set<number>()
       for (let at = 0; at < all.length; at += A_MESSAGE)
         for (const id of await tellOf(all.slice(at, at + A_MESSAGE), now)) told.add(id)
       if (told.size > 0) outbox.nudge()
-      const rows = seesAll(viewer) ? all : await listBreaches(db, viewer, { days, now })
+      const rows = seesAll(viewer) ? all : await listDue(db, viewer, { days, until: now })
+      const soon = new Date(now.getTime() + NEAR_DAYS * 86_400_000)
+      const near = await listDue(db, viewer, { days, after: now, until: soon })
       return {
         checked: await countWaiting(db, viewer),
         breached: rows.length,
         told: rows.filter(({ id }) => told.has(id)).length,
         breaches: rows.map(({ id: _, ...breach }) => breach),
+        near: near.map(({ id: _, ...breach }) => breach),
       }
     },
   }

@@ -1,8 +1,9 @@
-import { listDecided, type DecisionFilter } from '../catalog/queries/decisions.ts'
+import { listDecided, type DecidedRow, type DecisionFilter } from '../catalog/queries/decisions.ts'
 import { pageOf, type Page, type Paging } from '../catalog/page.ts'
 import type { Named } from '../core/identity.ts'
 import type { Decision, Manifest } from '../core/manifest.ts'
 import type { Viewer } from '../core/viewer.ts'
+import { slaView, type Sla } from './queue.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** A decision as answers show it, in both forms of the specification. */
@@ -48,8 +49,76 @@ export function historyOf(
     .map(one => decisionView(one, now))
 }
 
-/** A decision and its package, which may have been deleted since. */
-export type DecisionRow = DecisionView & Named
+/** A decision and its package, which may have been deleted since; also in the words of existing clients. */
+export interface DecisionRow extends DecisionView, Named {
+  readonly id: number
+  readonly package: string
+  readonly status: 'active' | 'expired'
+  readonly expires_in_days: number | null
+  readonly cve_ids: readonly string[]
+  readonly assigned_to: string | null
+  readonly assigned_to_type: 'user' | null
+  /** The end of the decision as a deadline. */
+  readonly sla: Sla
+  // a decision here is a record: it has no target, and nobody resolves it later
+  readonly target_version: null
+  readonly assigned_at: null
+  readonly resolved_at: null
+  readonly resolved_by: null
+  readonly resolution_note: null
+}
+
+function decisionRow(row: DecidedRow, now: Date): DecisionRow {
+  const {
+    id,
+    format,
+    distribution,
+    name,
+    version,
+    arch,
+    cve,
+    by,
+    decided_at,
+    expires_at,
+    due_at,
+    assigned_to,
+    ...said
+  } = row
+  const at = now.toISOString()
+  const end = slaView(expires_at, now)
+  const view = decisionView(
+    {
+      ...said,
+      by,
+      at: decided_at.toISOString(),
+      ...(cve === '' ? {} : { cve }),
+      ...(expires_at === null ? {} : { expires_at: expires_at.toISOString() }),
+      ...(due_at === null ? {} : { due_at: due_at.toISOString() }),
+    },
+    at,
+  )
+  return {
+    id,
+    name,
+    package: name,
+    version,
+    arch,
+    distribution,
+    format,
+    ...view,
+    status: view.expired ? 'expired' : 'active',
+    expires_in_days: end.remaining_days,
+    cve_ids: cve === '' ? [] : [cve],
+    assigned_to,
+    assigned_to_type: assigned_to === null ? null : 'user',
+    sla: end,
+    target_version: null,
+    assigned_at: null,
+    resolved_at: null,
+    resolved_by: null,
+    resolution_note: null,
+  }
+}
 
 /** A page of all decisions ever made, newest first. */
 export async function listDecisions(
@@ -58,26 +127,8 @@ export async function listDecisions(
   { filter, paging, now }: { readonly filter: DecisionFilter; readonly paging: Paging; readonly now: Date },
 ): Promise<Page<DecisionRow>> {
   const { rows, total } = await listDecided(db, viewer, { filter, paging, now })
-  const at = now.toISOString()
   return pageOf(
-    rows.map(({ format, distribution, name, version, arch, cve, by, decided_at, expires_at, due_at, ...said }) => ({
-      name,
-      version,
-      arch,
-      distribution,
-      format,
-      ...decisionView(
-        {
-          ...said,
-          by,
-          at: decided_at.toISOString(),
-          ...(cve === '' ? {} : { cve }),
-          ...(expires_at === null ? {} : { expires_at: expires_at.toISOString() }),
-          ...(due_at === null ? {} : { due_at: due_at.toISOString() }),
-        },
-        at,
-      ),
-    })),
+    rows.map(row => decisionRow(row, now)),
     total,
     paging,
   )

@@ -12,16 +12,43 @@ export interface Sla {
   /** Whole days that are left; negative once it is missed, null without a deadline. */
   readonly days_remaining: number | null
   readonly breached: boolean
+  /** The same in the words of existing clients; `warning` for the last seven days. */
+  readonly has_sla: boolean
+  readonly expires_at: string | null
+  readonly remaining_days: number | null
+  readonly expired: boolean
+  readonly warning: boolean
 }
 
+/** How long before its end a deadline is near. */
+export const NEAR_DAYS = 7
+const DAY_MS = 86_400_000
+
 export function slaView(dueAt: Date | string | null | undefined, now: Date): Sla {
-  if (dueAt === null || dueAt === undefined) return { due_at: null, days_remaining: null, breached: false }
+  if (dueAt === null || dueAt === undefined)
+    return {
+      due_at: null,
+      days_remaining: null,
+      breached: false,
+      has_sla: false,
+      expires_at: null,
+      remaining_days: null,
+      expired: false,
+      warning: false,
+    }
   const due = new Date(dueAt)
   const left = due.getTime() - now.getTime()
+  const days = left >= 0 ? Math.floor(left / DAY_MS) : Math.ceil(left / DAY_MS)
+  const isOver = left <= 0
   return {
     due_at: due.toISOString(),
-    days_remaining: left >= 0 ? Math.floor(left / 86_400_000) : Math.ceil(left / 86_400_000),
-    breached: left <= 0,
+    days_remaining: days,
+    breached: isOver,
+    has_sla: true,
+    expires_at: due.toISOString(),
+    remaining_days: days,
+    expired: isOver,
+    warning: !isOver && left <= NEAR_DAYS * DAY_MS,
   }
 }
 

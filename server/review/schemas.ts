@@ -16,6 +16,11 @@ export const Sla = Type.Object({
   due_at: OrNull(Time),
   days_remaining: OrNull(Type.Integer()),
   breached: Type.Boolean(),
+  has_sla: Type.Boolean(),
+  expires_at: OrNull(Time),
+  remaining_days: OrNull(Type.Integer()),
+  expired: Type.Boolean(),
+  warning: Type.Boolean(),
 })
 
 export const AcceptedFindingSchema = Type.Composite([FindingSchema, Type.Object({ accepted: Type.Boolean() })])
@@ -88,7 +93,23 @@ export const DECISION = {
   due_at: OrNull(Time),
 }
 export const DecisionSchema = Type.Object(DECISION)
-export const DecisionRowSchema = Type.Object({ ...NAMED, ...DECISION })
+export const DecisionRowSchema = Type.Object({
+  ...NAMED,
+  ...DECISION,
+  id: Type.Integer(),
+  package: Text,
+  status: Type.String({ enum: ['active', 'expired'] }),
+  expires_in_days: OrNull(Type.Integer()),
+  target_version: Type.Null(),
+  cve_ids: Type.Array(Text),
+  assigned_to: OrNull(Text),
+  assigned_to_type: OrNull(Type.Literal('user')),
+  assigned_at: Type.Null(),
+  resolved_at: Type.Null(),
+  resolved_by: Type.Null(),
+  resolution_note: Type.Null(),
+  sla: Sla,
+})
 
 export const PostureSchema = Type.Object({
   generated_at: Time,

@@ -1,6 +1,8 @@
 import type { Manifest, State } from '../core/manifest.ts'
-import { SEVERITIES, type Severity } from '../core/findings.ts'
-import { acceptanceOf, dueAt, type SlaDays } from '../core/review.ts'
+import type { Severity } from '../core/findings.ts'
+import { acceptanceOf, dueAt, wasScanned, type SlaDays } from '../core/review.ts'
+import { snapshotOf, type Snapshot } from '../catalog/snapshot.ts'
+import { countFindings, type CveCounts } from '../catalog/version-facts.ts'
 import { findingView, namedVersion, stepView, type NamedVersion, type StepView } from '../catalog/view.ts'
 import { decisionView, historyOf, type DecisionView } from './history.ts'
 import { slaView, type Sla } from './queue.ts'
@@ -17,9 +19,15 @@ const variantsOf = (others: readonly Found[]): Variant[] =>
 
 /** What is wrong with one version, as far as known. */
 export interface VersionCves extends NamedVersion {
+  readonly package: string
+  /** `counts` and `cves` in the words of existing clients. */
+  readonly cve_counts: CveCounts
+  readonly cve_results: VersionCves['cves']
+  /** Whether an engine answered: without it no findings mean nothing. */
+  readonly has_structured_data: boolean
   readonly severity: Severity | null
   readonly total: number
-  readonly counts: Readonly<Record<Severity, number>>
+  readonly counts: CveCounts
   readonly cves: readonly (ReturnType<typeof findingView> & {
     readonly accepted: boolean
     readonly acceptance: DecisionView | null
@@ -31,21 +39,25 @@ export interface VersionCves extends NamedVersion {
 /** The findings of one version, with who accepted which. */
 export function versionCves(manifest: Manifest, others: readonly Found[], now: string): VersionCves {
   const scan = manifest.reports.find(({ step }) => step === 'vulnerabilities')
+  const counts = countFindings(manifest.findings)
+  const cves = manifest.findings.map(finding => {
+    const acceptance = acceptanceOf(manifest, finding, now)
+    return {
+      ...findingView(finding),
+      accepted: acceptance !== undefined,
+      acceptance: acceptance === undefined ? null : decisionView(acceptance, now),
+    }
+  })
   return {
     ...namedVersion(manifest),
+    package: manifest.ref.name,
     severity: manifest.worst ?? null,
     total: manifest.findings.length,
-    counts: Object.fromEntries(
-      SEVERITIES.map(severity => [severity, manifest.findings.filter(one => one.severity === severity).length]),
-    ) as Record<Severity, number>,
-    cves: manifest.findings.map(finding => {
-      const acceptance = acceptanceOf(manifest, finding, now)
-      return {
-        ...findingView(finding),
-        accepted: acceptance !== undefined,
-        acceptance: acceptance === undefined ? null : decisionView(acceptance, now),
-      }
-    }),
+    counts,
+    cve_counts: counts,
+    cves,
+    cve_results: cves,
+    has_structured_data: wasScanned(manifest) || cves.length > 0,
     scan: scan === undefined ? null : stepView(scan),
     variants: variantsOf(others),
   }
@@ -53,6 +65,7 @@ export function versionCves(manifest: Manifest, others: readonly Found[], now: s
 
 /** The decisions about one version, and its deadline. */
 export interface VersionDecision extends NamedVersion {
+  readonly manifest: Snapshot
   readonly decision: DecisionView | null
   readonly sla: Sla
   readonly held_at: string | null
@@ -74,6 +87,7 @@ export function versionDecision(
   const { review, decision } = manifest
   return {
     ...namedVersion(manifest),
+    manifest: snapshotOf(manifest),
     decision: decision === undefined ? null : decisionView(decision, at),
     sla: slaView(dueAt(manifest, days, at), now),
     held_at: manifest.state === 'pending_review' ? (review?.held_at ?? manifest.changed_at) : null,

@@ -113,6 +113,8 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /security/policy/preview': ADMINS,
   'POST /security/packages/{name}/{version}/assign': MAINTAINERS,
   'GET /security/decisions': ANY,
+  'GET /security/decisions/mine': ANY,
+  'GET /security/decisions/unassigned': ANY,
   'GET /security/vulnerabilities/{cve}': ANY,
   'GET /auth/mfa/status': ANY,
   'DELETE /auth/users/{username}/mfa': ADMINS,

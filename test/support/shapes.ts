@@ -27,3 +27,25 @@ export function expectShape(value: unknown, shape: TSchema): void {
   )
   expect(wrong).toEqual([])
 }
+
+/** The manifest of one version. */
+export const SNAPSHOT = obj({
+  name: s,
+  version: s,
+  arch: s,
+  distribution: s,
+  section: s,
+  description: s,
+  maintainer: s,
+  installed_size_kb: or(i, nil),
+  file_size_bytes: i,
+  filename: s,
+  type: s,
+  status: s,
+  source: obj({ imported_by: s, imported_at: t, import_method: s, import_group: or(s, nil) }),
+  integrity: obj({ sha256: s, sha512: s, gpg_signed: b }),
+  tags: list(s),
+  dependencies: list(s),
+  validation_steps: list(obj({ name: s, detail: s, passed: b, message: s })),
+  cve_results: list(obj({ id: s, severity: s })),
+})

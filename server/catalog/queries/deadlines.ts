@@ -5,7 +5,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { conditions, dueSql, params, seenBy } from './sql.ts'
 
-/** A waiting package whose deadline has passed. */
+/** A waiting package with a deadline. */
 export interface Breach extends Omit<Named, 'format'> {
   readonly severity: Severity
   readonly held_at: Iso
@@ -18,16 +18,17 @@ type BreachRow = Omit<Breach, 'held_at' | 'due_at'> & {
   readonly due_at: Date
 }
 
-/** Every waiting package whose deadline has passed, the oldest deadline first. */
-export async function listBreaches(
+/** Every waiting package whose deadline is in a span of time, by default all of the past; the oldest deadline first. */
+export async function listDue(
   db: Queryable,
   viewer: Viewer,
-  { days, now }: { readonly days: SlaDays; readonly now: Date },
+  { days, after, until }: { readonly days: SlaDays; readonly after?: Date; readonly until: Date },
 ): Promise<readonly (Breach & { readonly id: number })[]> {
   const is = conditions(`p.state = 'pending_review'`)
   const due = dueSql(days, is.add)
   is.seenBy(viewer, 'p.codename')
-  is.when(now, at => `${due} <= ${at}`)
+  is.when(until, at => `${due} <= ${at}`)
+  is.when(after, at => `${due} > ${at}`)
   const rows = await db.query<BreachRow>(
     `
     select p.id, p.name, p.version, p.arch, p.codename as distribution, p.open_worst as severity, p.held_at, ${due} as due_at, p.assignee as assigned_to

@@ -13,10 +13,15 @@ export interface DecisionFilter {
   readonly from?: Date | undefined
   /** Acceptances that hold now: not ended, not taken back or replaced, and their package exists. */
   readonly standing?: boolean | undefined
+  /** Whose package is assigned to this user, or with null to nobody. */
+  readonly assignedTo?: string | null | undefined
 }
 
 /** One recorded decision and its subject. */
 export interface DecidedRow extends Named {
+  readonly id: number
+  /** To whom the package is assigned now. */
+  readonly assigned_to: string | null
   readonly cve: string
   readonly decision: string
   readonly action: 'approve' | 'reject'
@@ -30,6 +35,8 @@ export interface DecidedRow extends Named {
 const SAME_PACKAGE = ['format', 'codename', 'name', 'version', 'arch']
   .map(column => `other.${column} = d.${column}`)
   .join(' and ')
+
+const ASSIGNEE = `(select other.assignee from package other where ${SAME_PACKAGE})`
 
 /**
  * Acceptances that hold at `now`, as `acceptanceOf` in core/review.ts reads them. The package must know the decision:
@@ -63,10 +70,12 @@ export async function listDecided(
   is.when(filter.action, place => `d.action = ${place}`)
   is.when(filter.from, place => `d.decided_at >= ${place}`)
   is.when(filter.standing === true ? now : undefined, standingSql)
+  if (filter.assignedTo !== undefined)
+    is.when([filter.assignedTo], place => `${ASSIGNEE} is not distinct from (${place}::text[])[1]`)
   const from = `from decision d ${is.where()}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...is.values])
   const asked = db.query<DecidedRow>(
-    `select d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
+    `select d.id, ${ASSIGNEE} as assigned_to, d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
     d.decided_at, d.expires_at, d.due_at ${from} order by d.decided_at desc, d.id desc ${pageClause(paging, is.add)}`,
     is.values,
   )

@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import type { Numbers, Page } from '../../catalog/page.ts'
 import { NAMED, pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
+import { SnapshotSchema } from '../../catalog/snapshot.ts'
 import type { NamedVersion } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
+import type { State } from '../../core/manifest.ts'
 import { listed, NameVersion, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
@@ -38,6 +40,8 @@ const WRITE_FAILS = [
 /** A decision with what became of the package. */
 export interface DecideReply extends DecisionView, NamedVersion {
   readonly package: string
+  readonly new_status: State
+  readonly message: string
   readonly published: boolean
   readonly cves: readonly string[]
   readonly updated_at: string
@@ -49,6 +53,44 @@ export interface ReviewQueue extends Numbers {
   readonly review_count: number
   readonly packages: Page<ReviewItem>
 }
+
+/** A check of deadlines, also in the words of existing clients. */
+export interface SlaReply extends Omit<SlaCheck, 'near'> {
+  readonly status: 'ok'
+  readonly expired: number
+  readonly expiring_soon: number
+  readonly notified: boolean
+  readonly expired_list: SlaCheck['breaches']
+  readonly expiring_list: SlaCheck['near']
+}
+
+const Due = Type.Array(
+  Type.Object({
+    name: Text,
+    version: Text,
+    arch: Text,
+    distribution: Text,
+    severity: SeverityName,
+    held_at: Time,
+    due_at: Time,
+    assigned_to: OrNull(Text),
+  }),
+)
+
+/** Decisions under both names. */
+export interface DecisionPage extends Page<DecisionRow> {
+  readonly decisions: readonly DecisionRow[]
+  /** How many are in this answer. */
+  readonly count: number
+}
+const DECISIONS_REPLY = Type.Unsafe<DecisionPage>(
+  Type.Object({
+    items: Type.Array(DecisionRowSchema),
+    decisions: Type.Array(DecisionRowSchema),
+    count: Type.Integer(),
+    ...PAGE,
+  }),
+)
 
 const MOVED = {
   ...NAMED,
@@ -87,6 +129,7 @@ export const review = contract({
         ...NAMED,
         status: StateName,
         cve_status: Text,
+        manifest: SnapshotSchema,
         decision: OrNull(DecisionSchema),
         sla: Sla,
         held_at: OrNull(Time),
@@ -136,6 +179,8 @@ export const review = contract({
         cve_status: Text,
         published: Type.Boolean(),
         cves: Type.Array(Text),
+        new_status: StateName,
+        message: Text,
         updated_at: Time,
       }),
     ),
@@ -167,7 +212,7 @@ export const review = contract({
       comment: Type.Optional(Type.String({ maxLength: 4_000 })),
     }),
     fails: WRITE_FAILS,
-    reply: Type.Object(MOVED),
+    reply: Type.Object({ ...MOVED, package: Text, message: Text }),
   },
   'POST /security/packages/{name}/{version}/rescan': {
     summary: 'Rescans one version with the current vulnerability data and applies the policy again.',
@@ -190,24 +235,18 @@ export const review = contract({
   'POST /security/check-sla': {
     summary: 'Notifies about every missed deadline that was not notified before.',
     access: 'admin',
-    reply: Type.Unsafe<SlaCheck & { readonly status: 'ok' }>(
+    reply: Type.Unsafe<SlaReply>(
       Type.Object({
         status: Type.Literal('ok'),
         checked: Type.Integer(),
         breached: Type.Integer(),
         told: Type.Integer(),
-        breaches: Type.Array(
-          Type.Object({
-            name: Text,
-            version: Text,
-            arch: Text,
-            distribution: Text,
-            severity: SeverityName,
-            held_at: Time,
-            due_at: Time,
-            assigned_to: OrNull(Text),
-          }),
-        ),
+        breaches: Due,
+        expired: Type.Integer(),
+        expiring_soon: Type.Integer(),
+        notified: Type.Boolean(),
+        expired_list: Due,
+        expiring_list: Due,
       }),
     ),
   },
@@ -223,6 +262,18 @@ export const review = contract({
       standing: Flag,
       ...pagingQuery(200),
     }),
-    reply: pageSchema<DecisionRow>(DecisionRowSchema),
+    reply: DECISIONS_REPLY,
+  },
+  'GET /security/decisions/mine': {
+    summary: 'Lists the decisions about packages that are assigned to the caller, newest first.',
+    access: 'any',
+    query: Type.Object(pagingQuery(200)),
+    reply: DECISIONS_REPLY,
+  },
+  'GET /security/decisions/unassigned': {
+    summary: 'Lists the decisions about packages that are assigned to nobody, newest first.',
+    access: 'any',
+    query: Type.Object(pagingQuery(200)),
+    reply: DECISIONS_REPLY,
   },
 })

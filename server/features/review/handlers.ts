@@ -5,6 +5,7 @@ import { countStates } from '../../catalog/queries/counts.ts'
 import { namedVersion } from '../../catalog/view.ts'
 import { needScope, type Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
+import type { Named } from '../../core/identity.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -20,7 +21,7 @@ import { listReviews } from '../../review/queue.ts'
 import type { Rescans } from '../../review/rescan.ts'
 import { versionDecision } from '../../review/version-view.ts'
 import type { Settings } from '../../settings/store.ts'
-import type { review } from './contract.ts'
+import type { DecisionPage, review } from './contract.ts'
 
 export interface ReviewHandlerDeps {
   readonly db: Db
@@ -65,6 +66,13 @@ async function movedView(changed: Changed, before: string) {
   }
 }
 
+const printNamed = ({ name, version, distribution }: Named): string => `${name} ${version} in ${distribution}`
+
+async function decisionPage(...asked: Parameters<typeof listDecisions>): Promise<DecisionPage> {
+  const page = await listDecisions(...asked)
+  return { ...page, decisions: page.items, count: page.items.length }
+}
+
 export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
   'GET /security/review-queue': async ({ db, settings, clock, repositories }, { query, viewer }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = checkFilter(repositories.seenBy(viewer), query)
@@ -96,6 +104,8 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       package: found.ref.name,
       ...decisionView(first, now.toISOString()),
       cves: decisions.flatMap(({ cve }) => cve ?? []),
+      new_status: moved.status,
+      message: `${printNamed(moved)} is ${moved.status}: ${first.decision}, ${first.justification}`,
     }
   },
   'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, viewer, raw }) => {
@@ -112,7 +122,8 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
     const why =
       [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
-    return movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
+    const moved = await movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
+    return { ...moved, package: moved.name, message: `${printNamed(moved)} is ${moved.status}.` }
   },
   'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
     const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
@@ -131,9 +142,24 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       gone: [...gone],
     }
   },
-  'POST /security/check-sla': async ({ sla }, { viewer }) => ({ status: 'ok', ...(await sla.check(viewer)) }),
+  'POST /security/check-sla': async ({ sla }, { viewer }) => {
+    const { near, ...checked } = await sla.check(viewer)
+    return {
+      status: 'ok',
+      ...checked,
+      expired: checked.breached,
+      expiring_soon: near.length,
+      notified: checked.told > 0,
+      expired_list: checked.breaches,
+      expiring_list: near,
+    }
+  },
   'GET /security/decisions': ({ db, clock }, { query, viewer }) => {
     const { decided_by: decidedBy, ...filter } = query
-    return listDecisions(db, viewer, { filter: { ...filter, decidedBy }, paging: pagingOf(query), now: clock.now() })
+    return decisionPage(db, viewer, { filter: { ...filter, decidedBy }, paging: pagingOf(query), now: clock.now() })
   },
+  'GET /security/decisions/mine': ({ db, clock }, { query, who, viewer }) =>
+    decisionPage(db, viewer, { filter: { assignedTo: who.name }, paging: pagingOf(query), now: clock.now() }),
+  'GET /security/decisions/unassigned': ({ db, clock }, { query, viewer }) =>
+    decisionPage(db, viewer, { filter: { assignedTo: null }, paging: pagingOf(query), now: clock.now() }),
 }

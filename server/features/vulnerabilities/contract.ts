@@ -24,6 +24,8 @@ import type { VersionCves } from '../../review/version-view.ts'
 import { VULNERABILITY_ORDERS } from '../../catalog/queries/vulnerabilities.ts'
 import type { Vulnerability, VulnerabilityDetail, VulnerabilityOverview } from '../../review/vulnerabilities.ts'
 
+const Judged = Type.Composite([AcceptedFindingSchema, Type.Object({ acceptance: OrNull(DecisionSchema) })])
+
 const AffectedPackageSchema = Type.Object({
   ...NAMED,
   status: StateName,
@@ -96,12 +98,16 @@ export const vulnerabilities = contract({
     reply: Type.Unsafe<VersionCves>(
       Type.Object({
         ...NAMED,
+        package: Text,
         status: StateName,
         cve_status: Text,
         severity: OrNull(SeverityName),
         total: Type.Integer(),
         counts: counts(SEVERITIES),
-        cves: Type.Array(Type.Composite([AcceptedFindingSchema, Type.Object({ acceptance: OrNull(DecisionSchema) })])),
+        cve_counts: counts(SEVERITIES),
+        cves: Type.Array(Judged),
+        cve_results: Type.Array(Judged),
+        has_structured_data: Type.Boolean(),
         scan: OrNull(StepSchema),
         variants: VARIANTS,
       }),

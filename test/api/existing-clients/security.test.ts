@@ -4,7 +4,31 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Answer, type Daemon } from '../../support/daemon.ts'
 import { buildDeb } from '../../support/packages.ts'
-import { b, expectShape, i, list, obj, page, s, severities } from '../../support/shapes.ts'
+import { b, expectShape, i, list, nil, obj, or, page, s, severities, SNAPSHOT, t } from '../../support/shapes.ts'
+
+const SLA = obj({ has_sla: b, expires_at: or(t, nil), remaining_days: or(i, nil), expired: b, warning: b })
+const DECISION = obj({
+  id: i,
+  package: s,
+  version: s,
+  arch: s,
+  action: s,
+  status: s,
+  justification: s,
+  decided_by: s,
+  decided_at: t,
+  expires_at: or(t, nil),
+  expires_in_days: or(i, nil),
+  target_version: or(s, nil),
+  cve_ids: list(s),
+  assigned_to: or(s, nil),
+  assigned_to_type: or(s, nil),
+  assigned_at: or(t, nil),
+  resolved_at: or(t, nil),
+  resolved_by: or(s, nil),
+  resolution_note: or(s, nil),
+  sla: SLA,
+})
 
 let daemon: Daemon
 let token: string
@@ -66,6 +90,23 @@ describe('a client of this kind of service reads, unchanged,', () => {
         packages: page(obj({ name: s, version: s, arch: s, distribution: s, status: s, cves: list(finding) })),
       }),
     ],
+    [
+      '/security/packages/vuln/2.0/cve',
+      obj({
+        package: s,
+        version: s,
+        arch: s,
+        distribution: s,
+        cve_counts: severities,
+        total: i,
+        cve_results: list(finding),
+        has_structured_data: b,
+      }),
+    ],
+    ['/security/packages/vuln/2.0/decision', obj({ manifest: SNAPSHOT, decision: nil, sla: SLA, status: s })],
+    ['/security/decisions', obj({ decisions: list(DECISION), count: i })],
+    ['/security/decisions/mine', obj({ decisions: list(DECISION), count: i })],
+    ['/security/decisions/unassigned', obj({ decisions: list(DECISION), count: i })],
   ])('%s', async (path, shape) => {
     const answer = await get(path)
     expect(answer.status).toBe(200)
@@ -105,5 +146,79 @@ test('the review queue is a page inside its answer, with what waits and what is 
     page: 9,
     per_page: 50,
     pages: 1,
+  })
+})
+
+describe('a decision', () => {
+  const act = (what: string, body: object): Promise<Answer> =>
+    daemon.call('POST', `/security/packages/${what}`, { token, body })
+
+  test('may be about a published package: it accepts the findings it has', async () => {
+    const answer = await act('vuln/1.0/decide', {
+      action: 'accept_risk',
+      justification: 'Not reachable.',
+      expires_days: 20,
+    })
+    expect(answer, answer.text).toMatchObject({
+      status: 200,
+      body: {
+        status: 'published',
+        package: 'vuln',
+        version: '1.0',
+        action: 'approve',
+        decision: 'accept_risk',
+        new_status: 'published',
+        message: 'vuln 1.0 in jammy is published: accept_risk, Not reachable.',
+      },
+    })
+    expect((await get('/security/packages/vuln/1.0/cve')).body).toMatchObject({ cve_results: [{ accepted: true }] })
+    const { body } = await get('/security/decisions')
+    for (const decision of body.decisions as unknown[]) expectShape(decision, DECISION)
+    expect(body).toMatchObject({
+      count: 1,
+      decisions: [
+        { package: 'vuln', status: 'active', cve_ids: [], sla: { has_sla: true, expired: false, warning: false } },
+      ],
+    })
+    expect((await act('vuln/1.0/decide', { action: 'reject', justification: 'No.' })).status).toBe(409)
+  })
+
+  test('is listed under the one to whom its package is assigned', async () => {
+    await act('vuln/2.0/assign', { assigned_to: 'admin' })
+    await act('vuln/2.0/decide', { decision: 'accept_risk', justification: 'Known.', cve: 'CVE-2026-1' })
+    expect((await get('/security/decisions/mine')).body).toMatchObject({
+      count: 1,
+      decisions: [{ version: '2.0', cve_ids: ['CVE-2026-1'], assigned_to: 'admin', assigned_to_type: 'user' }],
+    })
+    expect((await get('/security/decisions/unassigned')).body).toMatchObject({
+      count: 1,
+      decisions: [{ version: '1.0' }],
+    })
+  })
+})
+
+test('a check of deadlines says which are missed and which are near', async () => {
+  await daemon.call('PATCH', '/settings/', { token, body: { cve_policy: { sla_high_days: 5 } } })
+  const { body } = await daemon.call('POST', '/security/check-sla', { token })
+  expectShape(
+    body,
+    obj({ expired: i, expiring_soon: i, notified: b, expired_list: list(obj({})), expiring_list: list(obj({})) }),
+  )
+  expect(body).toMatchObject({
+    expired: 0,
+    expiring_soon: 1,
+    notified: false,
+    expiring_list: [{ name: 'vuln', version: '2.0' }],
+  })
+  expect((await get('/security/packages/vuln/2.0/decision')).body.sla).toMatchObject({ has_sla: true, warning: true })
+})
+
+test('quarantine answers what it did', async () => {
+  const { body } = await daemon.call('POST', '/security/packages/blind/1.0/quarantine', { token, body: {} })
+  expect(body).toMatchObject({
+    status: 'quarantined',
+    package: 'blind',
+    version: '1.0',
+    message: 'blind 1.0 in jammy is quarantined.',
   })
 })

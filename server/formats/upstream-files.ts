@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fail, isRefusal } from '../core/errors.ts'
 import { relPath, type RelPath } from '../core/identity.ts'
-import { unpack, type Compression } from '../lib/decompress.ts'
+import { unpack } from '../lib/decompress.ts'
+import type { Compression } from '../lib/packed.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
 import type { FetchPath } from './upstream.ts'
 

@@ -1,20 +1,12 @@
 import { Readable, pipeline } from 'node:stream'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { constants, createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Gunzip, ZstdDecompress } from 'node:zlib'
 import { unbzip2 } from './bzip2.ts'
 import { Malformed, malformed } from './limited.ts'
-import { createXzWatch } from './xz.ts'
-
-export type Compression = 'none' | 'gzip' | 'xz' | 'zstd' | 'bzip2'
-
-/** A compressed part of a file. `chunks` may be called more than once and reads only on demand. */
-export interface Packed {
-  /** The name of the part in messages: `data.tar.xz`. */
-  readonly what: string
-  readonly compression: Compression
-  readonly size: number
-  chunks(): AsyncGenerator<Buffer>
-}
+import type { Packed } from './packed.ts'
+import { unpackInThread } from './unpack-thread.ts'
+import { createXzWatch, type XzWatch } from './xz.ts'
 
 /**
  * Up to this size a member is unpacked in one call on this thread: cheaper than a hop to a worker, and a few
@@ -22,7 +14,16 @@ export interface Packed {
  */
 const AT_ONCE_PACKED = 128 * 1024
 const AT_ONCE_UNPACKED = 2 * 2 ** 20
+/** From this size on a hop to another thread costs less than the garbage of the decoder in this one. */
+const THREAD_PACKED = 1024 * 1024
 const OUT = 64 * 1024
+/**
+ * How many unpacked bytes of an xz stream may wait for the reader, and in which steps its input is looked at. A decoder
+ * begins a chunk, of 2 MiB at most, when it has the whole of it: with less room than that it would wait for ever.
+ */
+const AHEAD = 8 * 2 ** 20
+const WATCH_STEP = 4096
+const NOTHING = Buffer.alloc(0)
 // libzstd's own default, which dpkg uses: `zstd --ultra -22` needs it
 const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 27 } }
 
@@ -86,50 +87,60 @@ async function* throughZlib(packed: Packed, engine: Gunzip | ZstdDecompress): As
   mustBeWhole(packed.what, engine.bytesWritten, packed.size)
 }
 
+/**
+ * Decodes xz a piece at a time. The decoder works in a thread of its own without limits, so it is never given more than
+ * unpacks to AHEAD bytes. Its output comes by asking: streams of it take a third more time, for 64 KiB each.
+ */
 async function* throughXz(packed: Packed): AsyncGenerator<Buffer> {
-  const { decompressStream } = await import('@napi-rs/lzma/xz')
+  const { Decompressor } = await import('@napi-rs/lzma/xz')
+  const decoder = new Decompressor()
   const watch = createXzWatch()
-  const source = packed.chunks()
-  // the decoder replaces an error of its input by its own, so the first one is kept here
-  const failed: { by?: unknown } = {}
-  const input = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next()
-          if (done === true) {
-            watch.end()
-            controller.close()
-          } else {
-            watch.push(value)
-            controller.enqueue(value)
-          }
-        } catch (error) {
-          failed.by ??= error instanceof Malformed ? new Malformed(`${packed.what}: ${error.why}`, error) : error
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        await source.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const reader = decompressStream(input).getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      // typed as Buffer, but it is a plain Uint8Array
-      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-    }
-  } catch (error) {
-    if (failed.by !== undefined) throw failed.by
-    damaged(packed.what, error)
-  } finally {
-    await reader.cancel().catch(() => {})
-    await source.return(undefined)
+  let given = 0
+  let isFinished = false
+  const decode = (piece: Buffer): Buffer => {
+    const out = decoder.update(piece)
+    given += out.length
+    return Buffer.from(out.buffer, out.byteOffset, out.byteLength)
   }
+  try {
+    for await (const chunk of packed.chunks()) {
+      for (let at = 0; at < chunk.length;) {
+        const end = watchPiece(watch, chunk, { at, room: given + AHEAD })
+        let out = decode(chunk.subarray(at, end))
+        at = end
+        if (out.length > 0) yield out
+        while (watch.unpackedBytes > given + AHEAD) {
+          out = decode(NOTHING)
+          if (out.length > 0) yield out
+          // also lets go of what the decoder gave before
+          if (out.length < OUT) await setTimeout(1)
+          else await setImmediate()
+        }
+      }
+    }
+    watch.end()
+    isFinished = true
+    const rest = await decoder.finish()
+    if (rest.length > 0) yield Buffer.from(rest.buffer, rest.byteOffset, rest.byteLength)
+  } catch (error) {
+    if (error instanceof Malformed) malformed(`${packed.what}: ${error.why}`, error)
+    if (codeOf(error) === 'InvalidArg') damaged(packed.what, error)
+    throw error
+  } finally {
+    // ends the thread of a stream that nobody reads to its end
+    if (!isFinished) await decoder.finish().catch(() => undefined)
+  }
+}
+
+/** Shows the watch the next bytes, until a piece is large enough or unpacks to more than there is room for. */
+function watchPiece(watch: XzWatch, chunk: Buffer, { at, room }: { at: number; room: number }): number {
+  let end = at
+  do {
+    const next = Math.min(end + WATCH_STEP, chunk.length)
+    watch.push(chunk.subarray(end, next))
+    end = next
+  } while (end < chunk.length && end - at < OUT && watch.unpackedBytes < room)
+  return end
 }
 
 async function* throughBzip2(packed: Packed): AsyncGenerator<Buffer> {
@@ -141,7 +152,8 @@ async function* throughBzip2(packed: Packed): AsyncGenerator<Buffer> {
   }
 }
 
-function throughStream(packed: Packed): AsyncGenerator<Buffer> {
+/** Unpacks in this thread, chunk by chunk. @throws Malformed */
+export function unpackStream(packed: Packed): AsyncGenerator<Buffer> {
   switch (packed.compression) {
     case 'none':
       return packed.chunks()
@@ -172,5 +184,6 @@ export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {
       return
     }
   }
-  yield* throughStream(packed)
+  const isLarge = packed.compression !== 'none' && packed.size >= THREAD_PACKED
+  yield* isLarge ? unpackInThread(packed) : unpackStream(packed)
 }

@@ -40,6 +40,8 @@ interface TarOptions {
   keep?(entry: TarEntry): number | undefined
   /** How many first bytes to keep of an entry whose body is not kept. */
   headOf?(entry: TarEntry): number
+  /** Decides by the first 512 bytes of a body that `keep` asks for whether it is kept; absent: always. */
+  isWanted?(head: Buffer): boolean
   /** `absent` for an archive that is continued by another one and so must not have an end mark. */
   readonly endMark?: 'required' | 'absent'
   readonly dialect?: Dialect
@@ -104,8 +106,32 @@ export function createTarReader(options: TarOptions): TarReader {
     if (entry.size > most)
       malformed(`${what}: ${quote(entry.name)} has ${entry.size} bytes, at most ${printBytes(most)} are allowed`)
     if (entry.size === 0) return { ...entry, body: Buffer.alloc(0) }
-    collecting = { size: entry.size, of: entry.size, done: body => ({ ...entry, body: Buffer.from(body) }) }
+    collectBody(entry)
     return undefined
+  }
+
+  const collectBody = (entry: TarEntry): void => {
+    const { size } = entry
+    const whole = (body: Buffer): TarEntry => ({ ...entry, body: Buffer.from(body) })
+    const { isWanted } = options
+    if (isWanted === undefined) {
+      collecting = { size, of: size, done: whole }
+      return
+    }
+    const first = Math.min(size, BLOCK)
+    const decide = (head: Buffer): TarEntry | undefined => {
+      if (!isWanted(head)) return entry
+      if (first === size) return whole(head)
+      const begin = Buffer.from(head)
+      skip = 0
+      collecting = {
+        size: size - first,
+        of: size - first,
+        done: rest => ({ ...entry, body: Buffer.concat([begin, rest]) }),
+      }
+      return undefined
+    }
+    collecting = { size: first, of: size, done: decide }
   }
 
   /** Takes a header block, or the body that was waited for. */

@@ -25,6 +25,7 @@ function tarFiles(where: string, tooLarge: (path: string) => void): FileReader {
     what: where,
     maxEntries: MAX_ENTRIES,
     keep: ({ type, size }) => (type === 'file' && size >= LEAST_BYTES && size <= HELD_BYTES ? size : undefined),
+    isWanted: head => kindOf(head) !== undefined,
     headOf: ({ type, size }) => (type === 'file' && size > HELD_BYTES ? HEAD_BYTES : 0),
   })
   return {
@@ -39,7 +40,9 @@ function tarFiles(where: string, tooLarge: (path: string) => void): FileReader {
 
 function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader {
   const reader = createCpioReader({ what: where, maxEntries: MAX_ENTRIES })
-  let current: { readonly path: string; readonly size: number; readonly held: Buffer[]; bytes: number } | undefined
+  let current:
+    | { readonly path: string; readonly size: number; readonly held: Buffer[]; bytes: number; isEnough: boolean }
+    | undefined
   const done = (): File[] => {
     const file = current
     current = undefined
@@ -53,14 +56,17 @@ function cpioFiles(where: string, tooLarge: (path: string) => void): FileReader 
     push: chunk =>
       reader.push(chunk).flatMap(part => {
         if ('bytes' in part) {
-          if (current === undefined || (current.size > HELD_BYTES && current.bytes >= HEAD_BYTES)) return []
+          if (current === undefined || current.isEnough) return []
           current.bytes += part.bytes.length
           current.held.push(Buffer.from(part.bytes))
+          // the first bytes say whether the others are needed
+          if (current.bytes >= HEAD_BYTES && (current.size > HELD_BYTES || current.held.length === 1))
+            current.isEnough = current.size > HELD_BYTES || kindOf(current.held[0] ?? part.bytes) === undefined
           return []
         }
         const files = done()
         const { name, type, size } = part
-        current = type === 'file' ? { path: name, size, held: [], bytes: 0 } : undefined
+        current = type === 'file' ? { path: name, size, held: [], bytes: 0, isEnough: false } : undefined
         return files
       }),
     end: done,

@@ -1,6 +1,7 @@
 import { fromBufferPromise } from 'yauzl'
 import { createCpioWriter } from '../lib/cpio-writer.ts'
-import { unpack, type Compression } from '../lib/decompress.ts'
+import { unpack } from '../lib/decompress.ts'
+import type { Compression } from '../lib/packed.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
 import { createFiles, HELD_BYTES, type File } from './archive-files.ts'
 import { ARCHIVE_NAME, HIDDEN, isHidden, kindOf } from './archive-kinds.ts'

@@ -1,5 +1,5 @@
 import { malformed, quote } from '../../lib/limited.ts'
-import type { Compression, Packed } from '../../lib/decompress.ts'
+import type { Compression, Packed } from '../../lib/packed.ts'
 import { listAr } from '../../lib/ar.ts'
 import type { ArMember } from '../../lib/ar.ts'
 import { openWindow } from '../../lib/file-window.ts'
@@ -77,6 +77,7 @@ export async function openDeb(path: string): Promise<DebMembers> {
       what: name,
       compression,
       size,
+      place: { path, offset },
       chunks: () => file.stream(offset, size),
     })
     return {

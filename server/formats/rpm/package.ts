@@ -1,4 +1,4 @@
-import type { Compression, Packed } from '../../lib/decompress.ts'
+import type { Compression, Packed } from '../../lib/packed.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { openWindow } from '../../lib/file-window.ts'
 import type { FileWindow } from '../../lib/file-window.ts'

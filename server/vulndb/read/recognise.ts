@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { unpack, type Compression } from '../../lib/decompress.ts'
+import { unpack } from '../../lib/decompress.ts'
+import type { Compression } from '../../lib/packed.ts'
 import { malformed } from '../../lib/limited.ts'
 
 /** The kind of a file, by its content. */

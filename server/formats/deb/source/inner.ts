@@ -1,5 +1,6 @@
 import type { SpooledFile } from '../../../files/spool.ts'
-import { unpack, type Compression } from '../../../lib/decompress.ts'
+import { unpack } from '../../../lib/decompress.ts'
+import type { Compression } from '../../../lib/packed.ts'
 import { limited } from '../../../lib/limited.ts'
 import { openWindow } from '../../../lib/file-window.ts'
 import type { InnerStream } from '../../format.ts'
@@ -20,6 +21,7 @@ async function* read(file: SpooledFile, ending: string): AsyncGenerator<Buffer> 
         what: file.filename,
         compression: COMPRESSIONS.get(ending) ?? ('none' as const),
         size: window.size,
+        place: { path: file.path, offset: 0 },
         chunks: () => window.stream(0, window.size),
       }
       yield* limited(unpack(packed), DATA_BYTES, file.filename)

@@ -29,8 +29,12 @@ export interface Cut {
   readonly lengths: readonly number[]
 }
 
-/** About this many names a piece. */
-const SPREAD = 256
+/**
+ * About this many names a piece. Most of a publication is compressing the changed piece. With 64 that is a quarter of
+ * what it is with 256, and the xz of Debian's index 8 % larger. A smaller power of two only adds boundaries, so pieces
+ * of releases that had 256 stay valid until a name in them changes.
+ */
+const SPREAD = 64
 
 /** True where a new piece begins: decided by the name alone. */
 export function isBoundary(name: string): boolean {

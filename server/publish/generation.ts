@@ -156,7 +156,7 @@ async function carryIndex(
 /** One index in all its forms. */
 async function writeIndex(
   { layout, cache, joiner }: GenerationDeps,
-  { distribution, pieces }: Plan,
+  { distribution, pieces, live }: Plan,
   to: { readonly plan: IndexPlan; readonly root: string },
 ): Promise<ListedFile[]> {
   const { plan, root } = to
@@ -173,11 +173,13 @@ async function writeIndex(
           parts: await partsOf(cache, plan, { shards, kind: '' }),
           sha256Only: true,
         })
-  for (const kind of plan.kinds) {
+  for (const [n, kind] of plan.kinds.entries()) {
     const asked = `${plan.path}${kind}`
+    const was = live?.made[plan.id]?.[n]
     const joined = await joiner.join({
       key: `${codename}/${asked}`,
       out: join(root, asked),
+      was: was && live && { path: join(layout.generation(codename, live.n), was.path), sha256: was.sha256 },
       parts: await partsOf(cache, plan, { shards, kind }),
     })
     const path = relPath(

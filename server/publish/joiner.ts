@@ -8,11 +8,13 @@ export type Part =
   | { readonly id: string; readonly bytes: Uint8Array }
 
 export interface JoinOrder {
-  /** Orders with the same key are versions of one file: the hash of their common beginning is reused. */
+  /** Orders with the same key are versions of one file: what they begin with is not hashed again. */
   readonly key: string
   /** Absent where only the digest is wanted. */
   readonly out?: string
   readonly parts: readonly Part[]
+  /** The version before. What it shares with this one is read from it, instead of from hundreds of pieces. */
+  readonly was?: { readonly path: string; readonly sha256: string } | undefined
   /** Skips the SHA-512, which is most of the work when nothing is written; the result is then that of no bytes. */
   readonly sha256Only?: true
 }
@@ -25,67 +27,139 @@ export interface Joined {
 
 /** Runs in the thread: writes the parts one after the other and hashes them on the way. */
 function joinBody(require: Require) {
-  const { openSync, readSync, writeSync, closeSync } = require('node:fs') as typeof Fs
+  const { openSync, readSync, writeSync, closeSync, fstatSync } = require('node:fs') as typeof Fs
   const { createHash } = require('node:crypto') as typeof Crypto
+  type Hashes = readonly [Crypto.Hash, Crypto.Hash]
   interface Kept {
-    readonly ids: string[]
-    readonly states: [Crypto.Hash, Crypto.Hash][]
+    readonly ids: readonly string[]
+    /** Where each part begins. */
+    readonly starts: readonly number[]
+    /** The hashes of the first `parts` parts, every quarter of a MiB. */
+    readonly marks: readonly { readonly parts: number; readonly hashes: Hashes }[]
+    readonly size: number
+    readonly sha256: string
   }
+  const MARK_EVERY = 1 << 18
   const kept = new Map<string, Kept>()
   const chunk = Buffer.allocUnsafe(1 << 20)
+  const sizeOf = (part: Part | undefined): number =>
+    part === undefined ? 0 : 'bytes' in part ? part.bytes.length : part.size
+  const copyOf = ([one, other]: Hashes): Hashes => [one.copy(), other.copy()]
 
-  function copy(part: Part, write: (bytes: Uint8Array) => void): number {
-    if ('bytes' in part) {
-      write(part.bytes)
-      return part.bytes.length
-    }
-    const file = openSync(part.path, 'r')
-    let size = 0
+  /** How many parts two versions begin with, and then end with, alike. */
+  function alike(ids: readonly string[], before: readonly string[]): { readonly head: number; readonly tail: number } {
+    const most = Math.min(ids.length, before.length)
+    let head = 0
+    while (head < most && ids[head] === before[head]) head++
+    let tail = 0
+    while (tail < most - head && ids[ids.length - 1 - tail] === before[before.length - 1 - tail]) tail++
+    return { head, tail }
+  }
+
+  /** The version before, open, or undefined when it is gone or is another one. */
+  function openBefore({ was }: JoinOrder, before: Kept | undefined): number | undefined {
+    if (was === undefined || before?.sha256 !== was.sha256) return undefined
     try {
-      for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
-        write(chunk.subarray(0, read))
-        size += read
-      }
+      const file = openSync(was.path, 'r')
+      if (fstatSync(file).size === before.size) return file
+      closeSync(file)
+    } catch {
+      // removed meanwhile: the pieces have it all
+    }
+    return undefined
+  }
+
+  /** Collects bytes and passes them on in large chunks. */
+  function createSink(target: number | undefined) {
+    let [filled, hashed] = [0, undefined as Hashes | undefined]
+    const pass = (bytes: Uint8Array): void => {
+      if (target !== undefined) for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
+      for (const one of hashed ?? []) one.update(bytes)
+    }
+    function flush(): void {
+      if (filled > 0) pass(chunk.subarray(0, filled))
+      filled = 0
+    }
+    return {
+      flush,
+      /** From here on, the bytes go into these hashes, too. */
+      hash(into: Hashes): void {
+        flush()
+        hashed = into
+      },
+      put(bytes: Uint8Array): void {
+        flush()
+        pass(bytes)
+      },
+      pour(file: number, from: number, size: number): void {
+        for (let done = 0; done < size;) {
+          const read = readSync(file, chunk, filled, Math.min(chunk.length - filled, size - done), from + done)
+          if (read === 0) throw new Error('an index ended before its end')
+          filled += read
+          done += read
+          if (filled === chunk.length) flush()
+        }
+      },
+    }
+  }
+
+  function pourPiece(
+    sink: ReturnType<typeof createSink>,
+    { path, size }: Extract<Part, { readonly path: string }>,
+  ): void {
+    const file = openSync(path, 'r')
+    try {
+      const there = fstatSync(file).size
+      if (there !== size) throw new Error(`a piece of an index has ${there} bytes, ${size} were expected`)
+      sink.pour(file, 0, size)
     } finally {
       closeSync(file)
     }
-    if (size !== part.size) throw new Error(`a piece of an index has ${size} bytes, ${part.size} were expected`)
-    return size
   }
 
-  function join({ key, out, parts, sha256Only }: JoinOrder): Joined {
+  function join(order: JoinOrder): Joined {
+    const { key, out, parts, sha256Only } = order
     const before = kept.get(key)
-    let same = 0
-    while (
-      before !== undefined &&
-      same < before.states.length &&
-      same < parts.length &&
-      before.ids[same] === parts[same]?.id
-    )
-      same++
-    const ids = before?.ids.slice(0, same) ?? []
-    const states = before?.states.slice(0, same) ?? []
-    const [last256, last512] = states.at(-1) ?? [createHash('sha256'), createHash('sha512')]
-    const [sha256, sha512] = [last256.copy(), last512.copy()]
+    const ids = parts.map(part => part.id)
+    const { head, tail } = alike(ids, before?.ids ?? [])
+    const marks = (before?.marks ?? []).filter(mark => mark.parts <= head)
+    const mark = marks.at(-1)
+    const old = openBefore(order, before)
     const target = out === undefined ? undefined : openSync(out, 'wx', 0o644)
-    let size = 0
     try {
-      parts.forEach((part, n) => {
-        size += copy(part, bytes => {
-          if (target !== undefined) for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
-          if (n < same) return
-          sha256.update(bytes)
-          if (sha256Only !== true) sha512.update(bytes)
-        })
-        if (n < same) return
-        ids.push(part.id)
-        states.push([sha256.copy(), sha512.copy()])
-      })
+      const sink = createSink(target)
+      const hashes = copyOf(mark?.hashes ?? [createHash('sha256'), createHash('sha512')])
+      const hashed = sha256Only === true ? ([hashes[0]] as unknown as Hashes) : hashes
+      const shift = (before?.ids.length ?? 0) - parts.length
+      const starts: number[] = []
+      let [at, unmarked] = [0, 0]
+      for (const [n, part] of parts.entries()) {
+        const length = sizeOf(part)
+        if (n === (mark?.parts ?? 0)) sink.hash(hashed)
+        // what is neither hashed nor written need not be read
+        if (target !== undefined || n >= (mark?.parts ?? 0)) {
+          if ('bytes' in part) sink.put(part.bytes)
+          else if (old !== undefined && n < head) sink.pour(old, at, length)
+          else if (old !== undefined && n >= parts.length - tail) sink.pour(old, before?.starts[n + shift] ?? 0, length)
+          else pourPiece(sink, part)
+        }
+        starts.push(at)
+        at += length
+        if (n < (mark?.parts ?? 0)) continue
+        unmarked += length
+        if (unmarked < MARK_EVERY) continue
+        sink.flush()
+        marks.push({ parts: n + 1, hashes: copyOf(hashes) })
+        unmarked = 0
+      }
+      sink.flush()
+      const [sha256, sha512] = hashes.map(one => one.digest('hex')) as [string, string]
+      kept.set(key, { ids, starts, marks, size: at, sha256 })
+      return { size: at, sha256, sha512 }
     } finally {
       if (target !== undefined) closeSync(target)
+      if (old !== undefined) closeSync(old)
     }
-    kept.set(key, { ids, states })
-    return { size, sha256: sha256.digest('hex'), sha512: sha512.digest('hex') }
   }
   return (_job: number, order: JoinOrder, answer: (joined: Joined) => void): void => answer(join(order))
 }

@@ -17,6 +17,7 @@ import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
 import { composeDocuments } from './features/documents/compose.ts'
 import { composeEngines } from './features/engines/compose.ts'
+import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
@@ -119,7 +120,15 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const directory = composeDirectory(base)
   const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
   const auth = composeAuth({ ...base, jwtMinutes, mail, directory })
-  const setup = composeSetup({ ...base, setupToken, hashPassword })
+  const setup = composeSetup({
+    ...base,
+    setupToken,
+    hashPassword,
+    antivirus,
+    vulnerability: scanners.vulnerability,
+    secrets: base.layout.secrets,
+    disk: () => probeFolder(base.layout.root),
+  })
   const access = composeAccess(base)
   const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
@@ -169,7 +178,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeReport({ ...base, engines: scanning.statuses }),
     composeEngines({ ...base, vulndb, scanners }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
-    composeSettings({ ...base, isLicense: key => licensing.read(key) !== undefined }),
+    composeSettings({ ...base, scheduler, isLicense: key => licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({
       ...base,

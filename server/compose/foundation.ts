@@ -10,6 +10,8 @@ import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { createOutbox, FILES_LONGEST_MS } from '../db/outbox.ts'
 import { databaseUnusable } from '../db/explain-failure.ts'
+import { api } from '../api.ts'
+import type { Row } from '../core/contract.ts'
 import type { Env } from '../env.ts'
 import { createLicensing } from '../settings/licensing.ts'
 import { createLayout, type Layout } from '../files/layout.ts'
@@ -32,6 +34,7 @@ import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
 import { createMetrics } from '../record/metrics.ts'
 import { createStarting } from '../record/starting.ts'
+import { SETTINGS } from '../settings/schema.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
@@ -64,6 +67,14 @@ async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: stri
     jwt: env.jwtSecret ?? (await keepSecret(layout, 'jwt')),
     settings: env.settingsKey ?? (await keepSecret(layout, 'settings')),
   }
+}
+
+/** The functions that the community edition refuses, by the names in those refusals. */
+function enterpriseFunctions(): readonly string[] {
+  const sections = Object.values(SETTINGS.properties as Record<string, { readonly edition?: string }>)
+  const rows: readonly Row[] = Object.values(api)
+  const named = [...rows, ...sections].map(({ edition }) => edition)
+  return [...new Set(named)].filter(name => name !== undefined).sort()
 }
 
 /** The layers below the domain: files, database, records, settings and keys. */
@@ -102,7 +113,13 @@ export async function layFoundation(env: Env, log: Log) {
     isEnterprise: () => licensing.allowed() === 'all',
   })
   const address = createAppAddress({ ...env, settings, machine: hostname() })
-  const licensing = createLicensing({ edition: env.edition, vendorSecret, settings, clock })
+  const licensing = createLicensing({
+    edition: env.edition,
+    vendorSecret,
+    settings,
+    clock,
+    enterprise: enterpriseFunctions,
+  })
   const audit = createAudit({ db, layout, clock, outbox })
   return {
     log,

@@ -19,6 +19,7 @@ import { documents } from './migrations/0017-documents.ts'
 import { packageKind } from './migrations/0018-package-kind.ts'
 import { scanned } from './migrations/0019-scanned.ts'
 import { served } from './migrations/0020-served.ts'
+import { accountId } from './migrations/0022-account-id.ts'
 import { tokenUploads } from './migrations/0021-token-uploads.ts'
 
 /** In order. A new migration goes to the end. */
@@ -42,6 +43,7 @@ const MIGRATIONS: readonly Migration[] = [
   scanned,
   served,
   tokenUploads,
+  accountId,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

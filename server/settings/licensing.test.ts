@@ -17,6 +17,7 @@ const at = (now: string, key: string, edition: 'enterprise' | 'community' = 'ent
     vendorSecret: SECRET,
     settings: { now: () => ({ license: { key } }) as ReturnType<Settings['now']> },
     clock: { now: () => new Date(now) },
+    enterprise: () => ['sbom', 'promote'],
   })
 
 describe('a licence key', () => {

@@ -10,6 +10,17 @@ export interface LicenseCard {
   readonly issued_to: string | null
   readonly issued_at: string | null
   readonly expires_at: string | null
+  /** A licence sets no limits: always null, which is none. */
+  readonly max_packages: number | null
+  readonly max_users: number | null
+  readonly max_distributions: number | null
+  /** What is allowed now beside what every edition has. */
+  readonly features: readonly string[]
+  readonly license_id: string | null
+  /** False for a key that has ended or is none of the vendor's. */
+  readonly valid: boolean
+  /** Whole days, 0 once it has ended; null where it does not end. */
+  readonly days_remaining: number | null
   /** One sentence when something must be done. */
   readonly warning: string | null
 }
@@ -29,7 +40,11 @@ export interface LicensingDeps {
   readonly vendorSecret: string
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
+  /** The functions of the enterprise edition, by the names in their refusals. */
+  readonly enterprise: () => readonly string[]
 }
+
+const DAY_MS = 86_400_000
 
 function warn(standing: Standing, expiresAt: string | undefined): string | null {
   const day = expiresAt?.slice(0, 10) ?? ''
@@ -48,11 +63,16 @@ function warn(standing: Standing, expiresAt: string | undefined): string | null 
   }
 }
 
+function daysLeft(expiresAt: string | undefined, clock: Clock): number | null {
+  if (expiresAt === undefined) return null
+  return Math.max(0, Math.ceil((Date.parse(expiresAt) - clock.now().getTime()) / DAY_MS))
+}
+
 /**
  * EDITION says what is installed, a key for whom and until when. Without a key an enterprise installation allows
  * everything; a key that has ended or is invalid takes that back.
  */
-export function createLicensing({ edition, vendorSecret, settings, clock }: LicensingDeps): Licensing {
+export function createLicensing({ edition, vendorSecret, settings, clock, enterprise }: LicensingDeps): Licensing {
   const read = (key: string): License | undefined => readLicense(key, vendorSecret)
   function look(): { readonly license: License | undefined; readonly standing: Standing } {
     const { key } = settings.now().license
@@ -72,6 +92,13 @@ export function createLicensing({ edition, vendorSecret, settings, clock }: Lice
         issued_to: license?.issued_to ?? null,
         issued_at: license?.issued_at ?? null,
         expires_at: license?.expires_at ?? null,
+        max_packages: null,
+        max_users: null,
+        max_distributions: null,
+        features: isActive(standing) ? enterprise() : [],
+        license_id: license?.id ?? null,
+        valid: ['unlicensed', 'valid', 'expiring'].includes(standing),
+        days_remaining: daysLeft(license?.expires_at, clock),
         warning: warn(standing, license?.expires_at),
       }
     },

@@ -30,7 +30,9 @@ describe('logging in', () => {
     ])
     const profile = await ask('GET', '/auth/me', String(answer.json().access_token))
     expect(profile.json()).toEqual({
+      id: expect.any(Number) as number,
       username: 'root',
+      auth_source: 'local',
       role: 'admin',
       roles: ['admin'],
       full_name: null,

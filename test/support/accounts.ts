@@ -98,7 +98,19 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
   })
   handleDebts(outbox, { mail: { deliver: queue.deliver }, ...auth.debts })
   const { accounts, apiTokens, authenticate } = auth
-  const setup = composeSetup({ db, audit, outbox, setupToken, hashPassword })
+  const setup = composeSetup({
+    db,
+    audit,
+    outbox,
+    clock,
+    setupToken,
+    hashPassword,
+    address: addressWith(settings),
+    disk: async () => ({ ok: true, free_gb: 12.5 }),
+    antivirus: { status: async () => ({ id: 'clamav', ok: false, error: 'Nobody answers.' }) },
+    vulnerability: [],
+    secrets: stock.layout.secrets,
+  })
   const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...setup.routes] })
   return {
     stock,

@@ -21,6 +21,12 @@ export const antivirus = contract({
       error: Type.Optional(Type.String()),
       signatures_age_hours: OrNull(Type.Integer()),
       databases: SignatureFiles,
+      available: Type.Boolean(),
+      daemon_running: Type.Boolean(),
+      db_version: OrNull(Text),
+      db_date: OrNull(Text),
+      db_files: Type.Array(Text),
+      cooldown_until: OrNull(Time),
     }),
   },
   'POST /security/clamav/update': {

@@ -31,7 +31,7 @@ const updater = (program: string | undefined) =>
     folder: join(root, 'work'),
     owner: userInfo().username,
     program: async () => program,
-  })
+  }).run
 const whyOf = async (promise: Promise<Updated>): Promise<string> =>
   promise.then(
     () => 'no refusal',
@@ -115,4 +115,20 @@ test('a stand-in is given a configuration that names the mirror, and two callers
       'TestDatabases yes',
     ]),
   )
+})
+
+test('a mirror that is asked too often is not asked again before the time it names', async () => {
+  const program = await standIn(
+    "echo 'WARNING: FreshClam received error code 429 from the ClamAV Content Delivery Network (CDN).'\necho 'WARNING: You are on cool-down until after: 2026-03-02 10:00:00'",
+  )
+  const freshclam = createFreshclam({
+    exec: runTool,
+    folder: join(root, 'work'),
+    owner: userInfo().username,
+    program: async () => program,
+  })
+  const at = (time: string): string | undefined => freshclam.coolDown(new Date(time))
+  expect(at('2026-03-01T10:00:00Z')).toBeUndefined()
+  await freshclam.run(settingsOf({ bundle_folder: '' }))
+  expect([at('2026-03-01T10:00:00Z'), at('2026-03-02T10:00:01Z')]).toEqual(['2026-03-02T10:00:00.000Z', undefined])
 })

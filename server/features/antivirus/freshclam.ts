@@ -86,18 +86,28 @@ async function openUp(folder: string): Promise<void> {
   }
 }
 
+/** Updates signatures. */
+export interface Freshclam {
+  /** @throws signatures_not_updated, engine_unavailable */
+  run(settings: SettingsValue['clamav']): Promise<Updated>
+  /** Until when the mirror takes no more requests, ISO 8601; undefined when it said nothing of the kind. */
+  coolDown(now: Date): string | undefined
+}
+
+/** What a mirror that is asked too often answers: `You are on cool-down until after: 2026-11-22 21:00:00`, UTC here. */
+export function coolDownIn(said: readonly string[]): string | undefined {
+  const [, day, time] = /cool-down until after: (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/.exec(said.join('\n')) ?? []
+  return day === undefined ? undefined : `${day}T${time}.000Z`
+}
+
 /**
  * Updates the signatures with freshclam, which verifies and tests them before it puts them in place. One run at a time;
  * a second caller shares it.
  * @throws signatures_not_updated, engine_unavailable
  */
-export function createFreshclam({
-  exec,
-  folder,
-  owner,
-  program,
-}: FreshclamDeps): (settings: SettingsValue['clamav']) => Promise<Updated> {
+export function createFreshclam({ exec, folder, owner, program }: FreshclamDeps): Freshclam {
   let running: Promise<Updated> | undefined
+  let coolDownUntil: string | undefined
 
   async function update(settings: SettingsValue['clamav']): Promise<Updated> {
     const file =
@@ -132,7 +142,7 @@ export function createFreshclam({
         file,
         [`--config-file=${config}`, '--stdout', '--foreground', ...source.args],
         {
-          env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+          env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' },
           deadlineMs: settings.update_timeout_minutes * 60_000,
           maxOutputBytes: OUTPUT_BYTES,
         },
@@ -141,6 +151,7 @@ export function createFreshclam({
         .split(/[\r\n]+/)
         .map(line => line.trim())
         .filter(line => line !== '')
+      coolDownUntil = coolDownIn(said)
       if (code !== 0) {
         const errors = [
           ...new Set(said.filter(line => line.startsWith('ERROR:')).map(line => line.replace(/^ERROR: */, ''))),
@@ -168,8 +179,12 @@ export function createFreshclam({
     }
   }
 
-  return settings =>
-    (running ??= update(settings).finally(() => {
-      running = undefined
-    }))
+  return {
+    run: settings =>
+      (running ??= update(settings).finally(() => {
+        running = undefined
+      })),
+    coolDown: now =>
+      coolDownUntil !== undefined && Date.parse(coolDownUntil) > now.getTime() ? coolDownUntil : undefined,
+  }
 }

@@ -21,6 +21,7 @@ export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
   'GET /security/clamav/status': async ({ antivirus, settings, signatures, clock }) => {
     const { ok, version, signatures_version, signatures_at, error } = await antivirus.status()
     const ageMs = signatures_at === undefined ? undefined : clock.now().getTime() - Date.parse(signatures_at)
+    const databases = [...(await signatures.files())]
     return {
       ok,
       enabled: settings.now().validation.clamav_scan,
@@ -30,7 +31,14 @@ export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
       signatures_at: signatures_at ?? null,
       ...(error === undefined ? {} : { error }),
       signatures_age_hours: ageMs === undefined ? null : Math.max(0, Math.floor(ageMs / HOUR_MS)),
-      databases: [...(await signatures.files())],
+      databases,
+      // what existing clients of this kind of service read
+      available: ok,
+      daemon_running: ok,
+      db_version: signatures_version ?? null,
+      db_date: signatures_at ?? null,
+      db_files: databases.map(({ file }) => file),
+      cooldown_until: signatures.coolDown(clock.now()) ?? null,
     }
   },
   'POST /security/clamav/update': async ({ antivirus, signatures, audit }, { who, raw }) => {

@@ -14,6 +14,8 @@ export interface Signatures {
   files(): Promise<readonly SignatureFile[]>
   /** @throws signatures_not_updated, engine_unavailable */
   update(): Promise<Updated>
+  /** Until when the mirror takes no more requests, ISO 8601; as its last answer to `update` said. */
+  coolDown(now: Date): string | undefined
   /** Has the engine read the files again while it keeps using the old ones. */
   reload(): Promise<'started' | 'failed' | 'not_configured'>
 }
@@ -51,7 +53,8 @@ export function createSignatures({ layout, settings, clamd }: SignatureNeeds): S
   })
   return {
     files: () => listSignatures(settings.now().clamav.database_folder),
-    update: () => update(settings.now().clamav),
+    update: () => update.run(settings.now().clamav),
+    coolDown: update.coolDown,
     reload: async () => {
       if (clamd === undefined) return 'not_configured'
       // with ConcurrentDatabaseReload, its default, scans go on with the old signatures meanwhile

@@ -2,7 +2,8 @@ import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Layout } from '../../files/layout.ts'
 import { engines } from './contract.ts'
-import { engineHandlers, type EngineDeps } from './handlers.ts'
+import type { EngineDeps } from './deps.ts'
+import { engineHandlers } from './handlers.ts'
 
 export interface EngineNeeds extends Omit<EngineDeps, 'security' | 'database' | 'importer' | 'feeds'> {
   readonly layout: Pick<Layout, 'security'>

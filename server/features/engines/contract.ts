@@ -78,6 +78,43 @@ export const engines = contract({
       }),
     }),
   },
+  'GET /security/grype/status': {
+    summary: 'Shows whether grype is installed and answers, and the age of its database.',
+    access: 'any',
+    reply: Type.Object({
+      available: Type.Boolean(),
+      version: OrNull(Text),
+      built_at: OrNull(Text),
+      schema: OrNull(Text),
+      status: Type.String({ enum: ['valid', 'stale', 'unavailable', 'not_installed'] }),
+      age_hours: OrNull(Type.Integer()),
+      stale: Type.Boolean(),
+      stale_threshold_hours: Type.Integer(),
+      error: OrNull(Text),
+    }),
+  },
+  'GET /security/feeds/status': {
+    summary: 'Shows the age of the data on exploited vulnerabilities (KEV) and exploit probabilities (EPSS).',
+    access: 'any',
+    reply: Type.Object({
+      ttl_hours: Type.Integer(),
+      kev: Type.Object({
+        available: Type.Boolean(),
+        fetched_at: OrNull(Text),
+        total: Type.Integer(),
+        catalog_version: OrNull(Text),
+        age_hours: OrNull(Type.Integer()),
+        fresh: Type.Boolean(),
+      }),
+      epss: Type.Object({
+        available: Type.Boolean(),
+        updated_at: OrNull(Text),
+        count: Type.Integer(),
+        age_hours: OrNull(Type.Integer()),
+        fresh: Type.Boolean(),
+      }),
+    }),
+  },
   'POST /security/database': {
     summary: 'Imports vulnerability data: a bundle, or one file of a feed.',
     details:

@@ -1,36 +1,15 @@
 import type { Handlers } from '../../core/contract.ts'
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
-import type { Spool } from '../../files/spool.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Audit } from '../../record/audit.ts'
 import { EngineUnavailable, type AntivirusScanner, type VulnerabilityScanner } from '../../scanners/scanner.ts'
-import type { Database } from '../../vulndb/store/database.ts'
 import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
-import { readUpdateinfoUrls, type Feeds } from '../../vulndb/feeds/feeds.ts'
+import { readUpdateinfoUrls } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
-import type { Importer } from '../../vulndb/store/importer.ts'
 import type { SourceFacts } from '../../vulndb/store/generation-meta.ts'
-import type { Settings } from '../../settings/store.ts'
 import type { engines } from './contract.ts'
-
-export interface EngineDeps {
-  /** Every engine. Their reports about themselves are requested at each call. */
-  readonly scanners: {
-    readonly antivirus: readonly AntivirusScanner[]
-    readonly vulnerability: readonly VulnerabilityScanner[]
-  }
-  readonly repositories: Pick<Repositories, 'seenBy'>
-  readonly database: Database
-  readonly importer: Importer
-  readonly feeds: Feeds
-  readonly spool: Pick<Spool, 'receive'>
-  readonly settings: Pick<Settings, 'now'>
-  readonly audit: Pick<Audit, 'record'>
-  readonly security: string
-  readonly clock: Clock
-}
+import type { EngineDeps } from './deps.ts'
+import { feedsStatus, grypeStatus } from './status.ts'
 
 const DAY_MS = 86_400_000
 
@@ -149,6 +128,8 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       import: { running, since: since ?? null, last: last ?? null },
     }
   },
+  'GET /security/grype/status': deps => grypeStatus(deps),
+  'GET /security/feeds/status': deps => feedsStatus(deps),
   'POST /security/database': async (
     { spool, importer, settings, audit, repositories },
     { query, raw, who, viewer },

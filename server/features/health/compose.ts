@@ -16,6 +16,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Shared } from '../../lib/redis.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../../scanners/scanner.ts'
+import type { Licensing } from '../../settings/licensing.ts'
 import type { Settings } from '../../settings/store.ts'
 import { health } from './contract.ts'
 import { dataWarning } from './data-warning.ts'
@@ -45,7 +46,7 @@ export interface HealthNeeds {
   readonly settings: Pick<Settings, 'now'>
   readonly starting: HealthDeps['starting']
   readonly metrics: Metrics
-  readonly licensing: { card(): ReturnType<HealthDeps['license']> }
+  readonly licensing: Pick<Licensing, 'card'>
   readonly shared: Pick<Shared, 'backend' | 'trouble'>
   readonly log: Log
   readonly version: string
@@ -110,7 +111,10 @@ function reportOf(needs: HealthNeeds): Health {
     }),
     scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
-    license: () => licensing.card(),
+    license: () => {
+      const { edition, active, standing, issued_to, issued_at, expires_at, warning } = licensing.card()
+      return { edition, active, standing, issued_to, issued_at, expires_at, warning }
+    },
     starting: needs.starting,
     instance: {
       id: randomUUID(),

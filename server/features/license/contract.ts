@@ -11,6 +11,13 @@ const Card = Type.Unsafe<LicenseCard>(
     issued_to: OrNull(Text),
     issued_at: OrNull(Text),
     expires_at: OrNull(Text),
+    max_packages: OrNull(Type.Integer()),
+    max_users: OrNull(Type.Integer()),
+    max_distributions: OrNull(Type.Integer()),
+    features: Type.Array(Text),
+    license_id: OrNull(Text),
+    valid: Type.Boolean(),
+    days_remaining: OrNull(Type.Integer()),
     warning: OrNull(Text),
   }),
 )

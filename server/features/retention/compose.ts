@@ -14,7 +14,9 @@ export function composeRetention({ db, catalog, audit, clock, repositories }: Re
         id: 'version-retention',
         name: 'Remove versions that the retention rules leave behind',
         when: () => '0 2 * * *',
-        run: () => cleanAll({ db, catalog, repositories: repositories.seenBy(ALL_SEEING) }),
+        run: async () => {
+          await cleanAll({ db, catalog, repositories: repositories.seenBy(ALL_SEEING) }, { by: 'system' })
+        },
       },
     ],
   }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { Cleaned, Rule } from './retention.ts'
-import { CodenamePath } from '../../core/schemas.ts'
+import { CodenamePath, Text } from '../../core/schemas.ts'
 
 const Keep = Type.Integer({ minimum: 1, maximum: 1000, description: 'Versions of each name and architecture.' })
 const RuleReply = Type.Unsafe<Rule>(
@@ -37,6 +37,20 @@ const limit = { bucket: 'distributions', perMinute: 5 }
 
 /** How many versions a distribution keeps. */
 export const retention = contract({
+  'POST /settings/run-retention': {
+    summary:
+      'Runs now what the nightly run does: removes the versions that the rules of all distributions leave behind.',
+    access: 'admin',
+    limit,
+    reply: Type.Object({
+      status: Text,
+      job: Text,
+      message: Text,
+      distributions: Type.Array(CleanedReply),
+      removed: Type.Integer(),
+      bytes: Type.Integer(),
+    }),
+  },
   'GET /distributions/{codename}/retention': {
     summary: 'Shows how many versions of each package the distribution keeps, and which are pinned.',
     access: 'any',

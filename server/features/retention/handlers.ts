@@ -5,7 +5,8 @@ import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { retention } from './contract.ts'
-import { clean, readRule, type RetentionDeps } from './retention.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import { clean, cleanAll, readRule, type RetentionDeps } from './retention.ts'
 import { deletePin, saveKeep, savePin } from './store.ts'
 
 export interface RetentionRouteDeps extends Omit<RetentionDeps, 'repositories'> {
@@ -15,6 +16,19 @@ export interface RetentionRouteDeps extends Omit<RetentionDeps, 'repositories'> 
 }
 
 export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
+  'POST /settings/run-retention': async (deps, { who, raw }) => {
+    const all = { ...deps, repositories: deps.repositories.seenBy(ALL_SEEING) }
+    const done = await cleanAll(all, { by: who.name, ip: raw.clientIp })
+    const removed = done.reduce((sum, one) => sum + one.removed.length, 0)
+    return {
+      status: 'done',
+      job: 'version-retention',
+      message: `${removed === 1 ? '1 version was' : `${removed} versions were`} removed by the rules of ${done.length === 1 ? '1 distribution' : `${done.length} distributions`}.`,
+      distributions: [...done],
+      removed,
+      bytes: done.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
+  },
   'GET /distributions/{codename}/retention': (deps, { params, viewer }) =>
     readRule(asSeenBy(deps, viewer), params.codename),
   'PATCH /distributions/{codename}/retention': async (

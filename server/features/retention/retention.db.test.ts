@@ -71,7 +71,7 @@ test('a run removes them, but never a pinned, held or only version, nor one of a
       params: { ...params, name: 'hello', version: '1.2' },
     }),
   ).toMatchObject({ keep: 1, pins: [] })
-  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories })
+  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories }, { by: 'system' })
   expect(await versions()).toEqual(['0.9', '1:0.1'])
 })
 
@@ -119,7 +119,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
 
 test('without a rule nothing is removed, and a run is refused with the way out', async () => {
   await shelf()
-  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories })
+  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories }, { by: 'system' })
   expect(await versions()).toHaveLength(6)
   expect(await codeOf(call('POST /distributions/{codename}/retention/run', { params }))).toBe('no_retention_rule')
   expect(await codeOf(call('GET /distributions/{codename}/retention', { params: { codename: 'nowhere' } }))).toBe(

@@ -98,7 +98,12 @@ export async function clean(
 }
 
 /** The nightly run over every distribution that has a rule. */
-export async function cleanAll(deps: RetentionDeps): Promise<void> {
+export async function cleanAll(
+  deps: RetentionDeps,
+  by: { readonly by: string; readonly ip?: string },
+): Promise<readonly Cleaned[]> {
+  const done: Cleaned[] = []
   for (const { codename } of await listRules(deps.db))
-    await clean(deps, codename, { dryRun: false, by: 'system', viewer: ALL_SEEING })
+    done.push(await clean(deps, codename, { dryRun: false, viewer: ALL_SEEING, ...by }))
+  return done
 }

@@ -1,18 +1,29 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
+import { OrNull, Text, Time } from '../../core/schemas.ts'
 import type { KeyCard, RsaKeyCard } from '../../signing/signer.ts'
 
-const Card = Type.Unsafe<KeyCard>(
-  Type.Object({
-    fingerprint: Type.String(),
-    user_id: Type.String(),
-    algorithm: Type.String(),
-    created_at: Type.String(),
-    role: Type.String({ enum: ['current', 'previous'] }),
-    retires_at: Type.Optional(Type.String()),
-  }),
-)
+const CARD = {
+  fingerprint: Type.String(),
+  user_id: Type.String(),
+  algorithm: Type.String(),
+  created_at: Type.String(),
+  role: Type.String({ enum: ['current', 'previous'] }),
+  retires_at: Type.Optional(Type.String()),
+}
+const Card = Type.Unsafe<KeyCard>(Type.Object(CARD))
+/** The names that existing clients read. */
+const GPG_NAMES = {
+  type: Text,
+  algo: Text,
+  key_id: Text,
+  created: Text,
+  expires: OrNull(Text),
+  uids: Type.Array(Text),
+}
+const GpgNames = Type.Object(GPG_NAMES)
+const Listed = Type.Unsafe<KeyCard & Static<typeof GpgNames>>(Type.Object({ ...CARD, ...GPG_NAMES }))
 const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(
   Type.Object({
     key_name: Type.String(),
@@ -52,8 +63,9 @@ export const settings = contract({
     reply: Type.Object({
       configured: Type.Boolean(),
       fingerprint: Type.Union([Type.String(), Type.Null()]),
-      keys: Type.Array(Card),
+      keys: Type.Array(Listed),
       public_key_url: Type.String(),
+      public_key_armored: OrNull(Text),
       apk_keys: Type.Array(ApkCard),
     }),
   },
@@ -69,6 +81,29 @@ export const settings = contract({
       overlap_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
     }),
     reply: Card,
+  },
+  'POST /settings/gpg/export': {
+    summary: 'Writes the public signing keys where clients fetch them, and says where that is.',
+    access: 'admin',
+    limit: { bucket: 'gpg', perMinute: 5 },
+    reply: Type.Object({
+      status: Text,
+      path: Text,
+      url_path: Text,
+      url: Text,
+      message: Text,
+    }),
+    fails: ['no_signing_key'],
+  },
+  'GET /settings/next-sync': {
+    summary: 'Shows when vulnerability data are fetched next.',
+    access: 'admin',
+    reply: Type.Object({
+      next_run: OrNull(Time),
+      status: Type.String({ enum: ['scheduled', 'paused'] }),
+      job: Text,
+      message: Text,
+    }),
   },
   'GET /settings/gpg/export': {
     summary: 'Answers the public signing keys, for clients.',

@@ -4,14 +4,20 @@ import type { Audit } from '../../record/audit.ts'
 import { SETTINGS } from '../../settings/schema.ts'
 import type { Settings } from '../../settings/store.ts'
 import { MASK } from '../../settings/tree.ts'
-import type { Keyring } from '../../signing/signer.ts'
+import type { KeyCard, Keyring } from '../../signing/signer.ts'
 import type { settings } from './contract.ts'
+import type { Scheduler } from '../../jobs/scheduler.ts'
+import type { Layout } from '../../files/layout.ts'
+import type { AppAddress } from '../../core/app-address.ts'
 
 export interface SettingsRouteDeps {
   readonly settings: Settings
   /** False for a text that is no licence key of the vendor. */
   readonly isLicense: (key: string) => boolean
-  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'publicKey'>
+  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'publicKey'> & { publish(): Promise<boolean> }
+  readonly layout: Pick<Layout, 'publicKey'>
+  readonly address: Pick<AppAddress, 'repository'>
+  readonly scheduler: Pick<Scheduler, 'jobs'>
   readonly audit: Pick<Audit, 'record'>
 }
 
@@ -21,6 +27,21 @@ function checkLicense(change: Readonly<Record<string, unknown>>, isLicense: Sett
   const key = license?.key
   if (typeof key === 'string' && key !== '' && key !== MASK && !isLicense(key)) fail('bad_license', {})
 }
+
+const KEY_URL = '/repos/gpg.key'
+/** The job that fetches vulnerability data; see vulndb/compose.ts. */
+const SYNC_JOB = 'vulndb'
+
+/** With the names that existing clients read. Our keys do not expire: `retires_at` says when one stops signing. */
+const listed = (card: KeyCard) => ({
+  ...card,
+  type: 'pub',
+  algo: card.algorithm,
+  key_id: card.fingerprint.slice(-16),
+  created: card.created_at,
+  expires: null,
+  uids: [card.user_id],
+})
 
 export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'GET /settings/': deps => deps.settings.masked(),
@@ -42,8 +63,9 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
     return {
       configured: keys.length > 0,
       fingerprint: keys.find(key => key.role === 'current')?.fingerprint ?? null,
-      keys,
-      public_key_url: '/repos/gpg.key',
+      keys: keys.map(listed),
+      public_key_url: KEY_URL,
+      public_key_armored: keys.length === 0 ? null : (await keyring.publicKey('armored')).toString('utf8'),
       apk_keys: (await keyring.rsaKeys()).map(key => ({ ...key, public_key_url: `/apk/${key.key_name}` })),
     }
   },
@@ -63,6 +85,30 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
       ip: raw.clientIp,
     })
     return card
+  },
+  'POST /settings/gpg/export': async ({ keyring, layout, address }, { raw }) => {
+    if ((await keyring.keys()).length === 0) fail('no_signing_key', {})
+    const isNew = await keyring.publish()
+    const url = `${address.repository(raw)}${KEY_URL}`
+    return {
+      status: isNew ? 'exported' : 'unchanged',
+      path: layout.publicKey,
+      url_path: KEY_URL,
+      url,
+      message: `The public signing keys are at ${url}.`,
+    }
+  },
+  'GET /settings/next-sync': ({ scheduler }) => {
+    const next = scheduler.jobs().find(({ id }) => id === SYNC_JOB)?.next_run ?? null
+    return {
+      next_run: next,
+      status: next === null ? 'paused' : 'scheduled',
+      job: SYNC_JOB,
+      message:
+        next === null
+          ? 'Nothing is fetched: security.feeds names no address.'
+          : `Vulnerability data are fetched next at ${next}.`,
+    }
   },
   'GET /settings/gpg/export': async ({ keyring }, { query }) => {
     const form = query.form ?? 'armored'

@@ -1,5 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { Text, Time } from '../../core/schemas.ts'
+
+const Check = Type.Object({ ok: Type.Boolean(), detail: Text })
 
 /** The first admin. Closed for ever once there is one. */
 export const setup = contract({
@@ -11,7 +14,25 @@ export const setup = contract({
       setup_done: Type.Boolean(),
       needs_setup: Type.Boolean(),
       token_required: Type.Boolean(),
+      checked_at: Time,
     }),
+  },
+  'GET /setup/preflight': {
+    summary: 'Looks at what the service needs, before the first admin is made; afterwards GET /health says more.',
+    access: 'public',
+    limit: { bucket: 'setup', perMinute: 60 },
+    reply: Type.Object({
+      checks: Type.Object({
+        database: Check,
+        disk_space: Check,
+        clamav: Check,
+        grype: Check,
+        secrets: Check,
+        tls: Check,
+      }),
+      ready: Type.Boolean({ description: 'Database, disk and secrets are as they must be. The others are advice.' }),
+    }),
+    fails: ['admin_exists'],
   },
   'POST /setup/': {
     summary: 'Creates the first admin. Needs the header X-Setup-Token if the deployment sets one.',

@@ -1,15 +1,31 @@
-import type { Handlers } from '../../core/contract.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { setup } from './contract.ts'
+import type { Preflight } from './preflight.ts'
 import type { FirstAdmin } from './first-admin.ts'
 
 export interface SetupDeps {
   readonly firstAdmin: FirstAdmin
+  readonly clock: Clock
+  readonly preflight: (raw: Pick<RawRequest, 'stream'>) => Promise<Preflight>
 }
 
 export const setupHandlers: Handlers<typeof setup, SetupDeps> = {
-  'GET /setup/status': async ({ firstAdmin }) => {
+  'GET /setup/status': async ({ firstAdmin, clock }) => {
     const exists = await firstAdmin.exists()
-    return { admin_exists: exists, setup_done: exists, needs_setup: !exists, token_required: firstAdmin.tokenRequired }
+    return {
+      admin_exists: exists,
+      setup_done: exists,
+      needs_setup: !exists,
+      token_required: firstAdmin.tokenRequired,
+      checked_at: clock.now().toISOString(),
+    }
+  },
+  'GET /setup/preflight': async ({ firstAdmin, preflight }, { raw }) => {
+    // what it says of the machine is for whoever sets it up
+    if (await firstAdmin.exists()) fail('admin_exists', {})
+    return preflight(raw)
   },
   'POST /setup/': async ({ firstAdmin }, { body, raw }) => {
     const token = raw.headers['x-setup-token']

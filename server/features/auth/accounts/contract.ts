@@ -32,8 +32,12 @@ const Email = Type.Union([
   Type.Null(),
 ])
 
-/** An account as admins see it. */
+const Origin = Type.Union([Type.Literal('local'), Type.Literal('ldap'), Type.Literal('oidc')], {
+  description: 'Whose password it is.',
+})
+/** An account as admins see it. `auth_source` is the older name of `origin`. */
 export const User = Type.Object({
+  id: Type.Integer(),
   username: Type.String(),
   role: RoleName,
   roles: Type.Array(RoleName),
@@ -44,10 +48,11 @@ export const User = Type.Object({
   last_login: OrNull(Time),
   locked_until: OrNull(Time),
   mfa_enabled: Type.Boolean(),
-  origin: Type.Union([Type.Literal('local'), Type.Literal('ldap'), Type.Literal('oidc')], {
-    description: 'Whose password it is.',
-  }),
+  origin: Origin,
+  auth_source: Origin,
 })
+
+const Ended = Type.Object({ status: Text, username: Text, message: Text })
 
 /** Users and their passwords. */
 export const accounts = contract({
@@ -120,14 +125,14 @@ export const accounts = contract({
   'DELETE /auth/users/{username}': {
     summary: 'Deletes a user.',
     access: 'admin',
-    reply: Done,
+    reply: Ended,
     fails: ['user_not_found', 'own_account', 'last_admin'],
   },
   'POST /auth/users/{username}/reset-password': {
     summary: "Sets another user's password and ends that user's sessions.",
     access: 'admin',
     body: Type.Object({ new_password: NewPassword }),
-    reply: Done,
+    reply: Ended,
     fails: ['user_not_found', 'weak_password', 'no_local_password'],
   },
 })

@@ -53,10 +53,12 @@ export const accountHandlers: Handlers<typeof accounts, AccountHandlerDeps> = {
   },
   'DELETE /auth/users/{username}': async ({ accounts }, input) => {
     await accounts.remove(input.params.username, byOf(input))
-    return { message: `The user ${input.params.username} is deleted.` }
+    const { username } = input.params
+    return { status: 'deleted', username, message: `The user ${username} is deleted.` }
   },
   'POST /auth/users/{username}/reset-password': async ({ accounts }, input) => {
     await accounts.resetPassword(input.params.username, input.body.new_password, byOf(input))
-    return { message: `The password of ${input.params.username} is set. Its sessions have ended.` }
+    const { username } = input.params
+    return { status: 'password_set', username, message: `The password of ${username} is set. Its sessions have ended.` }
   },
 }

@@ -2,6 +2,7 @@ import type { Role } from '../../../core/access.ts'
 import type { Queryable, Tx } from '../../../db/db.ts'
 
 export interface Account {
+  readonly id: number
   readonly username: string
   readonly password_hash: string
   readonly role: Role
@@ -21,7 +22,7 @@ export interface Account {
   readonly mfa_grace_from: Date | null
 }
 
-const COLUMNS = `username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session, origin,
+const COLUMNS = `id, username, password_hash, role, full_name, email, active, created_at, last_login, locked_until, credentials_at, kept_session, origin,
   mfa_secret is not null as mfa_enabled, mfa_grace_from`
 
 // no bcrypt hash: nothing matches it

@@ -2,9 +2,10 @@ import type { Account } from './store.ts'
 
 /** An account as admins see it. */
 export function userView(account: Account) {
-  const { username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } =
+  const { id, username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } =
     account
   return {
+    id,
     username,
     role,
     roles: [role],
@@ -13,6 +14,7 @@ export function userView(account: Account) {
     active,
     mfa_enabled,
     origin,
+    auth_source: origin,
     created_at: created_at.toISOString(),
     last_login: last_login?.toISOString() ?? null,
     locked_until: locked_until?.toISOString() ?? null,

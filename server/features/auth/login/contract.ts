@@ -9,8 +9,9 @@ const Grace = Type.Object(
   { description: 'Only while an admin may still log in without a second factor.' },
 )
 const Me = Type.Composite([
-  User,
+  Type.Omit(User, ['id']),
   Type.Object({
+    id: { ...OrNull(Type.Integer()), description: 'Null for an API token, which is no account.' },
     mfa_grace: Type.Optional(Grace),
     scopes: Type.Optional(Scopes),
     expires_at: Type.Optional(OrNull(Time)),

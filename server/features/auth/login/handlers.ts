@@ -32,6 +32,7 @@ async function ownView({ db, clock, policy }: LoginHandlerDeps, who: Principal) 
   const { name, role } = who
   const token = tokenView((await findTokenById(db, who.credential)) ?? fail('bad_credential', {}), clock.now())
   return {
+    id: null,
     username: name,
     role,
     roles: [role],
@@ -40,6 +41,7 @@ async function ownView({ db, clock, policy }: LoginHandlerDeps, who: Principal) 
     active: true,
     mfa_enabled: false,
     origin: 'local' as const,
+    auth_source: 'local' as const,
     created_at: token.created_at,
     last_login: null,
     locked_until: null,

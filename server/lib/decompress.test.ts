@@ -9,7 +9,7 @@ import { createXzWatch } from './xz.ts'
 
 const KINDS = ['gzip', 'xz', 'zstd'] as const
 
-function pack(body: Buffer, kind: Exclude<Compression, 'bzip2'>): Buffer {
+function pack(body: Buffer, kind: Exclude<Compression, 'bzip2' | 'lzma'>): Buffer {
   switch (kind) {
     case 'gzip':
       return gzipSync(body)

@@ -4,6 +4,7 @@ import { constants, createGunzip, createZstdDecompress, gunzipSync, zstdDecompre
 import type { Gunzip, ZstdDecompress } from 'node:zlib'
 import { unbzip2 } from './bzip2.ts'
 import { Malformed, malformed } from './limited.ts'
+import { unlzma } from './lzma.ts'
 import type { Packed } from './packed.ts'
 import { unpackInThread } from './unpack-thread.ts'
 import { createXzWatch, type XzWatch } from './xz.ts'
@@ -12,6 +13,7 @@ import { createXzWatch, type XzWatch } from './xz.ts'
  * Up to this size a member is unpacked in one call on this thread: cheaper than a hop to a worker, and a few
  * milliseconds at most.
  */
+const AT_ONCE: ReadonlySet<Packed['compression']> = new Set(['gzip', 'xz', 'zstd'])
 const AT_ONCE_PACKED = 128 * 1024
 const AT_ONCE_UNPACKED = 2 * 2 ** 20
 /** From this size on a hop to another thread costs less than the garbage of the decoder in this one. */
@@ -165,6 +167,8 @@ export function unpackStream(packed: Packed): AsyncGenerator<Buffer> {
       return throughXz(packed)
     case 'bzip2':
       return throughBzip2(packed)
+    case 'lzma':
+      return unlzma(packed)
   }
 }
 
@@ -174,7 +178,7 @@ export function unpackStream(packed: Packed): AsyncGenerator<Buffer> {
  * @throws Malformed for a damaged, cut-off or continued stream
  */
 export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {
-  if (packed.compression !== 'none' && packed.compression !== 'bzip2' && packed.size <= AT_ONCE_PACKED) {
+  if (AT_ONCE.has(packed.compression) && packed.size <= AT_ONCE_PACKED) {
     const chunks: Buffer[] = []
     for await (const chunk of packed.chunks()) chunks.push(chunk)
     const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
@@ -184,6 +188,7 @@ export async function* unpack(packed: Packed): AsyncGenerator<Buffer> {
       return
     }
   }
-  const isLarge = packed.compression !== 'none' && packed.size >= THREAD_PACKED
+  // lzma is read more than once, which the thread cannot ask for
+  const isLarge = !['none', 'lzma'].includes(packed.compression) && packed.size >= THREAD_PACKED
   yield* isLarge ? unpackInThread(packed) : unpackStream(packed)
 }

@@ -1,5 +1,5 @@
 /** How a part of a file is compressed. */
-export type Compression = 'none' | 'gzip' | 'xz' | 'zstd' | 'bzip2'
+export type Compression = 'none' | 'gzip' | 'xz' | 'zstd' | 'bzip2' | 'lzma'
 
 /** A compressed part of a file. `chunks` may be called more than once and reads only on demand. */
 export interface Packed {

@@ -32,17 +32,6 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes
 }
 
-async function* unlzma(bytes: Buffer): AsyncGenerator<Buffer> {
-  const { decompressStream } = await import('@napi-rs/lzma/lzma')
-  const input = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(bytes)
-      controller.close()
-    },
-  })
-  for await (const chunk of decompressStream(input)) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-}
-
 const unpacked = (where: string, body: Buffer, compression: Compression): AsyncGenerator<Buffer> =>
   unpack({ what: where, compression, size: body.length, chunks: () => once(body) })
 
@@ -139,9 +128,8 @@ export function createUnopened({ scan, cannot }: UnopenedDeps): Unopened {
     const handOut = (chunks: AsyncIterable<Buffer>): Promise<void> => scan(where, follow(where, chunks, level))
     switch (kind) {
       case 'zstd':
-        return handOut(told(where, unpacked(where, body, 'zstd')))
       case 'lzma':
-        return handOut(told(where, unlzma(body)))
+        return handOut(told(where, unpacked(where, body, kind)))
       case 'ar':
         return handOut(arAsCpio(body))
       case 'lead': {

@@ -295,7 +295,7 @@ export function values(): Row[] {
     ['the mark of a source package', withTags(int32Tag(1106, [1])), /source package/],
     text('payload of another format', 1124, 'tar', /format "tar"/),
     text('a delta', 1124, 'drpm', /format "drpm"/),
-    text('payload compressed with lzma', 1125, 'lzma', /compressed with "lzma"/),
+    text('payload compressed with lzip', 1125, 'lzip', /compressed with "lzip"/),
     text('payload compressed with something else', 1125, 'lzop', /compressed with "lzop"/),
     ['fewer flags than requires', withTags(int32Tag(1048, [0])), /requires, 1 flags/],
     ['fewer versions than provides', withTags(stringsTag(1113, ['1'])), /provides/],

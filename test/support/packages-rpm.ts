@@ -5,10 +5,10 @@ import { spawnSync } from 'node:child_process'
 import type { FileSpec } from './packages.ts'
 import { findProgram } from './tools.ts'
 
-export type RpmCompression = 'gz' | 'xz' | 'zst' | 'bz2' | 'none'
+export type RpmCompression = 'gz' | 'xz' | 'zst' | 'bz2' | 'lzma' | 'none'
 /** Those that can be made here: bzip2 needs its program, which `.ci/packages` names. */
 export const RPM_COMPRESSIONS: readonly RpmCompression[] =
-  findProgram('bzip2') === undefined ? ['gz', 'xz', 'zst', 'none'] : ['gz', 'xz', 'zst', 'bz2', 'none']
+  findProgram('bzip2') === undefined ? ['gz', 'xz', 'zst', 'lzma', 'none'] : ['gz', 'xz', 'zst', 'bz2', 'lzma', 'none']
 /** As for a .deb, and what only an rpm has: a folder it owns, a file it owns and does not bring. */
 export type RpmFileSpec = FileSpec | { readonly dir: true } | { readonly ghost: true }
 export type RpmScript = 'pre' | 'post' | 'preun' | 'postun' | 'pretrans' | 'posttrans' | 'verify'
@@ -196,6 +196,8 @@ export async function compressPayload(payload: Buffer, how: RpmCompression): Pro
       return zstdCompressSync(payload, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
     case 'xz':
       return (await import('@napi-rs/lzma/xz')).compressSync(payload)
+    case 'lzma':
+      return (await import('@napi-rs/lzma/lzma')).compressSync(payload)
     case 'bz2': {
       const { stdout, status } = spawnSync('bzip2', ['-c'], { input: payload, maxBuffer: 2 ** 30 })
       if (status !== 0) throw new Error('the program bzip2 did not succeed')
@@ -376,12 +378,14 @@ const RPMLIB: Readonly<Record<RpmCompression, readonly string[]>> = {
   xz: ['rpmlib(PayloadIsXz) <= 5.2-1'],
   zst: ['rpmlib(PayloadIsZstd) <= 5.4.18-1'],
   bz2: ['rpmlib(PayloadIsBzip2) <= 3.0.5-1'],
+  lzma: ['rpmlib(PayloadIsLzma) <= 4.4.6-1'],
 }
 const COMPRESSOR: Readonly<Record<RpmCompression, string>> = {
   gz: 'gzip',
   xz: 'xz',
   zst: 'zstd',
   bz2: 'bzip2',
+  lzma: 'lzma',
   none: 'none',
 }
 /** The tags of a script and of what runs it. */

@@ -20,6 +20,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
   ['xz', 'xz'],
   ['zstd', 'zstd'],
   ['bzip2', 'bzip2'],
+  ['lzma', 'lzma'],
   ['none', 'none'],
 ])
 
@@ -71,7 +72,7 @@ async function compressionOf(file: FileWindow, header: RpmHeader): Promise<Compr
   return (
     COMPRESSIONS.get(name) ??
     malformed(
-      `its payload is compressed with ${quote(name)}, which is not taken here: gzip, xz, zstd, bzip2 and none are`,
+      `its payload is compressed with ${quote(name)}, which is not taken here: gzip, xz, lzma, zstd, bzip2 and none are`,
     )
   )
 }

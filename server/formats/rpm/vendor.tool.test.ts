@@ -175,7 +175,7 @@ describe.skipIf(missing.length > 0)('rpm and we read the same', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w.ufdio'])(
+  test.each(['w9.gzdio', 'w6.xzdio', 'w7T2.xzdio', 'w19.zstdio', 'w9.bzdio', 'w7.lzdio', 'w.ufdio'])(
     'a package that rpmbuild made with the payload %s',
     async how => {
       const [path = ''] = await rpmbuild(folder, SPEC, { defines: { _binary_payload: how } })

@@ -1,5 +1,6 @@
 import { access } from './features/access/contract.ts'
 import { artifacts } from './features/artifacts/contract.ts'
+import { artifactVersions } from './features/artifacts/versions-contract.ts'
 import { audit } from './features/audit/contract.ts'
 import { accounts } from './features/auth/accounts/contract.ts'
 import { login } from './features/auth/login/contract.ts'
@@ -47,6 +48,7 @@ export const api = {
   ...batches,
   ...developerUploads,
   ...artifacts,
+  ...artifactVersions,
   ...distributions,
   ...documents,
   ...ownDistributions,

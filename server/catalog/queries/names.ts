@@ -1,6 +1,6 @@
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import type { ArtifactRow, IndexedManifest } from './search.ts'
+import { SPEAKING, type ArtifactRow, type IndexedManifest, type SpeakingRow } from './search.ts'
 import { describedBy, params, seenBy, SERVED_FIRST, type AddParam } from './sql.ts'
 
 export interface NameFilter {
@@ -52,4 +52,42 @@ export async function manifestsOf(
     values,
   )
   return rows.map(row => row.manifest)
+}
+
+const NEWEST_FIRST = `p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id`
+
+/** The packages that are meant, newest version first; at most `most`. */
+export function listSpeaking(
+  db: Queryable,
+  viewer: Viewer,
+  { most, ...of }: NameFilter & { readonly most: number },
+): Promise<SpeakingRow[]> {
+  const { values, add } = params(most)
+  return db.query<SpeakingRow>(
+    `select ${SPEAKING} from package p where ${meant(viewer, add, of)} order by ${NEWEST_FIRST} limit $1`,
+    values,
+  )
+}
+
+const NAMES_AT_ONCE = 300
+
+/** The packages of each name, newest version first, in the order of names; read some names at a time. */
+export async function* readSpeaking(db: Queryable, viewer: Viewer): AsyncGenerator<readonly SpeakingRow[]> {
+  for (let after = ''; ;) {
+    const { values, add } = params(after, NAMES_AT_ONCE)
+    const rows = await db.query<SpeakingRow>(
+      `
+      select ${SPEAKING} from package p where ${seenBy(viewer, add, 'p.codename')}
+        and p.name in (select distinct name from package where name > $1 order by name limit $2)
+      order by p.name, ${NEWEST_FIRST}`,
+      values,
+    )
+    yield* Map.groupBy(rows, row => row.name).values()
+    const last = await db.first<{ name: string | null }>(
+      'select max(name) as name from (select distinct name from package where name > $1 order by name limit $2) as names_read',
+      [after, NAMES_AT_ONCE],
+    )
+    if (last?.name === undefined || last.name === null) return
+    after = last.name
+  }
 }

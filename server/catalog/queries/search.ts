@@ -184,7 +184,7 @@ export interface SpeakingRow extends PackageRow {
 }
 
 /** Columns of a package `p` that open its manifest and count its findings: for a page, not for a list. */
-const SPEAKING = `${COLUMNS}, p.manifest->'about'->>'description' as description, p.manifest->'about'->>'section' as section,
+export const SPEAKING = `${COLUMNS}, p.manifest->'about'->>'description' as description, p.manifest->'about'->>'section' as section,
   jsonb_path_query_array(p.manifest, '$.reports[*].missing[*]') as deps_missing,
   (select jsonb_object_agg(f.severity, f.n) from (select severity, count(*) as n from finding where package_id = p.id group by severity) as f) as cve_counts`
 

@@ -4,6 +4,7 @@ import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { createRebuild } from '../../catalog/rebuild.ts'
 import type { Finding } from '../../core/findings.ts'
+import { createPool } from '../../files/pool.ts'
 import { getFormat } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
 import { artifactHandlers, type ArtifactDeps } from './handlers.ts'
@@ -23,6 +24,8 @@ beforeAll(async () => {
     repositories,
     rebuild: createRebuild({ ...stock, hasTree }),
     clientFacts: async () => ({ url: 'http://repo.example:8000' }),
+    pool: createPool({ layout: stock.layout, clock: stock.clock }),
+    clock: stock.clock,
   }
 })
 afterAll(() => stock.close())

@@ -1,11 +1,19 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import { isKnown } from '../../catalog/queries/versions.ts'
 import type { NameFilter } from '../../catalog/queries/names.ts'
-import type { ArtifactFilter, ArtifactRow } from '../../catalog/queries/search.ts'
+import type { ArtifactFilter, ArtifactRow, IndexedManifest } from '../../catalog/queries/search.ts'
 import { findLatest, listTold, manifestsOf } from '../../catalog/queries/names.ts'
 import { latestOf, newestOf, searchArtifacts } from '../../catalog/queries/search.ts'
-import { factsOfRow, type VersionFacts } from '../../catalog/version-facts.ts'
-import { cveStatus, packageDetail, packageItem, type PackageDetail, type PackageItem } from '../../catalog/view.ts'
+import { factsOf, factsOfRow, type VersionFacts } from '../../catalog/version-facts.ts'
+import {
+  cveStatus,
+  packageDetail,
+  packageItem,
+  stepView,
+  type PackageDetail,
+  type PackageItem,
+  type StepView,
+} from '../../catalog/view.ts'
 import { fail } from '../../core/errors.ts'
 import { worse, type Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
@@ -39,7 +47,31 @@ export interface ArtifactItem extends Head, VersionFacts {
   readonly versions: readonly string[]
   readonly packages: readonly PackageItem[]
 }
+/** One act on a package, in the words of existing clients. */
+interface Act {
+  readonly timestamp: string
+  readonly action: 'UPLOAD' | 'SECURITY_DECISION'
+  readonly user: string
+  readonly result: 'SUCCESS'
+  readonly package: string
+  readonly version: string
+  readonly detail: string
+  readonly validation_steps: readonly StepView[]
+  readonly cve_status: string
+  readonly repo_format: string
+}
 export interface Artifact extends Head {
+  readonly info: {
+    /** Of a version in several places the one that is served. */
+    readonly versions: Readonly<Record<string, VersionFacts>>
+    readonly latest: string
+    readonly description: string
+    readonly section: string
+  }
+  /** Uploads of the versions below and decisions about them, newest first. */
+  readonly history: readonly Act[]
+  /** Of the latest version. */
+  readonly validation_steps: readonly StepView[]
   readonly description: string
   /** The reports and findings of the latest version: clients that read only one version look here. */
   readonly validation: PackageDetail['validation']
@@ -124,6 +156,45 @@ export async function listArtifacts(
   return pageOf(items, page.total, paging)
 }
 
+function infoOf(manifests: readonly IndexedManifest[], latest: PackageDetail): Artifact['info'] {
+  const versions: Record<string, VersionFacts> = {}
+  for (const manifest of manifests) versions[manifest.ref.version] ??= factsOf(manifest)
+  return { versions, latest: latest.version, description: latest.description, section: latest.section ?? '' }
+}
+
+function historyOf(manifests: readonly IndexedManifest[]): Act[] {
+  return manifests
+    .flatMap((manifest): Act[] => {
+      const { ref, state, reports, review, by, at } = manifest
+      const about = {
+        result: 'SUCCESS' as const,
+        package: ref.name,
+        version: ref.version,
+        cve_status: cveStatus(state),
+        repo_format: ref.format,
+      }
+      return [
+        {
+          timestamp: at,
+          action: 'UPLOAD',
+          user: by,
+          ...about,
+          detail: `To ${ref.codename}, ${ref.arch}.`,
+          validation_steps: reports.map(stepView),
+        },
+        ...(review?.history ?? []).map(decision => ({
+          timestamp: decision.at,
+          action: 'SECURITY_DECISION' as const,
+          user: decision.by,
+          ...about,
+          detail: `${decision.decision}: ${decision.justification}`,
+          validation_steps: [],
+        })),
+      ]
+    })
+    .sort((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : 0))
+}
+
 /** @throws package_not_found */
 export async function getArtifact(db: Queryable, viewer: Viewer, filter: NameFilter): Promise<Artifact> {
   const [manifests, told, speaking] = await Promise.all([
@@ -137,6 +208,9 @@ export async function getArtifact(db: Queryable, viewer: Viewer, filter: NameFil
   const latest = packageDetail(speaking)
   return {
     ...headOf(mine, versions),
+    info: infoOf(manifests, latest),
+    history: historyOf(manifests),
+    validation_steps: latest.validation.steps,
     description: latest.description,
     validation: latest.validation,
     cves: latest.cves,

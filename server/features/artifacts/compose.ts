@@ -4,7 +4,8 @@ import type { Db } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn } from '../../formats/index.ts'
 import { artifacts } from './contract.ts'
-import { artifactHandlers, type ArtifactDeps } from './handlers.ts'
+import { artifactVersions } from './versions-contract.ts'
+import { artifactHandlers, versionHandlers, type ArtifactDeps } from './handlers.ts'
 
 /** Packages: search, detail, download, delete. */
 export function composeArtifacts({
@@ -12,5 +13,6 @@ export function composeArtifacts({
   formats,
   ...deps
 }: Omit<ArtifactDeps, 'db' | 'formats'> & { readonly db: Db; readonly formats: readonly Format[] }): Feature {
-  return { routes: bind(artifacts, artifactHandlers, { ...deps, db, formats: formatsIn(formats) }) }
+  const all = { ...deps, db, formats: formatsIn(formats) }
+  return { routes: [...bind(artifacts, artifactHandlers, all), ...bind(artifactVersions, versionHandlers, all)] }
 }

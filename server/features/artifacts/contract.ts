@@ -7,6 +7,7 @@ import {
   PackageItemSchema,
   pageSchema,
   StateQuery,
+  StepSchema,
 } from '../../catalog/schemas.ts'
 import { VERSION_FACTS } from '../../catalog/version-facts.ts'
 import type { PackageItem } from '../../catalog/view.ts'
@@ -93,6 +94,27 @@ export const artifacts = contract({
     reply: Type.Unsafe<Artifact>(
       Type.Object({
         ...VersionsReply,
+        info: Type.Object({
+          versions: Type.Record(Type.String(), Type.Object(VERSION_FACTS)),
+          latest: Type.String(),
+          description: Type.String(),
+          section: Type.String(),
+        }),
+        history: Type.Array(
+          Type.Object({
+            timestamp: Type.String({ format: 'date-time' }),
+            action: Type.String(),
+            user: Type.String(),
+            result: Type.String(),
+            package: Type.String(),
+            version: Type.String(),
+            detail: Type.String(),
+            validation_steps: Type.Array(StepSchema),
+            cve_status: Type.String(),
+            repo_format: Type.String(),
+          }),
+        ),
+        validation_steps: Type.Array(StepSchema),
         description: Type.String(),
         validation: PackageDetailSchema.properties.validation,
         cves: PackageDetailSchema.properties.cves,

@@ -17,7 +17,11 @@ import type { Db } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
 import { getArtifact, listArtifacts, refuseMissing } from './artifacts.ts'
+import type { Pool } from '../../files/pool.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { artifacts } from './contract.ts'
+import type { artifactVersions } from './versions-contract.ts'
+import { compareVersions, listVersions, readSnapshot, sendIndex, sendVersion } from './versions.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
 
@@ -25,6 +29,8 @@ export interface ArtifactDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
   readonly audit: Pick<Audit, 'record'>
+  readonly pool: Pick<Pool, 'locate'>
+  readonly clock: Clock
   readonly formats: (
     id: FormatId,
   ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client'>
@@ -83,6 +89,18 @@ async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { wh
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   return { status: 'deleted' as const, deleted, published: (await Promise.all(following)).every(Boolean) }
+}
+
+export const versionHandlers: Handlers<typeof artifactVersions, ArtifactDeps> = {
+  'GET /artifacts/{name}/versions': ({ db }, { params, query, viewer }) =>
+    listVersions(db, viewer, { ...query, name: params.name }),
+  'GET /artifacts/{name}/versions/compare': ({ db }, { params, query, viewer }) =>
+    compareVersions(db, viewer, { ...query, name: params.name }),
+  'GET /artifacts/{name}/versions/{version}/snapshot': ({ db }, { params, query, viewer }) =>
+    readSnapshot(db, viewer, { ...query, ...params }),
+  'GET /artifacts/{name}/versions/{version}/download': (deps, { params, query, viewer }) =>
+    sendVersion(deps, viewer, { ...query, ...params }),
+  'GET /artifacts/admin/index': ({ db, clock }, { viewer }) => sendIndex(db, viewer, isoNow(clock)),
 }
 
 export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {

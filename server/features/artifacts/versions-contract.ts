@@ -1,0 +1,84 @@
+import { Type } from '@sinclair/typebox'
+import { SnapshotSchema } from '../../catalog/snapshot.ts'
+import { VERSION_FACTS } from '../../catalog/version-facts.ts'
+import { contract } from '../../core/contract.ts'
+import { NameVersion } from '../../core/schemas.ts'
+import type { Snapshot } from '../../catalog/snapshot.ts'
+import type { Comparison, VersionList } from './versions.ts'
+
+const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
+const PLACE = {
+  distribution: Type.Optional(Type.String({ maxLength: 80 })),
+  arch: Type.Optional(Type.String({ maxLength: 80 })),
+}
+const Version = Type.String({ minLength: 1, maxLength: 300 })
+const Lists = Type.Object({ added: Type.Array(Type.String()), removed: Type.Array(Type.String()) })
+
+/** Versions in the words of existing clients. */
+export const artifactVersions = contract({
+  'GET /artifacts/{name}/versions': {
+    summary: 'Lists the packages of a name, newest version first, at most 1000.',
+    access: 'any',
+    params: Name,
+    query: Type.Object(PLACE),
+    fails: ['package_not_found'],
+    reply: Type.Unsafe<VersionList>(
+      Type.Object({
+        package: Type.String(),
+        count: Type.Integer(),
+        versions: Type.Array(
+          Type.Object({
+            version: Type.String(),
+            ...VERSION_FACTS,
+            is_latest: Type.Boolean(),
+            pool_available: Type.Boolean(),
+          }),
+        ),
+      }),
+    ),
+  },
+  'GET /artifacts/{name}/versions/compare': {
+    summary: 'Compares two versions: facts, dependencies, vulnerabilities.',
+    access: 'any',
+    params: Name,
+    query: Type.Object({ ...PLACE, v1: Version, v2: Version }),
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<Comparison>(
+      Type.Object({
+        package: Type.String(),
+        arch: Type.String(),
+        v1: Type.String(),
+        v2: Type.String(),
+        v1_manifest: SnapshotSchema,
+        v2_manifest: SnapshotSchema,
+        diff: Type.Object({
+          changed: Type.Array(Type.Object({ field: Type.String(), v1: Type.Unknown(), v2: Type.Unknown() })),
+          dependencies: Lists,
+          cves: Lists,
+        }),
+      }),
+    ),
+  },
+  'GET /artifacts/{name}/versions/{version}/snapshot': {
+    summary: 'Shows the manifest of one version.',
+    access: 'any',
+    params: NameVersion,
+    query: Type.Object(PLACE),
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<Snapshot>(SnapshotSchema),
+  },
+  'GET /artifacts/{name}/versions/{version}/download': {
+    summary: 'Sends the file of a version that is served.',
+    access: 'any',
+    params: NameVersion,
+    query: Type.Object(PLACE),
+    fails: ['package_not_found', 'version_not_found', 'not_served'],
+    reply: 'file',
+  },
+  'GET /artifacts/admin/index': {
+    summary: 'Sends every name with its versions as one JSON object.',
+    access: 'maintainer+',
+    reply: 'file',
+    types: ['application/json'],
+  },
+})

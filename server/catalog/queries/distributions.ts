@@ -1,7 +1,7 @@
 import type { PackageKind, State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import { params, seenBy } from './sql.ts'
+import { conditions, containing, params, seenBy } from './sql.ts'
 
 /** What the database knows of one distribution. */
 export interface DistributionRow {
@@ -77,5 +77,36 @@ export function listHeld(
     where codename = $1 and state = any($2) and ($3::text[] is null or name = any($3)) and ${seenBy(viewer, add, 'codename')}
     order by name, sort_key desc, arch`,
     values,
+  )
+}
+
+/** Every package of a distribution by name, newest version first, without opening a manifest. */
+export function listNamesIn(
+  db: Queryable,
+  viewer: Viewer,
+  {
+    codename,
+    state,
+    kind,
+    q = '',
+  }: {
+    readonly codename: string
+    readonly state: State
+    readonly kind?: PackageKind | undefined
+    readonly q?: string | undefined
+  },
+): Promise<{ readonly name: string; readonly version: string; readonly arch: string }[]> {
+  const is = conditions()
+  is.seenBy(viewer, 'p.codename')
+  is.when(codename, place => `p.codename = ${place}`)
+  is.when(state, place => `p.state = ${place}`)
+  is.when(kind, place => `p.kind = ${place}`)
+  is.when(
+    q.trim() === '' ? undefined : containing(q.trim().toLowerCase()),
+    place => `lower(p.name || ' ' || p.summary) like ${place}`,
+  )
+  return db.query(
+    `select p.name, p.version, p.arch from package p ${is.where()} order by p.name, p.sort_key desc, p.arch, p.id`,
+    is.values,
   )
 }

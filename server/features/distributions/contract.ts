@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { KindQuery, OrderQuery, PACKAGE_QUERY, PackageItemSchema, pageSchema } from '../../catalog/schemas.ts'
+import { KindQuery, OrderQuery, PACKAGE_QUERY, PackageItemSchema } from '../../catalog/schemas.ts'
+import type { Page } from '../../catalog/page.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { ClientSetups } from './client-setups.ts'
@@ -14,6 +15,12 @@ const Card = Type.Object({
   codename: Type.String(),
   format: Type.String(),
   label: Type.String(),
+  name: Type.String(),
+  full_name: Type.String(),
+  os: Type.String(),
+  badge: Type.String(),
+  color: Type.String(),
+  package_count: Type.Integer(),
   component: Type.String(),
   architectures: Type.Array(Type.String()),
   components: Type.Array(Type.String()),
@@ -76,6 +83,12 @@ const Generation = Type.Object({
 })
 const NumberOrNull = Type.Union([Type.Integer(), Type.Null()])
 
+/** The packages of a distribution: a page of items, and all or the page's by name. */
+export interface PackagesOf extends Page<PackageItem> {
+  readonly codename: string
+  readonly packages: readonly { readonly name: string; readonly version: string; readonly arch: string }[]
+}
+
 /** Listing distributions and their contents, setting them up, and copying packages between them. */
 export const distributions = contract({
   'GET /formats': {
@@ -109,7 +122,19 @@ export const distributions = contract({
     access: 'any',
     params: Type.Object({ codename: Type.String({ maxLength: 80 }) }),
     query: Type.Object({ ...PACKAGE_QUERY, sort: Type.Optional(OrderQuery) }),
-    reply: pageSchema<PackageItem>(PackageItemSchema),
+    details:
+      '`packages` names all of them, or those of the page where `page` or `per_page` is given; `items` is always a page.',
+    reply: Type.Unsafe<PackagesOf>(
+      Type.Object({
+        codename: Type.String(),
+        packages: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
+        items: Type.Array(PackageItemSchema),
+        total: Type.Integer(),
+        page: Type.Integer(),
+        per_page: Type.Integer(),
+        pages: Type.Integer(),
+      }),
+    ),
     fails: ['distribution_not_found'],
   },
   // The endpoint table says admin, the permission summary maintainer and admin: every row of the summary is to hold.
@@ -214,8 +239,10 @@ export const distributions = contract({
         from: Type.String(),
         to: Type.String(),
         migrated: Type.Integer(),
+        manifests_updated: Type.Integer(),
         unchanged: Type.Integer(),
-        packages: Differences,
+        packages: Type.Array(Type.String()),
+        differences: Differences,
         errors: Type.Array(Type.Object({ package: Type.String(), error: Type.String() })),
         difference: Counts,
       }),

@@ -1,4 +1,5 @@
 import { needScopes, type Principal } from '../../core/access.ts'
+import { listNamesIn } from '../../catalog/queries/distributions.ts'
 import { searchPackages } from '../../catalog/queries/search.ts'
 import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
@@ -78,9 +79,11 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
   'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
     repositories.seenBy(viewer).need(codename)
     const state = query.state ?? query.status ?? 'published'
+    const q = query.q ?? query.search
+    const isPaged = query.page !== undefined || query.per_page !== undefined
     const page = await searchPackages(db, viewer, {
       filter: {
-        q: query.q ?? query.search,
+        q,
         distribution: codename,
         states: [state],
         kind: query.kind,
@@ -88,7 +91,10 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       },
       paging: { page: query.page ?? 1, perPage: query.per_page ?? 50 },
     })
-    return { ...page, items: page.items.map(packageItem) }
+    const packages = isPaged
+      ? page.items.map(({ name, version, arch }) => ({ name, version, arch }))
+      : await listNamesIn(db, viewer, { codename, state, kind: query.kind, q })
+    return { ...page, codename, packages, items: page.items.map(packageItem) }
   },
   'POST /distributions/init': async ({ init, clientFacts }, { body, who, viewer, raw }) => {
     needScopes(who, body.codename === undefined || body.codename === null ? 'all' : [body.codename])

@@ -80,6 +80,12 @@ describe('GET /distributions/', () => {
     ])
     expect(cards[4]).toEqual({
       codename: 'bookworm',
+      name: 'Debian 12',
+      full_name: 'Debian 12',
+      os: 'debian',
+      badge: 'DEB',
+      color: '#a80030',
+      package_count: 0,
       format: 'deb',
       label: 'Debian 12',
       component: 'main',

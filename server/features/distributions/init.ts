@@ -11,8 +11,31 @@ import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { markWhollyDirty, saveDistribution } from './store.ts'
 
+/** A distribution as existing clients show it. */
+interface Shown {
+  readonly name: string
+  readonly full_name: string
+  readonly os: string
+  readonly badge: string
+  readonly color: string
+  readonly package_count: number
+}
+
+const COLORS: Readonly<Record<string, string>> = { deb: '#a80030', rpm: '#1b5e9b', apk: '#0d597f' }
+
+function shown({ label, scanner, format }: Distribution, packages: number): Shown {
+  return {
+    name: label,
+    full_name: label,
+    os: scanner?.split(':')[0] ?? format,
+    badge: format.toUpperCase(),
+    color: COLORS[format] ?? '#5b6672',
+    package_count: packages,
+  }
+}
+
 /** A distribution as the list shows it. */
-export interface DistributionCard {
+export interface DistributionCard extends Shown {
   readonly codename: string
   readonly format: string
   readonly label: string
@@ -117,6 +140,7 @@ export async function listDistributions(
         active: isActive(distribution),
         publishable: isPublishable(distribution),
         packages: row?.published ?? 0,
+        ...shown(distribution, row?.published ?? 0),
         pending: row?.pending ?? 0,
         quarantined: row?.quarantined ?? 0,
         generation: row?.generation ?? null,

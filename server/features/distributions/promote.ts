@@ -51,10 +51,13 @@ export interface Migrated {
   readonly message: string
   readonly from: string
   readonly to: string
-  /** How many packages are new in the target. */
+  /** How many packages are new in the target, and with them their manifests. */
   readonly migrated: number
+  readonly manifests_updated: number
   readonly unchanged: number
-  readonly packages: readonly Difference[]
+  /** The names that went, or with `dry_run` would go. */
+  readonly packages: readonly string[]
+  readonly differences: readonly Difference[]
   readonly errors: readonly { readonly package: string; readonly error: string }[]
   readonly difference: Summary
 }
@@ -204,13 +207,19 @@ export async function migrate(
   const errors = (names ?? [])
     .filter(name => !known.has(name))
     .map(name => ({ package: name, error: `${from} serves no package ${name}.` }))
-  const about = { from, to, packages, difference: summarise(packages) }
+  const about = { from, to, differences: packages, difference: summarise(packages) }
   if (dryRun) {
     const { new: fresh, newer, older } = about.difference
     return {
       ...about,
       status: 'dry_run',
+      packages: [
+        ...new Set(
+          packages.filter(({ standing }) => standing !== 'same' && standing !== 'conflict').map(({ name }) => name),
+        ),
+      ],
       migrated: 0,
+      manifests_updated: 0,
       unchanged: 0,
       errors,
       message: `${fresh + newer + older} packages would go from ${from} to ${to}. Nothing was changed.`,
@@ -220,6 +229,7 @@ export async function migrate(
   for (const { held: one, done } of copied)
     if (done instanceof AppError) errors.push({ package: printHeld(one), error: done.message })
   const settled = await settle(copied)
+  const went = copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === 'created')
   const [migrated, unchanged] = ['created', 'already'].map(
     outcome => copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === outcome).length,
   ) as [number, number]
@@ -228,7 +238,9 @@ export async function migrate(
   return {
     ...about,
     status,
+    packages: [...new Set(went.map(({ held: one }) => one.name))],
     migrated,
+    manifests_updated: migrated,
     unchanged,
     errors,
     message: `${migrated} packages went from ${from} to ${to}, ${unchanged} were there.${said}`,

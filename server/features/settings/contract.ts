@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TObject } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
 import { OrNull, Text, Time } from '../../core/schemas.ts'
@@ -22,8 +22,7 @@ const GPG_NAMES = {
   expires: OrNull(Text),
   uids: Type.Array(Text),
 }
-const GpgNames = Type.Object(GPG_NAMES)
-const Listed = Type.Unsafe<KeyCard & Static<typeof GpgNames>>(Type.Object({ ...CARD, ...GPG_NAMES }))
+const Listed = Type.Unsafe<KeyCard & Static<TObject<typeof GPG_NAMES>>>(Type.Object({ ...CARD, ...GPG_NAMES }))
 const ApkCard = Type.Unsafe<RsaKeyCard & { readonly public_key_url: string }>(
   Type.Object({
     key_name: Type.String(),

@@ -58,6 +58,7 @@ async function readForm(raw: RawRequest, { field, take }: ManyOptions): Promise<
   }
   let failure: unknown
   const open = new Set<Readable>()
+  let wake = (): void => undefined
   let turn = Promise.resolve()
   const ended = new Promise<void>(resolve => {
     parser.once('finish', resolve)
@@ -84,13 +85,18 @@ async function readForm(raw: RawRequest, { field, take }: ManyOptions): Promise<
       })
       .then(() => {
         open.delete(body)
+        wake()
         body.resume()
       })
   })
   try {
     for await (const chunk of chunksOf(raw)) {
       await Promise.race([new Promise<void>(resolve => parser.write(chunk, () => resolve())), ended])
-      while (open.size > AHEAD && failure === undefined) await turn
+      // the newest one may need the next chunk to end, so this must not wait for all
+      while (open.size > AHEAD && failure === undefined)
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
       if (failure !== undefined) break
     }
     if (failure === undefined) {

@@ -77,6 +77,8 @@ export interface AuditEntry extends Omit<AuditFact, 'facts'> {
 export interface AuditQuery {
   readonly page: number
   readonly perPage: number
+  /** Oldest first; otherwise newest first. */
+  readonly isAscending?: boolean
   readonly package?: string
   readonly action?: string
   /** Any of these. */

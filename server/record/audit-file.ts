@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, truncate, type FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fsyncFolder } from '../lib/atomic.ts'
 import { readAt } from '../lib/read-at.ts'
 import type { AuditEntry } from './audit-entry.ts'
@@ -149,4 +150,25 @@ export async function appendLines(folder: string, file: string, text: string): P
   } finally {
     await handle.close()
   }
+}
+
+/** One file of the log as a whole. */
+export interface FileDigest {
+  readonly file: string
+  readonly sha256: string
+  readonly size: number
+  readonly lines: number
+}
+
+/** Reads a file once, a chunk at a time. */
+export async function digestFile(path: string): Promise<FileDigest> {
+  const hash = createHash('sha256')
+  let size = 0
+  let lines = 0
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    size += chunk.length
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
+  }
+  return { file: basename(path), sha256: hash.digest('hex'), size, lines }
 }

@@ -177,17 +177,27 @@ export function createAuditSearch(folder: string): AuditSearch {
   }
 
   return {
-    search: async (viewer, query) => {
-      const p = plan(viewer, query)
-      const { page: number, perPage, ...filter } = query
-      const page: Collected = { items: [], total: 0, skip: (number - 1) * perPage }
+    search: async (viewer, { page: number, perPage, isAscending, ...filter }) => {
+      const p = plan(viewer, { page: number, perPage, ...filter })
       const key = JSON.stringify([filter, viewer.hidden])
-      for (const file of (await auditFiles(folder)).reverse()) {
-        // an entry is never in a file before its day
-        if (p.from !== undefined && file.slice(0, 10) < p.from.slice(0, 10)) break
-        await inFile(file, { p, page, until: page.skip + perPage, key })
+      async function read(skip: number, take: number): Promise<Collected> {
+        const page: Collected = { items: [], total: 0, skip }
+        for (const file of (await auditFiles(folder)).reverse()) {
+          // an entry is never in a file before its day
+          if (p.from !== undefined && file.slice(0, 10) < p.from.slice(0, 10)) break
+          await inFile(file, { p, page, until: skip + take, key })
+        }
+        return page
       }
-      return { items: page.items, total: page.total }
+      if (isAscending !== true) {
+        const { items, total } = await read((number - 1) * perPage, perPage)
+        return { items, total }
+      }
+      const { total } = await read(0, 0)
+      const end = Math.max(0, total - (number - 1) * perPage)
+      const skip = Math.max(0, end - perPage)
+      const { items } = end === 0 ? { items: [] } : await read(skip, end - skip)
+      return { items: [...items].reverse(), total }
     },
     recent: async (viewer, actions, limit) => {
       const p = plan(viewer, { page: 1, perPage: limit, actions })

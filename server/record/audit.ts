@@ -7,7 +7,17 @@ import type { Layout } from '../files/layout.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { walkChain, type ChainReport } from './audit-chain.ts'
-import { appendLines, auditFiles, lineHash, lineKey, loadTail, NO_LINE, type Tail } from './audit-file.ts'
+import {
+  appendLines,
+  auditFiles,
+  digestFile,
+  lineHash,
+  lineKey,
+  loadTail,
+  NO_LINE,
+  type FileDigest,
+  type Tail,
+} from './audit-file.ts'
 import type { AuditAction, AuditEntry, AuditFact, AuditQuery } from './audit-entry.ts'
 import { createAuditSearch } from './audit-search.ts'
 import { printFacts } from './audit-sentences.ts'
@@ -34,6 +44,8 @@ export interface Audit {
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>
+  /** The digest, size and number of lines of every file. Reads every file. */
+  digests(): Promise<readonly FileDigest[]>
 }
 
 export interface AuditDeps {
@@ -190,6 +202,12 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     recent: async (viewer, actions, limit) => {
       await deliver().catch(() => undefined) // as above
       return files.recent(viewer, actions, limit)
+    },
+    digests: async () => {
+      const names = await auditFiles(folder)
+      const all: FileDigest[] = []
+      for (const name of names) all.push(await digestFile(join(folder, name)))
+      return all
     },
     integrity: async () => {
       // lines written during the walk are not part of it

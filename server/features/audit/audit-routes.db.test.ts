@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { audit } from './contract.ts'
+import { repositories } from '../../../test/support/repositories.ts'
 import { auditHandlers } from './handlers.ts'
 
 let stock: Stock
@@ -10,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => stock.close())
 beforeEach(() => stock.clear())
-const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit }))
+const { call } = createCaller(audit, auditHandlers, () => ({ audit: stock.audit, repositories, clock: stock.clock }))
 const logs = async (query: Record<string, unknown>): Promise<string[]> =>
   (await call('GET /artifacts/audit/logs', { query })).items.map(entry => `${entry.action} ${entry.user}`)
 
@@ -54,8 +55,39 @@ test('a date covers the whole day, a time only itself, and a date that does not 
     expect(await codeOf(logs({ from }))).toBe('bad_request')
 })
 
+test('oldest first is the same list from its other end, page by page, with state and format', async () => {
+  for (let n = 1; n <= 5; n++) await stock.put({ version: `${n}`, state: n === 5 ? 'pending_review' : 'published' })
+  const versions = async (query: Record<string, unknown>) =>
+    (await call('GET /artifacts/audit/logs', { query })).items.map(({ version }) => version)
+  expect(await versions({ sort: 'desc' })).toEqual(['5', '4', '3', '2', '1'])
+  expect(await versions({ sort: 'asc' })).toEqual(['1', '2', '3', '4', '5'])
+  for (const [page, expected] of [['1', '2'], ['3', '4'], ['5'], []].entries())
+    expect(await versions({ sort: 'asc', per_page: 2, page: page + 1 })).toEqual(expected)
+  const { items } = await call('GET /artifacts/audit/logs', { query: { sort: 'asc', action: 'UPLOAD' } })
+  expect(items.map(({ cve_status, repo_format }) => [cve_status, repo_format])).toEqual([
+    ...Array.from({ length: 4 }, () => ['approved', 'deb']),
+    ['pending_review', 'deb'],
+  ])
+})
+
 test('the chain is whole after real changes', async () => {
   for (let n = 0; n < 5; n++) await stock.put({ version: `${n}` })
   await logs({})
-  expect(await call('GET /artifacts/audit/integrity')).toEqual({ ok: true, files: 1, lines: 5, broken: [] })
+  const checked = await call('GET /artifacts/audit/integrity')
+  expect(checked).toEqual({
+    ok: true,
+    checked_at: stock.clock.now().toISOString(),
+    file_count: 1,
+    total: 1,
+    files: [
+      {
+        file: expect.stringMatching(/\.jsonl$/),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        size: expect.any(Number),
+        lines: 5,
+      },
+    ],
+    lines: 5,
+    broken: [],
+  })
 })

@@ -3,7 +3,9 @@ import { contract } from '../../core/contract.ts'
 import { AUDIT_ACTIONS, type AuditEntry } from '../../record/audit.ts'
 import type { ChainReport } from '../../record/audit-chain.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
+import type { FileDigest } from '../../record/audit-file.ts'
 import type { Page } from '../../catalog/page.ts'
+import { listed, OrNull } from '../../core/schemas.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
 // a day, or a moment; both in UTC unless an offset is given
@@ -27,13 +29,32 @@ const Entry = Type.Object({
   facts: FactsSchema,
   ip: Text,
   prev: Type.String(),
+  validation_steps: Type.Array(Type.Unknown()),
+  cve_status: OrNull(Type.String()),
+  repo_format: OrNull(Type.String()),
 })
+
+/** An entry with what existing clients read: the state a package came to and the format, where it is about one. */
+export interface ShownEntry extends AuditEntry {
+  /** A line of the log has none: the package's own detail has them. */
+  readonly validation_steps: readonly never[]
+  readonly cve_status: string | null
+  readonly repo_format: string | null
+}
+
+/** The chain, and the files as existing clients read them. */
+export interface Integrity extends Omit<ChainReport, 'files'> {
+  readonly checked_at: string
+  readonly file_count: number
+  readonly files: readonly FileDigest[]
+  readonly total: number
+}
 
 /** The audit log, read back. */
 export const audit = contract({
   'GET /artifacts/audit/logs': {
     summary:
-      'Lists audit entries, newest first. `q` searches package, user and detail; `from` and `to` are days or times, both included.',
+      'Lists audit entries, newest first, or with `sort=asc` oldest first. `q` searches package, user and detail; `from` and `to` are days or times, both included.',
     access: 'auditor+',
     query: Type.Object({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
@@ -45,8 +66,9 @@ export const audit = contract({
       q: Text,
       from: Moment,
       to: Moment,
+      sort: Type.Optional(listed(['asc', 'desc'])),
     }),
-    reply: Type.Unsafe<Page<AuditEntry>>(
+    reply: Type.Unsafe<Page<ShownEntry>>(
       Type.Object({
         items: Type.Array(Entry),
         total: Type.Integer(),
@@ -60,10 +82,15 @@ export const audit = contract({
   'GET /artifacts/audit/integrity': {
     summary: 'Verifies the hash chain of the audit log: no line was changed, inserted or removed.',
     access: 'auditor+',
-    reply: Type.Unsafe<ChainReport>(
+    reply: Type.Unsafe<Integrity>(
       Type.Object({
         ok: Type.Boolean(),
-        files: Type.Integer(),
+        checked_at: Type.String({ format: 'date-time' }),
+        file_count: Type.Integer(),
+        total: Type.Integer(),
+        files: Type.Array(
+          Type.Object({ file: Type.String(), sha256: Type.String(), size: Type.Integer(), lines: Type.Integer() }),
+        ),
         lines: Type.Integer(),
         broken: Type.Array(Type.Object({ file: Type.String(), line: Type.Integer(), why: Type.String() })),
       }),

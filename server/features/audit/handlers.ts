@@ -1,10 +1,16 @@
 import { fail } from '../../core/errors.ts'
 import type { Handlers } from '../../core/contract.ts'
-import type { Audit } from '../../record/audit.ts'
-import type { audit } from './contract.ts'
+import { cveStatus } from '../../catalog/view.ts'
+import type { State } from '../../core/manifest.ts'
+import type { Repositories } from '../../core/repository.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { Audit, AuditEntry } from '../../record/audit.ts'
+import type { audit, ShownEntry } from './contract.ts'
 
 export interface AuditDeps {
-  readonly audit: Pick<Audit, 'search' | 'integrity'>
+  readonly audit: Pick<Audit, 'search' | 'integrity' | 'digests'>
+  readonly repositories: Pick<Repositories, 'all'>
+  readonly clock: Clock
 }
 
 const PER_PAGE = 100
@@ -33,8 +39,24 @@ function moment(field: 'from' | 'to', text: string | undefined): string | undefi
       })
 }
 
+function stateOf({ facts }: AuditEntry): State | undefined {
+  if (facts === undefined) return undefined
+  if ('to_state' in facts) return facts.to_state
+  return 'state' in facts ? (facts.state as State) : undefined
+}
+
+function shown(entry: AuditEntry, formats: ReadonlyMap<string, string>): ShownEntry {
+  const state = stateOf(entry)
+  return {
+    ...entry,
+    validation_steps: [],
+    cve_status: state === undefined ? null : cveStatus(state),
+    repo_format: formats.get(entry.distribution ?? '') ?? null,
+  }
+}
+
 export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
-  'GET /artifacts/audit/logs': async ({ audit: log }, { query, viewer }) => {
+  'GET /artifacts/audit/logs': async ({ audit: log, repositories }, { query, viewer }) => {
     const { page = 1, per_page = PER_PAGE, from, to, package: name, action, result, user, q } = query
     const since = moment('from', from)
     const until = moment('to', to)
@@ -49,8 +71,20 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
       ...(q ? { q } : {}),
       ...(since ? { from: since } : {}),
       ...(until ? { to: until } : {}),
+      ...(query.sort === 'asc' ? { isAscending: true } : {}),
     })
-    return { items, total, page, per_page, pages: Math.ceil(total / per_page) }
+    const formats = new Map<string, string>(repositories.all().map(one => [one.codename, one.format]))
+    return {
+      items: items.map(entry => shown(entry, formats)),
+      total,
+      page,
+      per_page,
+      pages: Math.ceil(total / per_page),
+    }
   },
-  'GET /artifacts/audit/integrity': ({ audit: log }) => log.integrity(),
+  'GET /artifacts/audit/integrity': async ({ audit: log, clock }) => {
+    const { files, ...chain } = await log.integrity()
+    const digests = await log.digests()
+    return { ...chain, checked_at: isoNow(clock), file_count: files, files: digests, total: digests.length }
+  },
 }

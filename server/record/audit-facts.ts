@@ -143,6 +143,7 @@ export interface FactsOf {
     readonly by: 'admin' | 'setup' | 'environment' | 'ldap' | 'oidc'
   }
   'account.changed': Account & { readonly fields: Names }
+  'account.unlocked': Account
   'account.removed': Account
   'role.changed': Account & { readonly from_role: string; readonly to_role: string; readonly by: string }
   'password.changed': Record<never, never>

@@ -240,7 +240,12 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'ada, auditor, at the first login from ldap.',
     ],
   ],
-  'account.changed': [[{ kind: 'account.changed', username: 'ada', fields: [] }, 'ada: nothing changed.']],
+  'account.changed': [
+    [{ kind: 'account.changed', username: 'ada', fields: ['full_name', 'email'] }, 'ada: full_name, email.'],
+    // lines of releases before 0.2
+    [{ kind: 'account.changed', username: 'ada', fields: [] }, 'ada: nothing changed.'],
+  ],
+  'account.unlocked': [[{ kind: 'account.unlocked', username: 'ada' }, 'ada, by an admin.']],
   'account.removed': [[{ kind: 'account.removed', username: 'ada' }, 'ada.']],
   'role.changed': [
     [

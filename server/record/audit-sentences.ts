@@ -145,6 +145,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'sso.refused': ({ word }) => `Single sign-on: ${word}.`,
   'account.created': ({ username, role, by }) => `${username}, ${CREATED[by](role)}.`,
   'account.changed': ({ username, fields }) => `${username}: ${fields.join(', ') || 'nothing changed'}.`,
+  'account.unlocked': ({ username }) => `${username}, by an admin.`,
   'account.removed': ({ username }) => `${username}.`,
   'role.changed': ({ username, from_role, to_role, by }) =>
     `${username}: ${from_role} → ${to_role}${by === 'admin' ? '' : `, from ${by}`}.`,

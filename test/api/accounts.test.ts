@@ -290,6 +290,46 @@ describe('passwords', () => {
     ])
   })
 
+  test('a locked account can be opened by an admin, who sees until when it is locked', async () => {
+    await it.user('ada', 'reader')
+    const locked = async (): Promise<unknown> =>
+      (
+        (await ask('GET', '/auth/users', admin)).json() as { users: { username: string; locked_until: unknown }[] }
+      ).users
+        .filter(({ username }) => username === 'ada')
+        .map(user => user.locked_until)
+    for (let n = 0; n < 5; n++) await it.login('ada', 'wrong')
+    expect(await locked()).toEqual(['2026-03-01T10:15:00.000Z'])
+    expect((await it.login('ada', PASSWORD)).status).toBe(401)
+    const opened = await ask('POST', '/auth/users/ada/unlock', admin)
+    expect([opened.status, opened.json()]).toEqual([
+      200,
+      { status: 'unlocked', username: 'ada', message: 'The account ada is open again.' },
+    ])
+    expect(await locked()).toEqual([null])
+    expect((await it.login('ada', PASSWORD)).status).toBe(200)
+    const again = await ask('POST', '/auth/users/ada/unlock', admin)
+    expect([again.status, again.json()]).toEqual([
+      200,
+      { status: 'not_locked', username: 'ada', message: 'The account ada was not locked.' },
+    ])
+    expect((await ask('POST', '/auth/users/ghost/unlock', admin)).json()).toMatchObject({ code: 'user_not_found' })
+    expect(await it.audited('USER_UNLOCK')).toMatchObject([
+      { user: 'root', result: 'SUCCESS', facts: { kind: 'account.unlocked', username: 'ada' } },
+    ])
+  })
+
+  test('a lock that has run out is shown as none', async () => {
+    await it.user('ada', 'reader')
+    for (let n = 0; n < 5; n++) await it.login('ada', 'wrong')
+    it.stock.clock.set('2026-03-01T10:15:00Z')
+    const { users } = (await ask('GET', '/auth/users', admin)).json() as { users: unknown[] }
+    expect(users).toMatchObject([
+      { username: 'ada', locked_until: null },
+      { username: 'root', locked_until: null },
+    ])
+  })
+
   test('are in no answer, no audit line and no log line', async () => {
     await ask('POST', '/auth/users', admin, { username: 'eve', password: 'Very-Secret-77', role: 'reader' })
     await it.login('eve', 'Very-Secret-77')
@@ -342,6 +382,18 @@ describe('users', () => {
         (await it.audited('USER_CREATE')).length +
         (await it.audited('USER_DELETE')).length,
     ).toBe(3)
+  })
+
+  test('a change that changes nothing writes no audit line; another says which fields it changed', async () => {
+    await it.user('ada', 'reader')
+    for (const body of [{}, { role: 'reader', active: true, full_name: null }])
+      expect((await ask('PATCH', '/auth/users/ada', admin, body)).status).toBe(200)
+    expect([await it.audited('USER_UPDATE'), await it.audited('USER_ROLE_CHANGE')]).toEqual([[], []])
+    await ask('PATCH', '/auth/users/ada', admin, { role: 'reader', full_name: 'Ada', email: 'ada@example.org' })
+    expect(await it.audited('USER_UPDATE')).toMatchObject([
+      { user: 'root', result: 'SUCCESS', detail: 'ada: full_name, email.' },
+    ])
+    expect(await it.audited('USER_ROLE_CHANGE')).toEqual([])
   })
 
   test.each(['', '.hidden', '-flag', 'a b', 'a/b', 'ü', 'x'.repeat(65), 'a\nb', '../x'])(

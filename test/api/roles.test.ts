@@ -123,6 +123,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /security/vulnerabilities/{cve}': ANY,
   'GET /auth/mfa/status': ANY,
   'DELETE /auth/users/{username}/mfa': ADMINS,
+  'POST /auth/users/{username}/unlock': ADMINS,
   'POST /auth/logout': ANY,
   'POST /auth/refresh': ANY,
   'GET /auth/sessions': ANY,

@@ -175,6 +175,19 @@ describe.skipIf(noBrowser !== undefined)('steering the repository in the console
     expect(body.items[0]?.detail).toContain('The vendor withdrew it.')
   })
 
+  test('a locked account says until when, and is opened with one button', async () => {
+    for (let n = 0; n < 5; n++)
+      await daemon.call('POST', '/auth/token', { body: { username: 'rita', password: 'wrong' } })
+    await signIn('#/users')
+    await page.getByText(/^Locked until/).waitFor()
+    await isFine()
+    await page.getByRole('button', { name: 'Unlock rita' }).click()
+    await page.getByText('The account rita is open again.').waitFor()
+    await page.getByText(/^Locked until/).waitFor({ state: 'detached' })
+    const { status } = await daemon.call('POST', '/auth/token', { body: { username: 'rita', password: PASSWORD } })
+    expect(status).toBe(200)
+  })
+
   test('a role that was refused shows what it still is, not what was chosen', async () => {
     await signIn('#/users')
     const role = page.getByRole('combobox', { name: 'Role of rita' })

@@ -79,13 +79,14 @@ export function composeAuth(needs: AuthNeeds): Auth {
   const passwords = createPasswordCheck({ db, clock, directory })
   const entry = createEntry({ db, audit, outbox, tokens, sessions, policy, clock })
   const login = createLogin({ db, audit, outbox, passwords, entry, clock, directory })
-  const accounts = createAccounts({ db, audit, outbox })
+  const accounts = createAccounts({ db, audit, outbox, clock })
   const apiTokens = createApiTokens({ db, audit, outbox, clock, repositories: needs.repositories })
   const reset = createReset(parts)
   const routes = [
     ...bind(loginRows, loginHandlers, { db, clock, login, policy }),
     ...bind(accountRows, accountHandlers, {
       db,
+      clock,
       accounts,
       reset,
       changePassword: createPasswordChange({ db, audit, outbox, passwords }),

@@ -16,6 +16,7 @@ import {
   insertAccount,
   lockAdmins,
   setPassword,
+  unlockAccount,
   updateAccount,
   type Account,
   type AccountChange,
@@ -76,10 +77,12 @@ export interface Accounts {
    * mfa_not_active
    */
   resetMfa(username: string, by: By): Promise<void>
+  /** @returns false where the account was not locked @throws user_not_found */
+  unlock(username: string, by: By): Promise<boolean>
 }
 
-/** Admins' changes to accounts. Each change and its audit line are one transaction. */
-export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>): Accounts {
+/** Admins' changes to accounts. Each and its audit line are one transaction; what changes nothing writes no line. */
+export function createAccounts({ db, audit, outbox, clock }: AccountDeps): Accounts {
   async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await db.tx(work)
     outbox.nudge()
@@ -120,9 +123,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
           await keepAnAdmin(tx, username)
         const before = (await findAccount(tx, username)) ?? fail('user_not_found', { username })
         const after = (await updateAccount(tx, username, change)) ?? fail('user_not_found', { username })
-        const changed = (['role', 'full_name', 'email', 'active'] as const).filter(
-          field => before[field] !== after[field],
-        )
+        const fields = (['full_name', 'email', 'active'] as const).filter(field => before[field] !== after[field])
         if (before.role !== after.role)
           await note(
             tx,
@@ -130,13 +131,7 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
             { kind: 'role.changed', username, from_role: before.role, to_role: after.role, by: 'admin' },
             by,
           )
-        if (changed.some(field => field !== 'role') || changed.length === 0)
-          await note(
-            tx,
-            'USER_UPDATE',
-            { kind: 'account.changed', username, fields: changed.filter(field => field !== 'role') },
-            by,
-          )
+        if (fields.length > 0) await note(tx, 'USER_UPDATE', { kind: 'account.changed', username, fields }, by)
         return after
       }),
     remove: (username, by) =>
@@ -168,6 +163,13 @@ export function createAccounts({ db, audit, outbox }: Omit<AccountDeps, 'clock'>
         if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
         if (!(await removeFactor(tx, username))) fail('mfa_not_active', {})
         await note(tx, 'MFA_RESET', { kind: 'mfa.reset', username }, by)
+      }),
+    unlock: (username, by) =>
+      changing(async tx => {
+        if ((await findAccount(tx, username)) === undefined) fail('user_not_found', { username })
+        if (!(await unlockAccount(tx, username, clock.now()))) return false
+        await note(tx, 'USER_UNLOCK', { kind: 'account.unlocked', username }, by)
+        return true
       }),
   }
 }

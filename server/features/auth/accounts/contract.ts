@@ -46,7 +46,9 @@ export const User = Type.Object({
   active: Type.Boolean(),
   created_at: Type.String(),
   last_login: OrNull(Time),
-  locked_until: OrNull(Time),
+  locked_until: Type.Union([Time, Type.Null()], {
+    description: 'When an account that wrong passwords locked opens by itself; null where it is open.',
+  }),
   mfa_enabled: Type.Boolean(),
   origin: Origin,
   auth_source: Origin,
@@ -134,5 +136,11 @@ export const accounts = contract({
     body: Type.Object({ new_password: NewPassword }),
     reply: Ended,
     fails: ['user_not_found', 'weak_password', 'no_local_password'],
+  },
+  'POST /auth/users/{username}/unlock': {
+    summary: 'Opens an account that wrong passwords locked, before its 15 minutes are over.',
+    access: 'admin',
+    reply: Ended,
+    fails: ['user_not_found'],
   },
 })

@@ -2,6 +2,7 @@ import { ROLE_CARDS } from '../../../core/access.ts'
 import type { Handlers } from '../../../core/contract.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Db } from '../../../db/db.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { byOf, findRole, roleOf, type Accounts } from './accounts.ts'
 import type { accounts } from './contract.ts'
 import type { ChangePassword } from './password-change.ts'
@@ -11,6 +12,7 @@ import { userView } from './view.ts'
 
 export interface AccountHandlerDeps {
   readonly db: Db
+  readonly clock: Clock
   readonly changePassword: ChangePassword
   readonly reset: PasswordReset
   readonly accounts: Accounts
@@ -31,17 +33,21 @@ export const accountHandlers: Handlers<typeof accounts, AccountHandlerDeps> = {
     return { message: 'The password is set. Every session has ended; log in with the new one.' }
   },
   'GET /auth/roles': () => ({ roles: ROLE_CARDS }),
-  'GET /auth/users': async ({ db }) => ({ users: (await listAccounts(db)).map(userView) }),
-  'POST /auth/users': async ({ accounts }, input) => {
+  'GET /auth/users': async ({ db, clock }) => {
+    const now = clock.now()
+    return { users: (await listAccounts(db)).map(account => userView(account, now)) }
+  },
+  'POST /auth/users': async ({ accounts, clock }, input) => {
     const { username, password, full_name, email } = input.body
     return userView(
       await accounts.create(
         { username, password, role: roleOf(input.body), fullName: full_name ?? undefined, email: email ?? undefined },
         byOf(input),
       ),
+      clock.now(),
     )
   },
-  'PATCH /auth/users/{username}': async ({ accounts }, input) => {
+  'PATCH /auth/users/{username}': async ({ accounts, clock }, input) => {
     const { full_name, email, active } = input.body
     return userView(
       await accounts.change(
@@ -49,6 +55,7 @@ export const accountHandlers: Handlers<typeof accounts, AccountHandlerDeps> = {
         { role: findRole(input.body), fullName: full_name, email, active },
         byOf(input),
       ),
+      clock.now(),
     )
   },
   'DELETE /auth/users/{username}': async ({ accounts }, input) => {
@@ -60,5 +67,11 @@ export const accountHandlers: Handlers<typeof accounts, AccountHandlerDeps> = {
     await accounts.resetPassword(input.params.username, input.body.new_password, byOf(input))
     const { username } = input.params
     return { status: 'password_set', username, message: `The password of ${username} is set. Its sessions have ended.` }
+  },
+  'POST /auth/users/{username}/unlock': async ({ accounts }, input) => {
+    const { username } = input.params
+    return (await accounts.unlock(username, byOf(input)))
+      ? { status: 'unlocked', username, message: `The account ${username} is open again.` }
+      : { status: 'not_locked', username, message: `The account ${username} was not locked.` }
   },
 }

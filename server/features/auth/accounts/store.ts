@@ -163,6 +163,16 @@ export async function setPassword(
   )
 }
 
+/** Opens an account that wrong passwords locked, and begins their count anew. @returns false where it was not locked */
+export async function unlockAccount(tx: Tx, username: string, at: Date): Promise<boolean> {
+  return (
+    (await tx.first(
+      'update account set failed_logins = 0, locked_until = null where username = $1 and locked_until > $2 returning 1',
+      [username, at],
+    )) !== undefined
+  )
+}
+
 /** Active admins, locked until the transaction ends, so that two cannot remove one another at once. */
 export async function lockAdmins(tx: Tx): Promise<string[]> {
   return (

@@ -1,7 +1,7 @@
 import type { Account } from './store.ts'
 
-/** An account as admins see it. */
-export function userView(account: Account) {
+/** An account as admins see it at this moment: a lock that has run out is none. */
+export function userView(account: Account, now: Date) {
   const { id, username, role, full_name, email, active, created_at, last_login, locked_until, mfa_enabled, origin } =
     account
   return {
@@ -17,6 +17,6 @@ export function userView(account: Account) {
     auth_source: origin,
     created_at: created_at.toISOString(),
     last_login: last_login?.toISOString() ?? null,
-    locked_until: locked_until?.toISOString() ?? null,
+    locked_until: locked_until !== null && locked_until > now ? locked_until.toISOString() : null,
   }
 }

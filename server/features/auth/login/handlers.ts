@@ -25,7 +25,7 @@ async function ownView({ db, clock, policy }: LoginHandlerDeps, who: Principal) 
     const account = (await findAccount(db, who.name)) ?? fail('bad_credential', {})
     const demand = policy.of(account)
     return {
-      ...userView(account),
+      ...userView(account, clock.now()),
       ...(demand.kind === 'grace' ? { mfa_grace: { days_remaining: demand.daysRemaining } } : {}),
     }
   }

@@ -1,6 +1,6 @@
 // Prepares a fresh clone: packages and the console's build. Plain JavaScript for Node 20, without dependencies.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, runNode } from './with-node.mjs'
@@ -43,15 +43,15 @@ function npmScript() {
   return known.find(path => path !== undefined && /\.[cm]?js$/.test(path) && existsSync(path))
 }
 
-function npmCi(node) {
+function npm(node, what, cwd = ROOT) {
   const script = npmScript()
   const [command, args] = script === undefined ? ['npm', []] : [node, [script]]
   return (
     spawnSync(
       command,
-      [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
+      [...args, ...what, '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
       {
-        cwd: ROOT,
+        cwd,
         stdio: toStderr,
         shell: process.platform === 'win32' && command === 'npm',
         env: { ...process.env, PATH: dirname(node) + delimiter + (process.env.PATH ?? '') },
@@ -72,9 +72,35 @@ function nativesLoad() {
   )
 }
 
-function installUnder(node) {
-  console.error('Installing once more under Node 24, for what the older npm left out ...')
-  return npmCi(node)
+/**
+ * Gets the runtime alone, as package-lock.json has it: npm under an older Node would leave packages out, and all would
+ * be installed twice.
+ * @returns its path, or undefined where there is none for this platform
+ */
+function fetchRuntime(folder) {
+  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+  const path = `node_modules/${name}`
+  const entry = readLock(join(ROOT, 'package-lock.json'))?.[path]
+  if (entry === undefined) return undefined
+  const root = { name: 'runtime', version: '0.0.0', dependencies: { [name]: entry.version } }
+  const lock = { ...root, lockfileVersion: 3, packages: { '': root, [path]: { ...entry, optional: undefined } } }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
+  if (!npm(process.execPath, ['install', '--ignore-scripts'], folder)) return undefined
+  return join(folder, path, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+}
+
+/** Runs `npm ci` under a Node that is new enough, or under this one where there is none. */
+function installAll() {
+  const known = findNode()
+  if (known !== null) return npm(known, ['ci'])
+  const folder = join(ROOT, '.cache', 'runtime')
+  try {
+    return npm(fetchRuntime(folder) ?? process.execPath, ['ci'])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /**
@@ -84,10 +110,7 @@ function installUnder(node) {
 export function installIfNeeded() {
   if (isInstalled() && nativesLoad()) return true
   console.error('Installing packages (npm ci) ...')
-  // first any npm, which brings the runtime; then, if needed, npm again under that runtime
-  const hasRuntime = (isInstalled() && findNode() !== null) || npmCi(process.execPath)
-  const done = hasRuntime && (nativesLoad() || installUnder(findNode() ?? process.execPath)) && nativesLoad()
-  if (done) return true
+  if (installAll() && nativesLoad()) return true
   console.error(
     'npm ci failed, so nothing can run. It needs a package registry: check the network and the registry in ~/.npmrc, then try again.',
   )

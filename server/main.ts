@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { compose } from './compose.ts'
 import { EnvProblems, readEnv, type Env } from './env.ts'
 import { armFailpoint } from './lib/failpoint.ts'
+import { giveBackMemoryWhenIdle } from './lib/idle-memory.ts'
 
 /** One line for a person per problem: what is wrong and what to do, never a stack. */
 function stopWith(error: unknown): never {
@@ -28,6 +29,7 @@ const service = await compose(env, { uiFolder: join(import.meta.dirname, '..', '
 const { url, needsSetup } = await service.start().catch(stopWith)
 process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
 
+giveBackMemoryWhenIdle()
 flushCompileCache() // now, not at the end: a service may be killed
 
 let stopping = false

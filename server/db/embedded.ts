@@ -148,7 +148,8 @@ async function initialise(runner: Runner, folder: string, durable: boolean): Pro
 function launch(runner: Runner, folder: string, socket: string, durable: boolean): Promise<ChildProcess> {
   const settings = [
     'listen_addresses=',
-    'shared_buffers=128MB',
+    'shared_buffers=32MB', // the kernel's cache has the rest, and gives it back
+    'io_method=sync', // no processes for it
     'max_connections=60',
     'max_wal_size=512MB',
     'wal_compression=on',

@@ -4,7 +4,8 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { Api } from '../server/api.ts'
 
-export type { PackageDetail, PackageItem, StepView, UploadResult } from '../server/catalog/view.ts'
+export type { PackageDetail, PackageItem, StepView } from '../server/catalog/view.ts'
+export type { UploadReply as UploadResult } from '../server/features/uploads/result.ts'
 export type { Role } from '../server/core/access.ts'
 export type { Artifact } from '../server/features/artifacts/artifacts.ts'
 export type { HistoryItem, Summary } from '../server/features/dashboard/dashboard.ts'
@@ -54,6 +55,7 @@ export type Engines = Reply<'GET /security/engines'>
 export interface ClamavStatus {
   readonly ok: boolean
   readonly enabled: boolean
+  readonly when_unavailable: Reply<'GET /security/clamav/status'>['when_unavailable']
   readonly engine: string
   readonly version: string | null
   readonly signatures_version: string | null

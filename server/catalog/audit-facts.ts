@@ -28,7 +28,7 @@ const signedOf = ({ signed, blob }: PackageFile): Pick<FactsOf['package.admitted
   signed === undefined ? {} : { signed: { key: signed.key, sha256: blob.sha256 } }
 
 /** The audit line of a version that came in. */
-export function admitted({ manifest }: Admit, actor: Actor): AuditFact {
+export function admitted({ manifest, because = [] }: Admit, actor: Actor): AuditFact {
   const [first, ...others] = manifest.files
   return {
     ...aboutWhom(manifest.ref, actor),
@@ -41,6 +41,7 @@ export function admitted({ manifest }: Admit, actor: Actor): AuditFact {
       ...signedOf(first),
       ...(others.length === 0 ? {} : { with_files: others.map(({ path }) => path) }),
       state: manifest.state,
+      ...(because.length === 0 ? {} : { because }),
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Iso, PackageName, PackageRef } from '../core/identity.ts'
 import type { Manifest } from '../core/manifest.ts'
+import type { StepName } from '../core/report.ts'
 import type { Tx } from '../db/db.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { AuditFact } from '../record/audit.ts'
@@ -24,6 +25,8 @@ export interface Admit {
   readonly kind: 'admit'
   readonly manifest: Manifest
   readonly files: readonly SpooledFile[]
+  /** The steps that decided the state, for the audit line; absent where nothing stood against it. */
+  readonly because?: readonly StepName[]
 }
 
 /** A published version is published elsewhere, too: the same files, reports and decisions. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Finding, Severity } from './findings.ts'
-import { actionFor, decide, hardestAction, type CvePolicy } from './policy.ts'
+import { actionFor, decide, hardestAction, whileUnavailable, type CvePolicy } from './policy.ts'
 import type { Report } from './report.ts'
 
 const policy: CvePolicy = {
@@ -190,3 +190,22 @@ describe('exploitation and fixes', () => {
     expect(decide([report], { ...policy, kev_action: 'block' }, 'retro').state).toBe('pending_review')
   })
 })
+
+test.each([
+  ['hold', true, { uploads: 'hold', said: 'Uploads are held for review.' }, 'pending_review'],
+  ['warn', true, { uploads: 'warn', said: 'Uploads are published with a warning.' }, 'published'],
+  [
+    'hold',
+    false,
+    { uploads: 'unchecked', said: 'The step is switched off, and uploads pass without it.' },
+    'published',
+  ],
+] as const)(
+  'what is said of an unavailable engine is what is decided: %s, its step on: %s',
+  (rule, isOn, said, state) => {
+    const policyNow = { ...policy, on_scanner_unavailable: rule }
+    expect(whileUnavailable(policyNow, isOn)).toEqual(said)
+    const report: Report = { step: 'antivirus', outcome: isOn ? 'unavailable' : 'skipped', verdict: '', said: '' }
+    expect(decide([report], policyNow, 'native').state).toBe(state)
+  },
+)

@@ -56,6 +56,30 @@ export function policyOf({
   }
 }
 
+/** What becomes of uploads while an engine cannot look: `unchecked` where its step is switched off. */
+export interface Meanwhile {
+  readonly uploads: 'hold' | 'warn' | 'unchecked'
+  /** The same in one sentence. */
+  readonly said: string
+}
+
+const MEANWHILE: Readonly<Record<Meanwhile['uploads'], string>> = {
+  hold: 'Uploads are held for review.',
+  warn: 'Uploads are published with a warning.',
+  unchecked: 'The step is switched off, and uploads pass without it.',
+}
+
+/**
+ * The only place that says what becomes of uploads which an engine cannot look at. @param isOn  whether its step runs
+ */
+export function whileUnavailable(
+  { on_scanner_unavailable: action }: Pick<CvePolicy, 'on_scanner_unavailable'>,
+  isOn: boolean,
+): Meanwhile {
+  const uploads = isOn ? action : 'unchecked'
+  return { uploads, said: MEANWHILE[uploads] }
+}
+
 export interface Verdict {
   readonly state: State
   /** The reports that led to it, worst first; empty when everything was fine. */

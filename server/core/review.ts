@@ -80,6 +80,7 @@ export interface Cause {
  * what only gave a warning, is no cause.
  */
 export function causeOf(manifest: Reviewed, policy: CvePolicy, now: Iso): Cause {
+  if (manifest.state === 'published') return { reasons: [], steps: [] }
   const heldFor = manifest.review?.held_for
   if (heldFor !== undefined) return { reasons: [heldFor], steps: undefined }
   const verdict = [decide(manifest.reports, policy, 'native'), reconsider(manifest, policy, now)].find(

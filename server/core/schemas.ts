@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { ROLES, type Role } from './access.ts'
+import type { Meanwhile } from './policy.ts'
 
 /* Pieces for the rows of every topic. What only one topic answers stands in its contract. */
 export const Text = Type.String()
@@ -29,6 +30,11 @@ export function listed<const W extends string>(words: readonly W[]) {
 /** A whole number under each name. */
 export const counts = (names: readonly string[]): TSchema =>
   Type.Object(Object.fromEntries(names.map(name => [name, Type.Integer()])))
+
+/** What becomes of uploads while an engine cannot look; see `whileUnavailable`. */
+export const MeanwhileSchema = Type.Unsafe<Meanwhile>(
+  Type.Object({ uploads: listed(['hold', 'warn', 'unchecked']), said: Text }),
+)
 
 export const RoleName = listed<Role>(ROLES)
 

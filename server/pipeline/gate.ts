@@ -165,7 +165,15 @@ export function createGate({ steps, catalog, settings, signing, unpacking, clock
         const inspection = await subject.inspected(signal)
         sealed = await signing(subject, inspection)
         const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
-        return await catalog.change({ kind: 'admit', manifest, files: [sealed.file, ...(file.beside ?? [])] }, actor)
+        return await catalog.change(
+          {
+            kind: 'admit',
+            manifest,
+            files: [sealed.file, ...(file.beside ?? [])],
+            because: next.value.state === 'published' ? [] : next.value.because.map(({ step }) => step),
+          },
+          actor,
+        )
       } finally {
         leave()
         await sealed?.file.discard()

@@ -1,4 +1,5 @@
 import type { State } from '../core/manifest.ts'
+import type { StepName } from '../core/report.ts'
 
 /** Why a login or a confirmation by password or code was refused. */
 export type Refusal =
@@ -71,6 +72,8 @@ export interface FactsOf {
     /** Of the bytes as they were sent. */
     readonly sha256: string
     readonly state: State
+    /** The steps of the gate that decided it. */
+    readonly because?: readonly StepName[]
     /** The file was signed here, which made other bytes of it. */
     readonly signed?: { readonly key: string; readonly sha256: string }
     /** The other files of a version that has several. */

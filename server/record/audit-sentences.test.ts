@@ -16,9 +16,10 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
         file: 'hello.rpm',
         sha256: SHA,
         state: 'pending_review',
+        because: ['antivirus', 'vulnerabilities'],
         signed: { key: '92DC44', sha256: SHA },
       },
-      `hello.rpm, SHA-256 ${SHA}, signed with 92DC44, now SHA-256 ${SHA}: pending_review.`,
+      `hello.rpm, SHA-256 ${SHA}, signed with 92DC44, now SHA-256 ${SHA}: pending_review, because of antivirus and vulnerabilities.`,
     ],
     [
       {

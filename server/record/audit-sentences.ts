@@ -39,9 +39,9 @@ function documentName({ document, component, arch, name }: FactsOf['document.rem
 const decided = ({ decision, cve, until, reason }: DecidedFact): string =>
   `${decision}${cve === undefined ? '' : ` ${cve}`}${until === undefined ? '' : ` until ${until}`}: ${reason}`
 
-function admitted({ file, sha256, signed, with_files, state }: FactsOf['package.admitted']): string {
+function admitted({ file, sha256, signed, with_files, state, because = [] }: FactsOf['package.admitted']): string {
   const bytes = signed === undefined ? '' : `, signed with ${signed.key}, now SHA-256 ${signed.sha256}`
-  return `${file}, SHA-256 ${sha256}${bytes}${with_files === undefined ? '' : `, with ${with_files.join(', ')}`}: ${state}.`
+  return `${file}, SHA-256 ${sha256}${bytes}${with_files === undefined ? '' : `, with ${with_files.join(', ')}`}: ${state}${because.length === 0 ? '' : `, because of ${because.join(' and ')}`}.`
 }
 
 function tagged({ tag, from_version, to_version, reason = '' }: FactsOf['package.tagged']): string {

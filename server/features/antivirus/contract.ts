@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { OrNull, Text, Time } from '../../core/schemas.ts'
+import { MeanwhileSchema, OrNull, Text, Time } from '../../core/schemas.ts'
 
 const SignatureFiles = Type.Array(
   Type.Object({ file: Text, version: OrNull(Text), signatures: OrNull(Type.Integer()), built_at: Time }),
@@ -14,6 +14,7 @@ export const antivirus = contract({
     reply: Type.Object({
       ok: Type.Boolean(),
       enabled: Type.Boolean(),
+      when_unavailable: MeanwhileSchema,
       engine: Type.String(),
       version: OrNull(Text),
       signatures_version: OrNull(Text),

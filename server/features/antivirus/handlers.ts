@@ -1,5 +1,6 @@
 import type { Handlers } from '../../core/contract.ts'
 import { isRefusal } from '../../core/errors.ts'
+import { whileUnavailable } from '../../core/policy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { AntivirusScanner } from '../../scanners/scanner.ts'
@@ -25,6 +26,7 @@ export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
     return {
       ok,
       enabled: settings.now().validation.clamav_scan,
+      when_unavailable: whileUnavailable(settings.now().validation, settings.now().validation.clamav_scan),
       engine: antivirus.id,
       version: version ?? null,
       signatures_version: signatures_version ?? null,

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { OrNull, Text } from '../../core/schemas.ts'
+import { MeanwhileSchema, OrNull, Text } from '../../core/schemas.ts'
 
 const Coverage = Type.Object({
   distribution: Type.String(),
@@ -55,6 +55,7 @@ export const engines = contract({
     reply: Type.Object({
       engines: Type.Array(Engine),
       max_age_days: Type.Integer(),
+      when_unavailable: MeanwhileSchema,
       database: Type.Object({
         generation: Type.Union([Type.Integer(), Type.Null()]),
         created: OrNull(Text),

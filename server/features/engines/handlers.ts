@@ -1,4 +1,5 @@
 import type { Handlers } from '../../core/contract.ts'
+import { whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
@@ -105,6 +106,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
         [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, { clock, distributions })),
       ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
+      when_unavailable: whileUnavailable(settings.now().validation, settings.now().validation.grype_scan),
       database: {
         generation: meta?.generation ?? null,
         created: meta?.created ?? null,

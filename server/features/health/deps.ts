@@ -1,3 +1,4 @@
+import type { Meanwhile } from '../../core/policy.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { Db } from '../../db/db.ts'
@@ -24,8 +25,8 @@ export interface HealthDeps {
   readonly version: string
   /** Formats whose packages are counted. */
   readonly formats: readonly FormatId[]
-  /** The policy for an upload that no engine can scan. */
-  readonly onUnavailable: () => 'hold' | 'warn'
+  /** What becomes of uploads that no engine can scan. */
+  readonly onUnavailable: () => Pick<Meanwhile, 'said'>
   /** Why no engine can scan for vulnerabilities now, in one sentence; undefined when one can, or scanning is off. */
   readonly vulnerabilityDataWarning: () => Promise<string | undefined>
   /** The newest applied migration. */

@@ -129,8 +129,7 @@ export function createHealth(deps: HealthDeps): Health {
   function warnings(viewer: Viewer): string[] {
     const { probes, stuck, dataWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
-    const then =
-      deps.onUnavailable() === 'hold' ? 'Uploads are held for review.' : 'Uploads are published with a warning.'
+    const { said: then } = deps.onUnavailable()
     if (probes['clamav']?.ok === false) said.push(`The antivirus engine does not answer. ${then}`)
     if (dataWarning !== undefined) said.push(`${dataWarning} ${then}`)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))

@@ -162,7 +162,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
 
 /** The answers in the order of the files, when the tree names what was taken. */
 async function answersOf(
-  { problemOf, log }: Pick<BatchDeps, 'problemOf' | 'log'>,
+  { problemOf, log, settings }: Pick<BatchDeps, 'problemOf' | 'log' | 'settings'>,
   fates: ReturnType<typeof createBatch>['fates'],
   { waitMs, requestId }: { readonly waitMs: number; readonly requestId: string },
 ): Promise<FileAnswer[]> {
@@ -170,7 +170,11 @@ async function answersOf(
     fates.map(async ({ filename, fate }): Promise<FileAnswer> => {
       const known = await fate
       if ('changed' in known)
-        return { filename, status: statusOf(known.changed), body: await replyOf(known.changed, waitMs) }
+        return {
+          filename,
+          status: statusOf(known.changed),
+          body: await replyOf(known.changed, { waitMs, settings: settings.now() }),
+        }
       const { status, code, detail, facts } = problemOf(known.error)
       if (status >= 500) log.error({ err: known.error, request_id: requestId, filename }, 'an upload failed')
       return { filename, status, body: { code, detail, ...(facts === undefined ? {} : { facts }) } }

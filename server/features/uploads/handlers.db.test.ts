@@ -211,6 +211,20 @@ describe('malware', () => {
     })
   })
 
+  test('does not blame an engine that only warned for a package that its findings hold', async () => {
+    it.given.antivirus = {
+      ...cleanScanner,
+      scan: async () => {
+        throw new EngineUnavailable('test', 'it is away')
+      },
+    }
+    it.given.findings = [{ id: 'CVE-1', package: 'hello', severity: 'critical', detected_by: ['test'] }]
+    const { body } = await it.send(formOf(await hello()))
+    expect(body).toMatchObject({ state: 'quarantined', decided_by: ['vulnerabilities'] })
+    const [line] = await it.db.query<{ fact: { facts: object } }>('select fact from audit_pending')
+    expect(line?.fact.facts).toMatchObject({ state: 'quarantined', because: ['vulnerabilities'] })
+  })
+
   test('a fault in our scanner code is a fault, not a pass', async () => {
     says(() => Promise.reject(new Error('boom')))
     expect(await it.send(formOf(await hello()))).toMatchObject({ status: 500 })

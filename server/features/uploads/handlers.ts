@@ -161,7 +161,7 @@ async function* told(
     record(deps, changed)
     if (running !== undefined) yield knownEvent(running)
     if (changed.outcome === 'created') yield runningEvent('publish')
-    const reply = await replyOf(changed, waitMs)
+    const reply = await replyOf(changed, { waitMs, settings: deps.settings.now() })
     if (changed.outcome === 'created') yield publishEvent(reply)
     yield resultEvent(reply)
   } catch (error) {
@@ -186,7 +186,10 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
     let next = await steps.next()
     while (next.done !== true) next = await steps.next()
     record(deps, next.value)
-    return new WithStatus(statusOf(next.value), await replyOf(next.value, waitOf(input.raw)))
+    return new WithStatus(
+      statusOf(next.value),
+      await replyOf(next.value, { waitMs: waitOf(input.raw), settings: deps.settings.now() }),
+    )
   },
   'POST /upload/stream': async (deps, input) => {
     const applicant = await receive(deps, input)

@@ -4,10 +4,13 @@ import { FindingSchema, NAMED, ValidationSchema } from '../../catalog/schemas.ts
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import { STATES } from '../../core/manifest.ts'
-import type { Outcome, Report, StepName } from '../../core/report.ts'
+import { STEP_NAMES, type Outcome, type Report, type StepName } from '../../core/report.ts'
+import { policyOf } from '../../core/policy.ts'
+import { causeOf } from '../../core/review.ts'
+import type { SettingsValue } from '../../settings/schema.ts'
 
 /** The answer to an upload. `indexed: false` where the tree did not follow in time; it will. */
-export type UploadReply = UploadResult & { readonly indexed?: false }
+export type UploadReply = UploadResult & { readonly decided_by: readonly StepName[]; readonly indexed?: false }
 
 const Text = Type.String()
 
@@ -24,13 +27,24 @@ export const UploadResultSchema = Type.Unsafe<UploadReply>(
     size: Type.Integer(),
     validation: ValidationSchema,
     cves: Type.Array(FindingSchema),
+    decided_by: Type.Array(Type.String({ enum: [...STEP_NAMES] }), {
+      description: 'The steps whose findings decided the state; empty where nothing stood against it.',
+    }),
     indexed: Type.Optional(Type.Literal(false)),
   }),
 )
 
 /** Waits for the tree, at most 30 s, then answers truthfully either way. */
-export async function replyOf(changed: Changed, waitMs: number): Promise<UploadReply> {
-  const result = uploadResult(changed.manifest, changed.outcome)
+export async function replyOf(
+  changed: Changed,
+  {
+    waitMs,
+    settings,
+  }: { readonly waitMs: number; readonly settings: Pick<SettingsValue, 'cve_policy' | 'validation'> },
+): Promise<UploadReply> {
+  const { manifest, outcome } = changed
+  const { steps = [] } = causeOf(manifest, policyOf(settings), manifest.changed_at)
+  const result = { ...uploadResult(manifest, outcome), decided_by: steps }
   return (await changed.settled(waitMs)) ? result : { ...result, indexed: false }
 }
 

@@ -1,0 +1,124 @@
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { relPath } from '../core/identity.ts'
+import type { Shard } from '../formats/shards.ts'
+import type { IndexPlan, Kind, ListedFile } from '../formats/tree.ts'
+import { linkOnce } from '../lib/atomic.ts'
+import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
+import type { GenerationDeps, Plan } from './generation-plan.ts'
+import type { Pieces } from './indexes.ts'
+import type { Part } from './joiner.ts'
+import type { ShardCache } from './shard-cache.ts'
+import { pointToShared, share } from './shared-files.ts'
+
+/** The text before and after the entries, compressed so that it can be joined to pieces. */
+const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = {
+  '': Buffer.from,
+  '.gz': text => gzipSync(text),
+  '.zst': text => zstdCompressSync(text),
+}
+
+async function partsOf(
+  cache: ShardCache,
+  plan: IndexPlan,
+  { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: Kind },
+): Promise<Part[]> {
+  const cards = await Promise.all(
+    shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })),
+  )
+  const parts = cards.map(({ digest, packed }): Part => ({
+    id: digest,
+    path: cache.path(digest, kind),
+    size: packed?.size ?? -1,
+  }))
+  if (kind === '.xz') {
+    const flags = cards[0]?.packed?.xz === undefined ? XZ_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
+    return [
+      { id: 'header', bytes: xzHeader(flags) },
+      ...parts,
+      {
+        id: 'tail',
+        bytes: xzTail(
+          flags,
+          cards.flatMap(({ packed }) => packed?.xz?.blocks ?? []),
+        ),
+      },
+    ]
+  }
+  const { head, tail } = plan.frame?.(shards.reduce((sum, shard) => sum + shard.entries, 0)) ?? { head: '', tail: '' }
+  // an empty file is not a gzip or zstd file
+  const framed = (text: string): Part[] =>
+    text === '' && (kind === '' || parts.length > 0) ? [] : [{ id: `frame ${text}`, bytes: PACK[kind](text) }]
+  return [...framed(head), ...parts, ...(tail === '' ? [] : framed(tail))]
+}
+
+const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
+
+/**
+ * Links the files of an index from the live generation if it has the same pieces. @returns undefined when it has not,
+ * or its files are gone
+ */
+export async function carryIndex(
+  { layout }: Pick<GenerationDeps, 'layout'>,
+  { distribution: { codename }, pieces, live }: Plan,
+  { plan, root }: { readonly plan: IndexPlan; readonly root: string },
+): Promise<readonly ListedFile[] | undefined> {
+  const files = live?.made[plan.id]
+  if (live === undefined || files?.length !== plan.kinds.length || live.pieces[plan.id] === undefined) return undefined
+  if (digests(live.pieces[plan.id]) !== digests(pieces[plan.id])) return undefined
+  const folder = layout.generation(codename, live.n)
+  try {
+    for (const file of files) await linkOnce(join(folder, file.path), join(root, file.path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    for (const file of files) await rm(join(root, file.path), { force: true })
+    return undefined
+  }
+  if (plan.addressed !== 'path') await pointToShared(layout, codename, { root, files })
+  return files
+}
+
+/** One index in all its forms. */
+export async function writeIndex(
+  { layout, cache, joiner }: GenerationDeps,
+  { distribution, pieces, live }: Plan,
+  to: { readonly plan: IndexPlan; readonly root: string },
+): Promise<ListedFile[]> {
+  const { plan, root } = to
+  const { codename } = distribution
+  const shards = pieces[plan.id] ?? []
+  const files: ListedFile[] = []
+  await mkdir(dirname(join(root, plan.path)), { recursive: true })
+  // roots whose file names contain the digest also name the digest of the unpacked file
+  const plain =
+    plan.addressed !== 'name'
+      ? undefined
+      : await joiner.join({
+          key: `${codename}/${plan.path}`,
+          parts: await partsOf(cache, plan, { shards, kind: '' }),
+          sha256Only: true,
+        })
+  for (const [n, kind] of plan.kinds.entries()) {
+    const asked = `${plan.path}${kind}`
+    const was = live?.made[plan.id]?.[n]
+    const joined = await joiner.join({
+      key: `${codename}/${asked}`,
+      out: join(root, asked),
+      was: was && live && { path: join(layout.generation(codename, live.n), was.path), sha256: was.sha256 },
+      parts: await partsOf(cache, plan, { shards, kind }),
+    })
+    const path = relPath(
+      plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked,
+    )
+    if (path !== asked) await rename(join(root, asked), join(root, path))
+    const file: ListedFile = {
+      path,
+      ...joined,
+      ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }),
+    }
+    files.push(file)
+    if (plan.addressed !== 'path') await share(layout, codename, { root, file })
+  }
+  return files
+}

@@ -1,0 +1,68 @@
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CARRIED, type ListedFile } from '../formats/tree.ts'
+import { linkOnce } from '../lib/atomic.ts'
+import type { GenerationDeps, Plan } from './generation-plan.ts'
+
+interface Written {
+  readonly root: string
+  readonly files: readonly ListedFile[]
+  /** Root files linked from the live generation. */
+  readonly carried: ReadonlySet<string>
+}
+
+/** Writes the root files; links those whose files did not change. @returns the linked ones */
+export async function writeRoot(
+  { layout, writer }: GenerationDeps,
+  { distribution, signer, signedBy, at, live, words }: Plan,
+  { root, files }: Pick<Written, 'root' | 'files'>,
+): Promise<ReadonlySet<string>> {
+  const before = new Set(live?.files.map(file => `${file.path} ${file.sha256}`))
+  // added and removed files both change the set of names and digests
+  const gone = new Set(before)
+  for (const file of files) gone.delete(`${file.path} ${file.sha256}`)
+  const isSame = (some: readonly ListedFile[]): boolean =>
+    live?.signed_by === signedBy &&
+    some.length > 0 &&
+    some.every(file => before.has(`${file.path} ${file.sha256}`)) &&
+    ![...gone].some(one => some.some(file => dirname(one) === dirname(file.path)))
+  const lay = async (mayCarry: typeof isSame): Promise<ReadonlySet<string>> => {
+    const carried = new Set<string>()
+    const made = { signer, at, words, isSame: mayCarry, read: (path: string) => readFile(join(root, path)) }
+    for (const [path, bytes] of await writer.root(files, distribution, made)) {
+      const to = join(root, path)
+      await mkdir(dirname(to), { recursive: true })
+      if (bytes === CARRIED) {
+        await linkOnce(join(layout.generation(distribution.codename, live?.n ?? 0), path), to)
+        carried.add(path)
+        continue
+      }
+      // never over a link: that would write into the live generation
+      await rm(to, { force: true })
+      await writeFile(to, bytes)
+    }
+    return carried
+  }
+  try {
+    return await lay(isSame)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return lay(() => false) // the live generation has lost its root
+  }
+}
+
+/**
+ * Checks the folder before clients see it: every listed file is complete, and the root is signed by the active keys.
+ */
+export async function verifyTree(
+  { writer }: GenerationDeps,
+  { signer, distribution }: Plan,
+  { root, files, carried }: Written,
+): Promise<void> {
+  for (const file of files) {
+    const { size } = await stat(join(root, file.path))
+    if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
+  }
+  if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution, carried)))
+    throw new Error('the signatures of the new tree do not verify')
+}

@@ -1,0 +1,52 @@
+import { symlink, utimes } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import type { Codename } from '../core/identity.ts'
+import type { Layout } from '../files/layout.ts'
+import type { ListedFile } from '../formats/tree.ts'
+import { linkOnce } from '../lib/atomic.ts'
+
+type Places = Pick<Layout, 'generation' | 'byHash'>
+
+/** True where a file has no digest in its name, so that older roots find it in a folder by digest. */
+const isHashed = ({ path, sha256 }: ListedFile): boolean => !basename(path).startsWith(`${sha256}-`)
+
+/** The by-hash path of a file, for clients with an older root. All generations of the distribution share the folder. */
+function sharedPaths(file: ListedFile): readonly string[] {
+  const folder = dirname(file.path)
+  return isHashed(file) ? [join(folder, 'SHA256', file.sha256), join(folder, 'SHA512', file.sha512)] : [file.path]
+}
+
+/** Links a file under its digests in the folder that all generations of the distribution share. */
+export async function share(
+  layout: Places,
+  codename: Codename,
+  { root, file }: { readonly root: string; readonly file: ListedFile },
+): Promise<void> {
+  for (const path of sharedPaths(file)) await linkOnce(join(root, file.path), join(layout.byHash(codename), path))
+  await pointToShared(layout, codename, { root, files: [file] })
+}
+
+/** Has the folders of these files name the shared one. The files of the live generation are in it already. */
+export async function pointToShared(
+  layout: Places,
+  codename: Codename,
+  { root, files }: { readonly root: string; readonly files: readonly ListedFile[] },
+): Promise<void> {
+  for (const at of new Set(files.filter(isHashed).map(({ path }) => dirname(path)))) {
+    const target = relative(join(layout.generation(codename, 0), at), join(layout.byHash(codename), at))
+    await symlink(target, join(root, at, 'by-hash')).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
+}
+
+/** Marks files as replaced: their age counts from now on, and decides when they are removed. */
+export async function age(
+  layout: Pick<Layout, 'byHash'>,
+  codename: Codename,
+  { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date },
+): Promise<void> {
+  for (const path of files.flatMap(file => sharedPaths(file).slice(0, 1))) {
+    await utimes(join(layout.byHash(codename), path), at, at).catch(() => undefined) // pruned already, or not shared
+  }
+}

@@ -13,7 +13,8 @@ import { relPath } from '../core/identity.ts'
  *     ├── documents/<codename>/…                   what comes with packages: translations, comps (`files/documents.ts`)
  *     ├── trees/<codename>/<n>/…                   generations; immutable once renamed from <n>.part
  *     ├── trees/.shards/ab/<digest>.<kind>         compressed pieces of indexes, a cache
- *     ├── trees/<codename>/by-hash/…               indexes by digest, shared by the generations, kept an hour
+ *     ├── trees/<codename>/by-hash/…               indexes by digest, shared by the generations, kept an hour: as files
+ *     │                                            or as recipes, `.<name>.parts` (`files/recipes.ts`)
  *     ├── apt/dists/<codename> ─▶ ../../trees/<codename>/<n>     the commit point: one rename of a link
  *     ├── apt/pool/<codename>/main/h/hello/…       hard links to blobs, made before the commit
  *     ├── apt/pool/main/h/hello/…                  only with APT_PUBLISHER=reprepro, database in trees/.reprepro

@@ -29,6 +29,8 @@ export interface ListedFile {
   readonly sha256: string
   readonly sha512: string
   readonly plain?: { readonly size: number; readonly sha256: string }
+  /** `beside`: once the file is gone it can still be joined from pieces. `only`: it is no file, and always joined. */
+  readonly recipe?: 'beside' | 'only'
 }
 
 /** The forms in which an index is published, as endings of its path; `''` is the plain one. */
@@ -46,6 +48,8 @@ export interface IndexPlan {
   /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
   readonly kinds: readonly Kind[]
+  /** True where clients hardly ever fetch the plain form: the root names it, and it takes no room. */
+  readonly joinsPlain?: true
   /**
    * How a client that holds an older root still finds the file: `by-hash` in a folder beside it (APT), `name` because
    * its digest is in its name (`<sha256>-primary.xml.gz`); `path` where it cannot.

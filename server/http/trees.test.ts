@@ -2,10 +2,12 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { link, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pieceFile, recipePath } from '../files/recipes.ts'
 import { startApp, type TestApp } from '../../test/support/app.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -57,6 +59,51 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 const get = (path: string, headers: Record<string, string> = {}) => app.ask('GET', path, { headers })
+
+describe('an index that is no file', () => {
+  const FOLDER = '/repos/dists/jammy/main/binary-amd64'
+  const digest = hash('sha256', 'one\ntwo\n')
+  const pieces = ['one\n', 'two\n'].map(text => ({ text, digest: hash('sha256', text) }))
+  const recipe = (size: number): string =>
+    JSON.stringify({
+      schema: 1,
+      forms: [{ kind: '', names: ['Packages', digest], size, sha256: digest, head: '', tail: '' }],
+      pieces: pieces.map(one => one.digest),
+    })
+  const place = (name: string): string => recipePath(join(app.layout.trees, 'jammy/1/main/binary-amd64', name))
+
+  test('is joined from its pieces, under its name and by its digest', async () => {
+    for (const one of pieces) await put(pieceFile(app.layout, one.digest, ''), one.text)
+    await put(place('Packages'), recipe(8))
+    await put(place(`by-hash/SHA256/${digest}`), recipe(8))
+    for (const [path, cache] of [
+      [`${FOLDER}/Packages`, 'no-cache'],
+      [`${FOLDER}/by-hash/SHA256/${digest}`, FOR_EVER],
+    ] as const) {
+      const answer = await get(path)
+      expect([answer.status, answer.text, answer.headers['cache-control'], answer.headers['content-length']]).toEqual([
+        200,
+        'one\ntwo\n',
+        cache,
+        '8',
+      ])
+      expect((await get(path, { 'If-None-Match': answer.headers.etag ?? '' })).status).toBe(304)
+      const head = await app.ask('HEAD', path, {})
+      expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '8'])
+    }
+    expect((await get(`${FOLDER}/.Packages.parts`)).status).toBe(404)
+    expect((await get(`${FOLDER}/by-hash/SHA256/${digest.replace(/^./, 'x')}`)).status).toBe(404)
+  })
+
+  test('is cut off when a piece is missing or the size is another', async () => {
+    await put(place('Packages'), recipe(9))
+    await expect(get(`${FOLDER}/Packages`)).rejects.toThrow()
+    await rm(pieceFile(app.layout, pieces[1]?.digest ?? '', ''))
+    await put(place('Packages'), recipe(8))
+    await expect(get(`${FOLDER}/Packages`)).rejects.toThrow()
+    await rm(place('Packages'))
+  })
+})
 
 describe('what is published', () => {
   test.each([

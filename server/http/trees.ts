@@ -10,6 +10,7 @@ import type { KeptFile, KeptFiles } from './kept-files.ts'
 import type { TreeAddress } from './kept-trees.ts'
 import { createPairs } from './signed-pairs.ts'
 import { sendFile, type SendFileOptions } from './send-file.ts'
+import { sendJoined } from './send-joined.ts'
 import { createTreeGuard, namesIn, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 
 export interface TreeDeps extends TreeGuardDeps {
@@ -17,7 +18,7 @@ export interface TreeDeps extends TreeGuardDeps {
   readonly kept: KeptFiles<TreeAddress>
   readonly layout: Pick<
     Layout,
-    'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'
+    'live' | 'generation' | 'byHash' | 'shards' | 'publishedFolder' | 'aptPool' | 'apkKeys' | 'publicKey'
   >
   /** The public keys in binary form, for `/repos/dists/gatehouse.gpg`; undefined while there is none. */
   readonly binaryKey: () => Promise<Buffer | undefined>
@@ -155,6 +156,7 @@ export function createTrees({ layout, repositories, formats, binaryKey, kept, ..
       keep(ctx, root, { ...options, path: first, version, bytes })
     if (await sendFile(ctx, first, mayKeep ? { ...options, keep: remember } : options)) return
     for (const file of others) if (await sendFile(ctx, file, options)) return
+    for (const file of [first, ...others]) if (await sendJoined(ctx, layout, { ...options, path: file })) return
     return next()
   }
 }

@@ -12,7 +12,7 @@ import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { checkDocumentFiles, checkServedDocuments } from './audit-documents.ts'
 import { checkBlobs, checkManifests, type Difference, type Verifying } from './audit-manifests.ts'
-import { digestOf } from './live-tree.ts'
+import { listedDigest } from './live-tree.ts'
 import { treeParts } from './tree-parts.ts'
 import { liveGeneration, readStates } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
@@ -67,7 +67,7 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ve
     return say(`generation ${n}`, 'its state is missing or damaged; the next publication builds it again')
   for (const file of state.files) {
     checked.files++
-    const found = await digestOf(join(root, file.path))
+    const found = await listedDigest(layout, root, file)
     if (found !== file.sha256)
       say(
         file.path,

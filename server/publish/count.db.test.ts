@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { getDistribution } from '../../test/support/repositories.ts'
+import { readServed } from '../../test/support/served-file.ts'
 import { createStock, type Item, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename } from '../core/identity.ts'
 import { createRepositories } from '../core/repository.ts'
@@ -48,8 +49,8 @@ const itemOf = (n: number): Item => ({
 /** The files that all indexes name, each once. */
 async function countFiles(): Promise<number> {
   const places = COMPONENTS.flatMap(component => ARCHS.map(arch => join(component, `binary-${arch}`, 'Packages')))
-  const texts = await Promise.all(places.map(path => readFile(join(stock.layout.live(JAMMY), path), 'utf8')))
-  return new Set(texts.flatMap(text => text.match(/^Filename: .*$/gm) ?? [])).size
+  const texts = await Promise.all(places.map(path => readServed(stock.layout, join(stock.layout.live(JAMMY), path))))
+  return new Set(texts.flatMap(text => text.toString().match(/^Filename: .*$/gm) ?? [])).size
 }
 
 const counted = async (): Promise<number | undefined> =>

@@ -8,9 +8,10 @@ import { linkOnce, swapLink } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { contentsFile } from './contents.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
+import { recipePath } from '../files/recipes.ts'
 import { carryIndex, writeIndex } from './index-files.ts'
 import { verifyTree, writeRoot } from './root-files.ts'
-import { pointToShared, share } from './shared-files.ts'
+import { hasRecipe, isFile, pointToShared, share } from './shared-files.ts'
 import type { GenerationState } from './state.ts'
 
 /** The result of building a generation. */
@@ -47,14 +48,14 @@ async function adopt(
 async function carry(
   { layout, writer }: GenerationDeps,
   { distribution }: Plan,
-  { root, from, files }: { readonly root: string; readonly from: number; readonly files: readonly ListedFile[] },
+  { root, from, files, made }: { readonly root: string } & NonNullable<Plan['carried']>,
 ): Promise<ListedFile[]> {
   const { codename } = distribution
   const plans = writer.indexes(distribution).filter(({ addressed }) => addressed === 'path')
   const unshared = new Set(plans.flatMap(({ path, kinds }) => kinds.map(kind => `${path}${kind}`)))
-  for (const file of files) {
-    await linkOnce(join(layout.generation(codename, from), file.path), join(root, file.path))
-  }
+  const recipes = writer.indexes(distribution).flatMap(({ id, path }) => (made[id]?.some(hasRecipe) ? [path] : []))
+  for (const path of [...files.filter(isFile).map(file => file.path), ...recipes.map(recipePath)])
+    await linkOnce(join(layout.generation(codename, from), path), join(root, path))
   await pointToShared(layout, codename, { root, files: files.filter(({ path }) => !unshared.has(path)) })
   return [...files]
 }

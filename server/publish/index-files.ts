@@ -1,7 +1,8 @@
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { relPath } from '../core/identity.ts'
+import { recipePath, type Recipe, type RecipeForm } from '../files/recipes.ts'
 import type { Shard } from '../formats/shards.ts'
 import type { IndexPlan, Kind, ListedFile } from '../formats/tree.ts'
 import { linkOnce } from '../lib/atomic.ts'
@@ -10,7 +11,7 @@ import type { GenerationDeps, Plan } from './generation-plan.ts'
 import type { Pieces } from './indexes.ts'
 import type { Part } from './joiner.ts'
 import type { ShardCache } from './shard-cache.ts'
-import { pointToShared, share } from './shared-files.ts'
+import { hasRecipe, isFile, pointToShared, share, sharedPaths, shareRecipe } from './shared-files.ts'
 
 /** The text before and after the entries, compressed so that it can be joined to pieces. */
 const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = {
@@ -53,6 +54,19 @@ async function partsOf(
   return [...framed(head), ...parts, ...(tail === '' ? [] : framed(tail))]
 }
 
+/** What of an index lies in the folder of its generation: its files, and its recipe. */
+function pathsOf({ path }: Pick<IndexPlan, 'path'>, files: readonly ListedFile[]): readonly string[] {
+  const real = files.filter(isFile).map(file => file.path)
+  return files.some(hasRecipe) ? [...real, recipePath(path)] : real
+}
+
+/** The bytes that stand before the pieces, or after them, in Base64. */
+function around(parts: readonly Part[], side: 'head' | 'tail'): string {
+  const at = side === 'head' ? parts.findIndex(part => 'path' in part) : parts.findLastIndex(part => 'path' in part) + 1
+  const some = side === 'tail' ? parts.slice(at) : at < 0 ? [] : parts.slice(0, at)
+  return Buffer.concat(some.flatMap(part => ('bytes' in part ? [part.bytes] : []))).toString('base64')
+}
+
 const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
 
 /**
@@ -69,10 +83,10 @@ export async function carryIndex(
   if (digests(live.pieces[plan.id]) !== digests(pieces[plan.id])) return undefined
   const folder = layout.generation(codename, live.n)
   try {
-    for (const file of files) await linkOnce(join(folder, file.path), join(root, file.path))
+    for (const path of pathsOf(plan, files)) await linkOnce(join(folder, path), join(root, path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    for (const file of files) await rm(join(root, file.path), { force: true })
+    for (const path of pathsOf(plan, files)) await rm(join(root, path), { force: true })
     return undefined
   }
   if (plan.addressed !== 'path') await pointToShared(layout, codename, { root, files })
@@ -89,6 +103,7 @@ export async function writeIndex(
   const { codename } = distribution
   const shards = pieces[plan.id] ?? []
   const files: ListedFile[] = []
+  const forms: RecipeForm[] = []
   await mkdir(dirname(join(root, plan.path)), { recursive: true })
   // roots whose file names contain the digest also name the digest of the unpacked file
   const plain =
@@ -102,11 +117,13 @@ export async function writeIndex(
   for (const [n, kind] of plan.kinds.entries()) {
     const asked = `${plan.path}${kind}`
     const was = live?.made[plan.id]?.[n]
+    const isOnly = kind === '' && plan.joinsPlain === true
+    const parts = await partsOf(cache, plan, { shards, kind })
     const joined = await joiner.join({
       key: `${codename}/${asked}`,
-      out: join(root, asked),
+      ...(isOnly ? {} : { out: join(root, asked) }),
       was: was && live && { path: join(layout.generation(codename, live.n), was.path), sha256: was.sha256 },
-      parts: await partsOf(cache, plan, { shards, kind }),
+      parts,
     })
     const path = relPath(
       plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked,
@@ -116,9 +133,23 @@ export async function writeIndex(
       path,
       ...joined,
       ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }),
+      ...(plan.addressed === 'path' ? {} : { recipe: isOnly ? 'only' : 'beside' }),
     }
     files.push(file)
+    forms.push({
+      kind,
+      names: [path, ...sharedPaths(file)].map(one => basename(one)),
+      size: joined.size,
+      sha256: joined.sha256,
+      head: around(parts, 'head'),
+      tail: around(parts, 'tail'),
+    })
     if (plan.addressed !== 'path') await share(layout, codename, { root, file })
+  }
+  if (plan.addressed !== 'path') {
+    const recipe: Recipe = { schema: 1, forms, pieces: shards.map(({ digest }) => digest) }
+    await writeFile(join(root, recipePath(plan.path)), JSON.stringify(recipe))
+    await shareRecipe(layout, codename, { recipe: join(root, recipePath(plan.path)), files })
   }
   return files
 }

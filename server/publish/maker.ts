@@ -117,6 +117,9 @@ async function signersOf(signer: Signer, keyring: MakerDeps['keyring']): Promise
   return [...signer.keys.map(key => key.fingerprint), ...rsa.map(key => key.key_name)].join(' ')
 }
 
+const digestsOf = (pieces: Pieces): readonly string[] =>
+  Object.values(pieces).flatMap(shards => shards.map(({ digest }) => digest))
+
 function unlistedFrom(
   gone: readonly PoolFile[],
   withheld: ReadonlySet<string>,
@@ -170,6 +173,12 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     return unlistedFrom(gone, withheld, { at, n })
   }
 
+  /** Pieces that were replaced count as new: indexes of the last hour are joined from them. */
+  async function keepReplaced(live: GenerationState | undefined, pieces: Pieces): Promise<void> {
+    const named = new Set(digestsOf(pieces))
+    for (const digest of digestsOf(live?.pieces ?? {})) if (!named.has(digest)) await cache.refresh(digest)
+  }
+
   async function make({ distribution, live, rootOnly, ...order }: Order): Promise<Made> {
     const { contents, gone, came, from, record } = order
     const started = performance.now()
@@ -220,6 +229,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
     const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
     await age(layout, codename, { files: past, at })
+    await keepReplaced(live, pieces)
     failpoint('publish:before-done')
     await db.tx(async tx => {
       await record(tx, n, until)

@@ -2,6 +2,8 @@ import { readdir, readlink, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
+import { recipePath } from '../files/recipes.ts'
+import { sharedPaths } from './shared-files.ts'
 import { readState, stateFile, type GenerationState, type UnlistedFile } from './state.ts'
 import { unlinkPackage } from './pool-links.ts'
 
@@ -98,19 +100,32 @@ export interface Pruner {
   ): Promise<number>
 }
 
+interface Remembered {
+  /** When the generation was made, in ms. */
+  readonly at: number
+  /** The by-hash files of its indexes that can be joined from pieces again. */
+  readonly shared: readonly string[]
+}
+
+function joinableIn(state: GenerationState | undefined): readonly string[] {
+  return (state?.files ?? []).filter(({ recipe }) => recipe === 'beside').flatMap(sharedPaths)
+}
+
 /** The pruner of every tree. It remembers when generations were made and when it last searched for old files. */
 export function createPruner(layout: Places): Pruner {
   const swept = new Map<Codename, number>()
-  const born = new Map<Codename, ReadonlyMap<number, number>>()
+  const remembered = new Map<Codename, ReadonlyMap<number, Remembered>>()
 
-  /** The times of the generations, in ms; those of lost states are 0. Reads the states that it does not know yet. */
-  async function timesOf(codename: Codename, all: readonly number[]): Promise<ReadonlyMap<number, number>> {
-    const known = born.get(codename)
-    const times = new Map<number, number>()
-    for (const n of all)
-      times.set(n, known?.get(n) ?? Date.parse((await readState(layout, codename, n))?.at ?? '1970-01-01'))
-    born.set(codename, times)
-    return times
+  /** What is known of the generations. Reads the states that it does not know yet; those that are lost are of 1970. */
+  async function recall(codename: Codename, all: readonly number[]): Promise<ReadonlyMap<number, Remembered>> {
+    const known = remembered.get(codename)
+    const now = new Map<number, Remembered>()
+    for (const n of all) {
+      const state = known?.has(n) === true ? undefined : await readState(layout, codename, n)
+      now.set(n, known?.get(n) ?? { at: Date.parse(state?.at ?? '1970-01-01'), shared: joinableIn(state) })
+    }
+    remembered.set(codename, now)
+    return now
   }
 
   /** Removes by-hash files and file lists that no kept generation names and whose hour is over. */
@@ -119,7 +134,8 @@ export function createPruner(layout: Places): Pruner {
     const needed = new Set(
       states
         .filter(state => kept.has(state.n))
-        .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)])),
+        .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)]))
+        .flatMap(name => [name, recipePath(name)]),
     )
     const before = now.getTime() - GRACE_MS
     await removeOld(layout.byHash(codename), { needed, before })
@@ -132,14 +148,18 @@ export function createPruner(layout: Places): Pruner {
       const live = await liveGeneration(layout, codename)
       if (live === undefined) return 0
       const isDue = sweep || Math.abs(now.getTime() - (swept.get(codename) ?? 0)) >= SWEEP_MS
-      if (isDue) born.delete(codename) // a state may have been lost meanwhile
+      if (isDue) remembered.delete(codename) // a state may have been lost meanwhile
       const all = (await listGenerations(layout, codename)).filter(n => n <= live)
-      const times = await timesOf(codename, all)
+      const known = await recall(codename, all)
       const recent = all
         .slice(-keep.generations)
-        .filter(n => n === live || now.getTime() - (times.get(n) ?? 0) < keep.days * DAY_MS)
+        .filter(n => n === live || now.getTime() - (known.get(n)?.at ?? 0) < keep.days * DAY_MS)
       const kept = new Set([...recent, ...needs])
+      const named = new Set([...kept].flatMap(n => known.get(n)?.shared ?? []))
       for (const n of all.filter(one => !kept.has(one))) {
+        // who still holds its root is served from the pieces
+        for (const path of known.get(n)?.shared ?? [])
+          if (!named.has(path)) await rm(join(layout.byHash(codename), path), { force: true })
         await rm(layout.generation(codename, n), { recursive: true, force: true })
         await rm(stateFile(layout, codename, n), { force: true })
       }
@@ -149,7 +169,7 @@ export function createPruner(layout: Places): Pruner {
   }
 }
 
-/** Removes pieces that no kept generation of any distribution is made of. */
+/** Removes pieces that no kept generation of any distribution is made of, nor an index of the last hour. */
 export async function pruneShards(layout: Places, codenames: readonly Codename[], now: Date): Promise<void> {
   const needed = new Set<string>()
   for (const codename of codenames) {
@@ -159,5 +179,6 @@ export async function pruneShards(layout: Places, codenames: readonly Codename[]
         for (const kind of ['txt', 'gz', 'xz', 'zst', 'json']) needed.add(`${shard.digest}.${kind}`)
     }
   }
-  await removeOld(layout.shards, { needed, before: now.getTime() - GRACE_MS })
+  // later than the recipes that name them, which a search of every ten minutes removes
+  await removeOld(layout.shards, { needed, before: now.getTime() - GRACE_MS - SWEEP_MS })
 }

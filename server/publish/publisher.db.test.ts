@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readServed } from '../../test/support/served-file.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
+import { recipePath } from '../files/recipes.ts'
 import { getFormat } from '../formats/index.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
@@ -41,7 +44,7 @@ afterEach(async () => {
 })
 
 const live = (path: string): string => join(stock.layout.live(JAMMY), path)
-const read = (path: string): Promise<string> => readFile(live(path), 'utf8')
+const read = async (path: string): Promise<string> => (await readServed(stock.layout, live(path))).toString()
 const ref = (name: string, version = '1.0'): PackageRef => ({
   format: 'deb',
   name,
@@ -54,6 +57,12 @@ const poolPath = (name: string, version = '1.0'): string =>
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
+    () => false,
+  )
+/** Whether clients get an index by its digest, with those bytes. */
+const isHeld = (digest: string): Promise<boolean> =>
+  readServed(stock.layout, live(`main/binary-amd64/by-hash/SHA256/${digest}`)).then(
+    bytes => hash('sha256', bytes) === digest,
     () => false,
   )
 const named = async (): Promise<string[]> =>
@@ -200,11 +209,13 @@ describe('what clients may still hold', () => {
       await stock.put({ name: `more${n}`, bytes: `m${n}` })
       await publisher.publish(JAMMY)
     }
-    expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(true)
+    // the fifth generation before is kept no more, and its index has no file
+    expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(false)
+    expect(await isHeld(digest)).toBe(true)
     expect((await readdir(join(stock.layout.trees, JAMMY))).filter(name => /^\d+$/.test(name))).toHaveLength(5)
     later(61)
     await publisher.tidy()
-    expect(await exists(live(`main/binary-amd64/by-hash/SHA256/${digest}`))).toBe(false)
+    expect(await isHeld(digest)).toBe(false)
     expect(await differences()).toEqual([])
   })
 
@@ -220,7 +231,7 @@ describe('what clients may still hold', () => {
       later(9)
     }
     await publish(9)
-    const kept = await Promise.all(digests.map(one => exists(live(`main/binary-amd64/by-hash/SHA256/${one}`))))
+    const kept = await Promise.all(digests.map(isHeld))
     // every second publication searches: the last one after 72 minutes, when the first had been replaced for 63
     expect(kept).toEqual([false, ...Array.from({ length: 8 }, () => true)])
     expect(await differences()).toEqual([])
@@ -548,8 +559,9 @@ describe('a start after a crash', () => {
   })
 
   test.each<[string, (root: string) => Promise<unknown>]>([
-    ['an index was cut short', root => truncate(join(root, INDEX), 3)],
+    ['an index was cut short', root => truncate(join(root, `${INDEX}.gz`), 3)],
     ['an index has other bytes', root => appendFile(join(root, `${INDEX}.gz`), 'x')],
+    ['a recipe was cut short', root => truncate(join(root, recipePath(INDEX)), 3)],
     ['an index is missing', root => rm(join(root, `${INDEX}.xz`))],
   ])('builds the tree again when %s', async (_, damage) => {
     await stock.put({ name: 'one', bytes: '1' })

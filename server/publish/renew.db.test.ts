@@ -2,9 +2,11 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { repositories } from '../../test/support/repositories.ts'
+import { readServed } from '../../test/support/served-file.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename } from '../core/identity.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { recipePath } from '../files/recipes.ts'
 import { getFormat } from '../formats/index.ts'
 import { createLog } from '../lib/log.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
@@ -66,7 +68,7 @@ test('a root with an end is signed again at half of its time, and every other fi
   await publisher.publishContents(JAMMY)
   expect(await release()).toContain('\nValid-Until: Wed, 11 Nov 2026 00:00:00 UTC\n')
   const before = (await release()).split('SHA256:')[1]
-  const files = [INDEX, `${INDEX}.xz`, 'main/Contents-amd64.gz']
+  const files = [recipePath(INDEX), `${INDEX}.xz`, 'main/Contents-amd64.gz']
   const inodes = await Promise.all(files.map(inode))
 
   day('05')
@@ -130,7 +132,9 @@ test('a distribution that is rolled back stays rolled back when it is signed aga
   day('06')
   await deliver()
   expect((await publisher.generations(JAMMY)).frozen).toEqual({ to: 1, head: 2 })
-  expect(await readFile(join(stock.layout.live(JAMMY), INDEX), 'utf8')).not.toContain('Package: world')
+  expect((await readServed(stock.layout, join(stock.layout.live(JAMMY), INDEX))).toString()).not.toContain(
+    'Package: world',
+  )
   expect(await release()).toContain('Valid-Until: Mon, 16 Nov 2026')
 })
 

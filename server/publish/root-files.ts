@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { CARRIED, type ListedFile } from '../formats/tree.ts'
 import { linkOnce } from '../lib/atomic.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
+import { isFile } from './shared-files.ts'
 
 interface Written {
   readonly root: string
@@ -59,7 +60,7 @@ export async function verifyTree(
   { signer, distribution }: Plan,
   { root, files, carried }: Written,
 ): Promise<void> {
-  for (const file of files) {
+  for (const file of files.filter(isFile)) {
     const { size } = await stat(join(root, file.path))
     if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
   }

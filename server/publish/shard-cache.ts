@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
+import { pieceFile } from '../files/recipes.ts'
 import type { Cut } from '../formats/shards.ts'
 import type { Kind } from '../formats/tree.ts'
 import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
@@ -78,8 +79,7 @@ const PACK: Record<Kind, Packing> = {
 /** The cache below one root, with the newest cards in memory. */
 export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
   const cards = new Map<string, ShardCard>()
-  const file = (digest: string, ending: string): string => join(layout.shards, digest.slice(0, 2), `${digest}${ending}`)
-  const path = (digest: string, kind: Kind): string => file(digest, kind === '' ? '.txt' : kind)
+  const path = (digest: string, kind: Kind | '.json'): string => pieceFile(layout, digest, kind)
 
   function remember(digest: string, card: ShardCard): ShardCard {
     if (cards.size >= REMEMBERED) cards.delete(cards.keys().next().value ?? '')
@@ -91,7 +91,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     const known = cards.get(digest)
     if (known !== undefined) return known
     try {
-      const card = JSON.parse(await readFile(file(digest, '.json'), 'utf8')) as ShardCard
+      const card = JSON.parse(await readFile(path(digest, '.json'), 'utf8')) as ShardCard
       return card.schema === 3 ? remember(digest, card) : undefined
     } catch {
       return undefined // not there, or torn: it is made again
@@ -110,7 +110,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     try {
       const sizes = await Promise.all(forms.map(async ({ place }) => (await stat(place)).size))
       if (forms.some(({ size }, n) => size !== sizes[n])) return forget(digest)
-      for (const place of [...forms.map(form => form.place), file(digest, '.json')]) await utimes(place, now, now)
+      for (const place of [...forms.map(form => form.place), path(digest, '.json')]) await utimes(place, now, now)
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return forget(digest)
@@ -148,7 +148,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
         ),
       )
       const card: ShardCard = { schema: 3, packed: { ...known?.packed, ...packed }, lengths, files }
-      await writeFile(file(digest, '.json'), JSON.stringify(card))
+      await writeFile(path(digest, '.json'), JSON.stringify(card))
       return remember(digest, card)
     },
   }

@@ -68,7 +68,7 @@ function renderSource({ blob, others = [], facts }: PublishedEntry, file: string
 export const debTree: TreeWriter = {
   indexes: ({ archs, components }) =>
     components.flatMap(component => {
-      const plan = { component, kinds: ['', '.gz', '.xz'], addressed: 'by-hash' } as const
+      const plan = { component, kinds: ['', '.gz', '.xz'], joinsPlain: true, addressed: 'by-hash' } as const
       const packages = archs.map((arch): IndexPlan => ({
         ...plan,
         id: indexId(component, arch),

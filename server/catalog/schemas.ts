@@ -5,7 +5,7 @@ import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
 import { PACKAGE_ORDERS } from './queries/search.ts'
 import type { PackageDetail, PackageItem } from './view.ts'
-import { listed, oneOf, OrNull, Text, Time } from '../core/schemas.ts'
+import { ArchFilter, listed, oneOf, OrNull, Text, Time } from '../core/schemas.ts'
 
 const Names = Type.Array(Text)
 const CveStatus = Type.String({ enum: ['approved', 'pending_review', 'blocked'] })
@@ -34,6 +34,7 @@ export const PACKAGE_QUERY = {
   state: Type.Optional(StateQuery),
   status: Type.Optional(StateQuery),
   kind: Type.Optional(KindQuery),
+  arch: ArchFilter,
   ...pagingQuery(200),
 }
 

@@ -31,6 +31,8 @@ export interface Row {
   readonly body?: TSchema
   /** The body is a file, or a form with one; of `packages` many. The handler streams it from `raw` itself. */
   readonly upload?: 'package' | 'packages' | 'data'
+  /** The body is a message of others in their own shape. The handler reads its bytes itself. */
+  readonly foreign?: true
   /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
   /** What a stream of events ends with as an event without a name, also after a failure: `done|DONE`. */

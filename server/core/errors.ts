@@ -130,7 +130,6 @@ export const ERRORS = {
     'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
   ],
   // distributions and packages
-  no_such_format: [422, 'There is no package format {format}. There are: {known}.'],
   unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
   distribution_not_found: [404, 'There is no distribution {codename}.'],
   bad_distribution: [422, '{field}: {why}.'],

@@ -36,6 +36,17 @@ export const MeanwhileSchema = Type.Unsafe<Meanwhile>(
   Type.Object({ uploads: listed(['hold', 'warn', 'unchecked']), said: Text }),
 )
 
+/** What a filter may name beside fixed words; which there are depends on the repositories that the caller sees. */
+export type WordKind = 'distribution' | 'format' | 'arch'
+
+const knownWord = (known: WordKind, maxLength: number) => Type.Optional(Type.String({ maxLength, known }))
+/** A codename as a filter. The server refuses one that the caller does not see, as one that never was. */
+export const DistributionFilter = knownWord('distribution', 80)
+/** A package format as a filter. */
+export const FormatFilter = knownWord('format', 20)
+/** An architecture as a filter, `all` and `noarch` included. */
+export const ArchFilter = knownWord('arch', 80)
+
 export const RoleName = listed<Role>(ROLES)
 
 /** The version of a package that a path names. */

@@ -199,7 +199,7 @@ describe('errors', () => {
 
   test('every 422 is a list', async () => {
     expect((await get('/api/v1/weak')).json()).toMatchObject({
-      detail: [{ loc: ['body'], msg: 'The password is too weak: it is short.', type: 'weak_password' }],
+      detail: [{ loc: ['query'], msg: 'The password is too weak: it is short.', type: 'weak_password' }],
       code: 'weak_password',
     })
   })

@@ -3,6 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa'
 import type { Principal } from '../core/access.ts'
 import type { BoundRoute } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
+import type { Repositories } from '../core/repository.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { Starting } from '../record/starting.ts'
@@ -11,6 +12,7 @@ import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
 import { catchProblems } from './problem.ts'
 import { createKeptFiles, type KeptFiles } from './kept-files.ts'
+import { createKnownWords } from './known-words.ts'
 import { createKeptTrees, type TreeAddress } from './kept-trees.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf } from './request-facts.ts'
@@ -30,7 +32,7 @@ export interface AppDeps {
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly layout: TreeDeps['layout']
-  readonly repositories: TreeDeps['repositories']
+  readonly repositories: Pick<Repositories, 'find' | 'all' | 'seenBy'>
   readonly formats: TreeDeps['formats']
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string
@@ -154,7 +156,13 @@ function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
     cors(corsOrigins),
     wellFormed,
     createTrees({ ...deps, kept }),
-    createRoutes(deps),
+    createRoutes({
+      ...deps,
+      words: createKnownWords(
+        deps.repositories,
+        deps.formats.map(({ id }) => id),
+      ),
+    }),
     documentation(deps),
     createConsole(uiFolder),
     nothingHere as unknown as Middleware,

@@ -109,14 +109,20 @@ function decode(bytes: Buffer): string {
 function parse(bytes: Buffer): unknown {
   const text = decode(bytes)
   if (isTooDeep(text)) fail('bad_request', { said: `The body nests deeper than ${DEEPEST} levels. Send it flatter.` })
+  let hasPrototype = false
+  const watch = (key: string, value: unknown): unknown => {
+    hasPrototype ||= key === '__proto__'
+    return key === '__proto__' ? undefined : value
+  }
+  let value: unknown
   try {
-    // no value of ours is called __proto__, escaped or not, and copying one would change the copy's prototype
-    return /__proto__|\\u/.test(text)
-      ? JSON.parse(text, (key, value: unknown) => (key === '__proto__' ? undefined : value))
-      : JSON.parse(text)
+    // copying such a member would change the copy's prototype; it may be written with escapes
+    value = /__proto__|\\u/.test(text) ? JSON.parse(text, watch) : JSON.parse(text)
   } catch {
     return fail('bad_request', { said: 'The body is not JSON. Check its quotes, commas and encoding (UTF-8).' })
   }
+  if (hasPrototype) fail('bad_request', { said: 'The body has a member __proto__, which no route takes.' })
+  return value
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Fault {
   readonly loc: readonly (string | number)[]
   readonly msg: string
   readonly type: string
+  /** The refused value: null where it is missing or no scalar, `***` for a secret. */
+  readonly input: string | number | boolean | null
 }
 
 /** The request does not have the shape that its route asks for. */
@@ -48,6 +50,13 @@ const OBJECTS: Partial<Record<ErrorCode, (error: AppError) => Record<string, unk
   }),
 }
 
+/** The parts of a request that an error may be about. */
+export interface Sent {
+  readonly method?: string
+  readonly params?: object
+  readonly query?: object
+}
+
 export interface Problem {
   readonly status: number
   readonly code: string
@@ -56,11 +65,12 @@ export interface Problem {
 }
 
 /** An error as clients see it. An internal fault reveals nothing but that it is one. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, sent: Sent = {}): Problem {
   if (error instanceof AppError) {
     const [status] = ERRORS[error.code]
     const { code, facts } = error
-    const detail = OBJECTS[code]?.(error) ?? (status === 422 ? [faultOf(error), ...othersOf(error)] : error.message)
+    const detail =
+      OBJECTS[code]?.(error) ?? (status === 422 ? [faultOf(error, sent), ...othersOf(error)] : error.message)
     return { status, code, detail, ...(Object.keys(facts).length === 0 ? {} : { facts }) }
   }
   if (error instanceof ShapeError) return { status: 422, code: 'bad_shape', detail: error.faults }
@@ -80,12 +90,17 @@ function othersOf({ facts }: AppError): Fault[] {
     loc: ['body', ...(typeof key === 'string' ? key.split('.') : [])],
     msg: message,
     type: code,
+    input: null,
   }))
 }
 
-function faultOf({ code, facts, message }: AppError): Fault {
+/** Where a refused value stood: by the name of the field where the error gives one, else where such requests have it. */
+function faultOf({ code, facts, message }: AppError, { method, params, query }: Sent): Fault {
   const field = typeof facts.field === 'string' ? facts.field : typeof facts.key === 'string' ? facts.key : undefined
-  return { loc: ['body', ...(field === undefined ? [] : field.split('.'))], msg: message, type: code }
+  const isIn = (members: object | undefined): boolean => field !== undefined && Object.hasOwn(members ?? {}, field)
+  const isRead = method === 'GET' || method === 'HEAD'
+  const place = isIn(params) ? 'path' : isRead || isIn(query) ? 'query' : 'body'
+  return { loc: [place, ...(field === undefined ? [] : field.split('.'))], msg: message, type: code, input: null }
 }
 
 /** The body of an error. */
@@ -110,7 +125,7 @@ export function catchProblems(log: Log) {
     } catch (error) {
       const requestId = String(ctx.state.requestId)
       if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client left: nobody to answer
-      const problem = problemOf(error)
+      const problem = problemOf(error, { method: ctx.method, params: (ctx.params ?? {}) as object, query: ctx.query })
       if (problem.status >= 500 && problem.code !== 'starting')
         log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status

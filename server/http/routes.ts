@@ -1,5 +1,5 @@
 import Router from '@koa/router'
-import type { TSchema } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import type { Context, Middleware, Next } from 'koa'
 import { allows, needRoute, needScope, type Principal, type Role } from '../core/access.ts'
 import type { BoundRoute, Input, Limit, RawRequest, Row } from '../core/contract.ts'
@@ -9,6 +9,7 @@ import type { Log } from '../lib/log.ts'
 import { printStep, type Starting } from '../record/starting.ts'
 import { bearerOf } from './basic.ts'
 import { readJson } from './body.ts'
+import { needKnownWords, type KnownWords } from './known-words.ts'
 import type { Counted, RateLimits } from './rate-limit.ts'
 import { sendReply } from './reply.ts'
 import { validate } from './validate.ts'
@@ -32,6 +33,8 @@ export interface RouteDeps {
   readonly limits: RateLimits
   /** Codenames that somebody may not see. */
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
+  /** What filters may name, for somebody who sees only a part. */
+  readonly words: KnownWords
   /** Whether rows of the enterprise edition are allowed now, by edition and licence. */
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   /** What the start is doing; undefined when it has ended. */
@@ -162,18 +165,34 @@ function queryOf(ctx: Context, schema: TSchema): Record<string, unknown> {
   return Object.fromEntries(Object.entries(ctx.query).filter(member => !isRead || !isLeftEmpty(member)))
 }
 
+const NOTHING = Type.Object({})
+
+/** The JSON body. A route without one refuses members, so that `DELETE` with a body deletes nothing unasked. */
+async function bodyOf({ req, method }: Context, { body, upload, foreign }: Row): Promise<unknown> {
+  const isReadElsewhere = upload !== undefined || foreign === true
+  if (body === undefined && (isReadElsewhere || method === 'GET' || method === 'HEAD')) return undefined
+  const value = validate(body ?? NOTHING, (await readJson(req)) ?? {}, { place: 'body' })
+  return body === undefined ? undefined : value
+}
+
 async function inputOf(
   ctx: Context,
   row: Row,
-  caller: { readonly who: Principal; readonly viewer: Viewer } | undefined,
+  {
+    caller,
+    words,
+  }: {
+    readonly caller: { readonly who: Principal; readonly viewer: Viewer } | undefined
+    readonly words: RouteDeps['words']
+  },
 ): Promise<Input<string, Row>> {
   const params: unknown =
     row.params === undefined ? ctx.params : validate(row.params, ctx.params, { place: 'path', isText: true })
-  const query: unknown =
-    row.query === undefined ? undefined : validate(row.query, queryOf(ctx, row.query), { place: 'query', isText: true })
-  const body: unknown =
-    row.body === undefined ? undefined : validate(row.body, (await readJson(ctx.req)) ?? {}, { place: 'body' })
-  return { params, query, body, ...caller, raw: rawOf(ctx) } as Input<string, Row>
+  const schema = row.query ?? NOTHING
+  const query = validate(schema, queryOf(ctx, schema), { place: 'query', isText: true }) as Record<string, unknown>
+  if (caller !== undefined) needKnownWords(schema, query, kind => words(kind, caller.viewer))
+  const body = await bodyOf(ctx, row)
+  return { params, query, body, ...caller, raw: rawOf(ctx) } as unknown as Input<string, Row>
 }
 
 /** Whether a stream may go on: the same credential, role and rules would still open it and show the same. */
@@ -196,7 +215,7 @@ function goingOn(
 }
 
 function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
-  const { enterprise, hiddenFrom, starting, log } = deps
+  const { enterprise, hiddenFrom, words, starting, log } = deps
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -214,7 +233,8 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     if (allowed === 'nothing' || (allowed === 'reads' && !isRead))
       fail('enterprise_only', { feature: row.edition ?? '' })
     const viewer = who === undefined ? undefined : { hidden: await hiddenFrom(who) }
-    const input = await inputOf(ctx, row, who === undefined || viewer === undefined ? undefined : { who, viewer })
+    const caller = who === undefined || viewer === undefined ? undefined : { who, viewer }
+    const input = await inputOf(ctx, row, { caller, words })
     await sendReply(ctx, row, await handle(input), { log, mayGoOn: goingOn(ctx, route, deps, viewer) })
   }
   return [name, answer] as Middleware[]

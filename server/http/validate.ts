@@ -1,6 +1,8 @@
 import { FormatRegistry, type TSchema } from '@sinclair/typebox'
-import { Value, type ValueError } from '@sinclair/typebox/value'
-import { ShapeError, type Fault } from './problem.ts'
+import { Value } from '@sinclair/typebox/value'
+import { faultOf, unknownFault, type Place } from './faults.ts'
+import { ShapeError } from './problem.ts'
+import { listUnknown, removeInherited } from './unknown-members.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/i
 
@@ -18,63 +20,6 @@ function isMoment(text: string): boolean {
 FormatRegistry.Set('date-time', isMoment)
 FormatRegistry.Set('email', text => /^[^\s@]+@[^\s@]+$/.test(text))
 
-export type Place = 'path' | 'query' | 'body'
-
-// TypeBox names schema nodes; people need the rule
-const KINDS: readonly [RegExp, string][] = [
-  [/required/i, 'missing'],
-  [/Expected (string|integer|number|boolean|array|object)/, 'type_error'],
-  [/./, 'value_error'],
-]
-
-interface Ruled {
-  description?: string
-  pattern?: string
-  enum?: string[]
-  type?: string
-}
-
-const KIND_ONLY = /^Expected (?:string|integer|number|boolean|array|object|null)$/
-
-/**
- * The fault in the member of the union that the value was meant to be: a text that is too long, not "no text and not
- * null".
- */
-function meant({ path, message, errors }: ValueError): ValueError | undefined {
-  if (!message.startsWith('Expected union')) return undefined
-  const isOfOtherKind = (one: ValueError): boolean =>
-    one.path === path && (KIND_ONLY.test(one.message) || one.message.startsWith("Expected '"))
-  return errors.map(one => one.First()).find(one => one !== undefined && !isOfOtherKind(one))
-}
-
-function faultOf(place: Place, given: ValueError): Fault {
-  const error = meant(given) ?? given
-  const path = error.path
-    .split('/')
-    .slice(1)
-    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const whole = error.schema as Ruled & { anyOf?: (Ruled & { const?: unknown })[] }
-  // for a text that may be null the rule of the text is enough
-  const schema = whole.anyOf?.find(one => one.pattern !== undefined) ?? whole
-  const words = schema.enum ?? whole.anyOf?.flatMap(one => (one.const === undefined ? [] : [String(one.const)]))
-  const kinds = whole.anyOf?.flatMap(one => one.type ?? []) ?? []
-  const isUnion = error.message.startsWith('Expected union')
-  const rule =
-    words !== undefined && words.length > 0 && isUnion
-      ? `It must be one of ${words.join(', ')}.`
-      : schema.pattern !== undefined && schema.description !== undefined
-        ? `It must be ${schema.description}`
-        : isUnion && kinds.length > 0
-          ? `It must be ${kinds.join(' or ')}.`
-          : `${error.message}.`
-  const required = /required property/i.test(error.message)
-  return {
-    loc: [place, ...path],
-    msg: required ? 'It is missing.' : rule,
-    type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error',
-  }
-}
-
 /** What a text means where the schema wants another type. Anything unclear stays text, and the check reports it. */
 function readText(schema: TSchema, given: unknown): unknown {
   if (schema.type === 'array')
@@ -87,24 +32,13 @@ function readText(schema: TSchema, given: unknown): unknown {
 }
 
 function readTexts(schema: TSchema, given: unknown): unknown {
-  const members = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
-  const values = given as Readonly<Record<string, unknown>>
+  const members = (schema.properties ?? {}) as Readonly<Record<string, TSchema>>
   return Object.fromEntries(
-    members.flatMap(([name, member]) => (values[name] === undefined ? [] : [[name, readText(member, values[name])]])),
+    Object.entries(given as Readonly<Record<string, unknown>>).map(([name, value]) => {
+      const member = Object.hasOwn(members, name) ? members[name] : undefined
+      return [name, member === undefined ? value : readText(member, value)]
+    }),
   )
-}
-
-/**
- * Removes members named like a property that every object has (`constructor`): TypeBox takes them for named by any
- * schema.
- */
-function dropInherited(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  const members = value as Record<string, unknown>
-  for (const key of Object.keys(members)) {
-    if (key in Object.prototype) delete members[key]
-    else dropInherited(members[key])
-  }
 }
 
 interface Unstorable {
@@ -128,7 +62,8 @@ function* unstorable(value: unknown, path: readonly (string | number)[]): Genera
 }
 
 /**
- * The value in the shape of the schema, without members that the schema does not name.
+ * The value, checked against the schema. A member that the schema does not name is a fault, so that nothing is ignored
+ * in silence; `additionalProperties: true` on an object lets members of others pass, and drops them.
  * @param isText  the members arrived as text, so `"2"` becomes 2 where a number is wanted
  * @throws ShapeError with every fault
  */
@@ -138,16 +73,19 @@ export function validate(
   { place, isText = false }: { readonly place: Place; readonly isText?: boolean },
 ): unknown {
   const value: unknown = isText ? readTexts(schema, given) : structuredClone(given)
-  dropInherited(value)
+  const inherited = removeInherited(schema, value)
   const [bad] = unstorable(value, [place])
-  if (bad !== undefined) throw new ShapeError([{ loc: bad.path, msg: bad.msg, type: 'value_error' }])
-  if (!Value.Check(schema, value)) {
-    const seen = new Set<string>()
-    const faults = [...Value.Errors(schema, value)]
-      .slice(0, 100)
-      .filter(error => !seen.has(error.path) && seen.add(error.path))
-      .map(error => faultOf(place, error))
-    throw new ShapeError(faults)
-  }
+  if (bad !== undefined) throw new ShapeError([{ loc: bad.path, msg: bad.msg, type: 'value_error', input: null }])
+  const seen = new Set<string>()
+  const wrong = Value.Check(schema, value)
+    ? []
+    : [...Value.Errors(schema, value)]
+        .slice(0, 100)
+        .filter(error => !seen.has(error.path) && seen.add(error.path))
+        .map(error => faultOf(place, error))
+  const unknown = [...inherited, ...listUnknown(schema, value)].map(member => unknownFault(place, member))
+  const named = new Set(wrong.map(({ loc }) => loc.join('/')))
+  const faults = [...wrong, ...unknown.filter(({ loc }) => !named.has(loc.join('/')))]
+  if (faults.length > 0) throw new ShapeError(faults.slice(0, 100))
   return Value.Clean(schema, value)
 }

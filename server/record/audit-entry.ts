@@ -47,7 +47,8 @@ export const AUDIT_ACTIONS = [
   'UPLOADER_KEY_REMOVE',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
-export type AuditResult = 'SUCCESS' | 'FAILURE' | 'WARNING'
+export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const
+export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /** The facts of one act. Never a secret: not a password, not a token, not a key. */
 export interface AuditFact {

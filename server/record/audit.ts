@@ -22,7 +22,7 @@ import type { AuditAction, AuditEntry, AuditFact, AuditQuery } from './audit-ent
 import { createAuditSearch } from './audit-search.ts'
 import { printFacts } from './audit-sentences.ts'
 
-export { AUDIT_ACTIONS } from './audit-entry.ts'
+export { AUDIT_ACTIONS, AUDIT_RESULTS } from './audit-entry.ts'
 export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
 
 /**

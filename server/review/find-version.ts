@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { isKnown, listCandidates, type VersionPlace } from '../catalog/queries/versions.ts'
-import type { FormatId, PackageRef } from '../core/identity.ts'
+import type { PackageRef } from '../core/identity.ts'
 import { fail } from '../core/errors.ts'
 import type { Manifest, State } from '../core/manifest.ts'
 import type { SeenRepositories } from '../core/repository.ts'
@@ -17,21 +17,6 @@ export const versionPlaceOf = (
   distribution: places.find(place => place.distribution !== undefined)?.distribution,
   arch: places.find(place => place.arch !== undefined)?.arch,
 })
-
-/**
- * The filters of a list; refuses unknown distributions and formats.
- * @throws unknown_distribution, no_such_format
- */
-export function checkFilter<Filter extends Place & { readonly format?: string }>(
-  repositories: Pick<SeenRepositories, 'all' | 'get'>,
-  filter: Filter,
-): Filter {
-  if (filter.distribution !== undefined) repositories.get(filter.distribution)
-  const formats = [...new Set(repositories.all().map(one => one.format))]
-  if (filter.format !== undefined && !formats.includes(filter.format as FormatId))
-    fail('no_such_format', { format: filter.format, known: formats.join(', ') })
-  return filter
-}
 
 /** A package as it was when a request read it. */
 export interface Found {

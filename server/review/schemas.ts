@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { SEVERITIES } from '../core/findings.ts'
 import { STATES } from '../core/manifest.ts'
 import { FindingSchema, NAMED, pagingQuery, Term } from '../catalog/schemas.ts'
-import { counts, listed, OrNull, Text, Time } from '../core/schemas.ts'
+import { ArchFilter, counts, DistributionFilter, FormatFilter, listed, OrNull, Text, Time } from '../core/schemas.ts'
 import { REVIEW_ORDERS } from '../catalog/queries/reviews.ts'
 
 /** A severity in an answer. */
@@ -149,13 +149,14 @@ export const Flag = Type.Optional(Type.Boolean())
 const CodenameQuery = Type.Optional(Type.String({ minLength: 1, maxLength: 80 }))
 /** Where a version lies, in the query or in the body; needed when it lies in more than one place. */
 export const Where = { distribution: CodenameQuery, arch: Type.Optional(Type.String({ maxLength: 80 })) }
-export const WhereQuery = Type.Object(Where)
+export const WhereQuery = Type.Object({ ...Where, distribution: DistributionFilter })
 
 /** What review lists can be narrowed to. */
 export const REVIEW_QUERY = {
   q: Type.Optional(Term),
-  distribution: Where.distribution,
-  format: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
+  distribution: DistributionFilter,
+  format: FormatFilter,
+  arch: ArchFilter,
   severity: Type.Optional(listed<string>(['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])),
   kev: Flag,
   fixable: Flag,

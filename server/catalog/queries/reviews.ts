@@ -10,6 +10,7 @@ export interface ReviewFilter {
   readonly states: readonly State[]
   readonly distribution?: string | undefined
   readonly format?: string | undefined
+  readonly arch?: string | undefined
   /** Packages with a finding of this severity. */
   readonly severity?: string | undefined
   readonly kev?: boolean | undefined
@@ -76,6 +77,7 @@ export async function listReviewed(
   is.when(filter.states, place => `p.state = any(${place}::text[])`)
   is.when(filter.distribution, place => `p.codename = ${place}`)
   is.when(filter.format, place => `p.format = ${place}`)
+  is.when(filter.arch, place => `p.arch = ${place}`)
   is.when(
     filter.severity,
     place => `exists (select 1 from finding f where f.package_id = p.id and f.severity = ${place})`,

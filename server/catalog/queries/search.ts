@@ -77,6 +77,7 @@ export interface ArtifactFilter {
   /** The names that say this of themselves. */
   readonly status?: State | undefined
   readonly kind?: PackageKind | undefined
+  readonly arch?: string | undefined
 }
 
 /** What a name says of itself. */
@@ -120,11 +121,14 @@ export async function searchArtifacts(
   const isTold = seesAll(viewer) && filter.distribution === undefined
   if (
     (q === '' && !seesAll(viewer)) ||
-    [filter.distribution, filter.state, filter.kind].some(one => one !== undefined)
+    [filter.distribution, filter.state, filter.kind, filter.arch].some(one => one !== undefined)
   ) {
     const is = filter.state === undefined ? '' : `and p.state = ${add(filter.state)}`
     const as = filter.kind === undefined ? '' : `and p.kind = ${add(filter.kind)}`
-    where.push(`exists (select 1 from package p where ${ofName(viewer, add, filter.distribution)} ${is} ${as})`)
+    const built = filter.arch === undefined ? '' : `and p.arch = ${add(filter.arch)}`
+    where.push(
+      `exists (select 1 from package p where ${ofName(viewer, add, filter.distribution)} ${is} ${as} ${built})`,
+    )
   }
   if (filter.status !== undefined) {
     const said = `(select p.state from package p where ${ofName(viewer, add, filter.distribution)} order by ${SERVED_FIRST} limit 1)`
@@ -210,6 +214,7 @@ export interface PackageFilter {
   readonly distribution?: string | undefined
   readonly states: readonly State[]
   readonly kind?: PackageKind | undefined
+  readonly arch?: string | undefined
   readonly sort?: PackageOrder | undefined
 }
 
@@ -227,6 +232,7 @@ export async function searchPackages(
   if (filter.distribution !== undefined) where.push(`p.codename = ${add(filter.distribution)}`)
   if (filter.format !== undefined) where.push(`p.format = ${add(filter.format)}`)
   if (filter.kind !== undefined) where.push(`p.kind = ${add(filter.kind)}`)
+  if (filter.arch !== undefined) where.push(`p.arch = ${add(filter.arch)}`)
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : `join ${artifactsSeenBy(viewer, add)} a on a.name = p.name and a.format = p.format`} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])

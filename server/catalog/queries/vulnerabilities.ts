@@ -25,6 +25,7 @@ export interface VulnerabilityFilter {
   readonly status?: string | undefined
   readonly distribution?: string | undefined
   readonly format?: string | undefined
+  readonly arch?: string | undefined
   readonly package?: string | undefined
   readonly minEpss?: number | undefined
 }
@@ -116,6 +117,7 @@ function narrow(is: Conditions, viewer: Viewer, filter: VulnerabilityFilter): vo
   is.when(filter.status, place => `p.state = ${place}`)
   is.when(filter.distribution, place => `p.codename = ${place}`)
   is.when(filter.format, place => `p.format = ${place}`)
+  is.when(filter.arch, place => `p.arch = ${place}`)
   is.when(filter.package, place => `p.name = ${place}`)
 }
 

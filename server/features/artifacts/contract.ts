@@ -15,12 +15,14 @@ import { contract } from '../../core/contract.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
-import { NameVersion, OrNull } from '../../core/schemas.ts'
+import { DistributionFilter, FormatFilter, NameVersion, OrNull } from '../../core/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
-const Codename = Type.Optional(Type.String({ maxLength: 80 }))
-const PLACE = { distribution: Codename, format: Type.Optional(Type.String({ maxLength: 20 })) }
-const PlaceQuery = Type.Object({ distribution: Codename, arch: Type.Optional(Type.String({ maxLength: 80 })) })
+const PLACE = { distribution: DistributionFilter, format: FormatFilter }
+const PlaceQuery = Type.Object({
+  distribution: DistributionFilter,
+  arch: Type.Optional(Type.String({ maxLength: 80 })),
+})
 /** Routes about the newest version that is served, or the one that `version` names. */
 const OF_VERSION = {
   access: 'any',

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { AUDIT_ACTIONS, type AuditEntry } from '../../record/audit.ts'
+import { AUDIT_ACTIONS, AUDIT_RESULTS, type AuditEntry } from '../../record/audit.ts'
 import type { ChainReport } from '../../record/audit-chain.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
 import type { FileDigest } from '../../record/audit-file.ts'
@@ -60,8 +60,8 @@ export const audit = contract({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
       package: Text,
-      action: Text,
-      result: Text,
+      action: Type.Optional(listed(AUDIT_ACTIONS)),
+      result: Type.Optional(listed(AUDIT_RESULTS)),
       user: Text,
       q: Text,
       from: Moment,

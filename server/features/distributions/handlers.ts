@@ -87,6 +87,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
         distribution: codename,
         states: [state],
         kind: query.kind,
+        arch: query.arch,
         sort: query.sort,
       },
       paging: { page: query.page ?? 1, perPage: query.per_page ?? 50 },

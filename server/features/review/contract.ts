@@ -107,7 +107,6 @@ export const review = contract({
     summary: 'Lists the packages held for review, the most urgent deadline first.',
     access: 'any', // the endpoint table's reading; some forms say auditor+
     query: Type.Object({ ...REVIEW_QUERY, assigned_to: Word, overdue: Flag }),
-    fails: ['unknown_distribution', 'no_such_format'],
     details: '`blocked_count` and `review_count` are about all packages, whatever the list is narrowed to.',
     reply: Type.Unsafe<ReviewQueue>(
       Type.Object({

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { PrintName } from '../../sbom/bills.ts'
-import { NameVersion } from '../../core/schemas.ts'
+import { DistributionFilter, NameVersion } from '../../core/schemas.ts'
 
 const NAMES = ['cyclonedx', 'spdx', 'openvex'] as const satisfies readonly PrintName[]
 const Written = Type.Optional(
@@ -12,7 +12,6 @@ const Written = Type.Optional(
     ),
   ),
 )
-const Codename = Type.Optional(Type.String({ maxLength: 80 }))
 const Arch = Type.Optional(Type.String({ maxLength: 80 }))
 
 /**
@@ -25,7 +24,7 @@ export const sbom = contract({
       'Streams the bill of materials of everything published, or of one distribution: CycloneDX 1.5 with decisions as VEX, SPDX 2.3, or OpenVEX.',
     access: 'any',
     edition: 'sbom',
-    query: Type.Object({ format: Written, distribution: Codename }),
+    query: Type.Object({ format: Written, distribution: DistributionFilter }),
     reply: 'file',
     types: ['application/json'],
     fails: ['unknown_distribution'],
@@ -39,7 +38,7 @@ export const sbom = contract({
     fails: ['unknown_distribution'],
     query: Type.Object({
       format: Written,
-      distribution: Codename,
+      distribution: DistributionFilter,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
     }),
   },
@@ -49,7 +48,7 @@ export const sbom = contract({
     access: 'any',
     edition: 'sbom',
     params: NameVersion,
-    query: Type.Object({ format: Written, arch: Arch, distribution: Codename }),
+    query: Type.Object({ format: Written, arch: Arch, distribution: DistributionFilter }),
     reply: 'file',
     types: ['application/json'],
     fails: ['package_not_found', 'version_not_found'],

@@ -72,14 +72,11 @@ export const sso = contract({
       'Receives the browser back from the provider and redirects it to the console with a one-time code, or with sso_error.',
     reply: 'redirect',
     fails: ['sso_off'],
-    query: Type.Object({
-      code: Short,
-      state: Short,
-      iss: Short,
-      session_state: Short,
-      error: Short,
-      error_description: Short,
-    }),
+    // RFC 6749, 4.1.2: unrecognised parameters of the provider are ignored
+    query: Type.Object(
+      { code: Short, state: Short, iss: Short, session_state: Short, error: Short, error_description: Short },
+      { additionalProperties: true },
+    ),
   },
   'POST /auth/oidc/exchange': {
     ...SSO,

@@ -49,11 +49,11 @@ export const vulnerabilities = contract({
       status: Type.Optional(StateQuery),
       distribution: REVIEW_QUERY.distribution,
       format: REVIEW_QUERY.format,
+      arch: REVIEW_QUERY.arch,
       package: Type.Optional(Type.String({ maxLength: 300 })),
       sort: Type.Optional(listed<string>(VULNERABILITY_ORDERS)),
       ...pagingQuery(200),
     }),
-    fails: ['unknown_distribution', 'no_such_format'],
     details:
       '`summary`, `packages_scanned` and `packages` (the worst 200) are about all packages, whatever the list is narrowed to.',
     reply: Type.Unsafe<VulnerabilityOverview & Numbers & { readonly vulnerabilities: Page<Vulnerability> }>(
@@ -83,7 +83,6 @@ export const vulnerabilities = contract({
     summary: 'Lists the packages that have findings, the worst first.',
     access: 'maintainer+',
     query: Type.Object({ ...REVIEW_QUERY, status: Type.Optional(StateQuery) }),
-    fails: ['unknown_distribution', 'no_such_format'],
     reply: Type.Unsafe<Numbers & { readonly packages: readonly ReviewItem[] }>(
       Type.Object({ packages: Type.Array(ReviewItemSchema), ...PAGE }),
     ),

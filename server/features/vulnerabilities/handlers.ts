@@ -5,7 +5,7 @@ import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Db } from '../../db/db.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
-import { checkFilter, readVersion, versionPlaceOf } from '../../review/find-version.ts'
+import { readVersion, versionPlaceOf } from '../../review/find-version.ts'
 import { readPosture } from '../../review/posture.ts'
 import { listReviews } from '../../review/queue.ts'
 import { versionCves } from '../../review/version-view.ts'
@@ -23,7 +23,7 @@ export interface VulnerabilityDeps {
 
 export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
   'GET /security/packages': async ({ db, settings, clock, repositories }, { query, viewer }) => {
-    const { status, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
+    const { status, sort = 'severity', ...filter } = query
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
     // what waits, or was blocked, is of interest whatever it was for; of what is served only what has findings
@@ -41,7 +41,7 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
     return versionCves(manifest, others, isoNow(deps.clock))
   },
   'GET /security/vulnerabilities': async ({ db, repositories }, { query, viewer }) => {
-    const { min_epss: minEpss, sort = 'severity', ...filter } = checkFilter(repositories.seenBy(viewer), query)
+    const { min_epss: minEpss, sort = 'severity', ...filter } = query
     const [overview, vulnerabilities] = await Promise.all([
       readOverview(db, viewer),
       listVulnerabilities(db, viewer, { filter: { ...filter, minEpss }, paging: pagingOf(query), sort }),

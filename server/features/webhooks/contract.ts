@@ -11,6 +11,7 @@ const Taken = Type.Object({
 const common = {
   access: 'public',
   root: true,
+  foreign: true,
   limit: { bucket: 'webhooks', perMinute: 60 },
   reply: Taken,
   fails: ['bad_signature', 'body_too_large', 'bad_request'],

@@ -1,0 +1,48 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { FormatId } from '../core/identity.ts'
+import type { Repositories } from '../core/repository.ts'
+import type { WordKind } from '../core/schemas.ts'
+import type { Viewer } from '../core/viewer.ts'
+import { ShapeError, type Fault } from './problem.ts'
+
+const LONGEST_INPUT = 200
+
+/** The words of each kind, as somebody sees them. */
+export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[]
+
+/** The words that the repositories give. Sources have an architecture of their own in every distribution. */
+export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, formats: readonly FormatId[]): KnownWords {
+  return (kind, viewer) => {
+    if (kind === 'format') return formats
+    const seen = repositories.seenBy(viewer).all()
+    if (kind === 'distribution') return seen.map(({ codename }) => codename)
+    return [...new Set([...seen.flatMap(({ archs, neutral }) => [...archs, ...neutral]), 'source'])]
+  }
+}
+
+/**
+ * Checks the filters whose words are data: codenames, formats, architectures. An unknown one would find nothing, which
+ * reads like "there is none".
+ * @throws ShapeError that names what there is
+ */
+export function needKnownWords(
+  { properties }: TSchema,
+  query: Readonly<Record<string, unknown>>,
+  wordsOf: (kind: WordKind) => readonly string[],
+): void {
+  const faults: Fault[] = []
+  for (const [name, schema] of Object.entries((properties ?? {}) as Readonly<Record<string, TSchema>>)) {
+    const kind = schema.known as WordKind | undefined
+    const value = query[name]
+    if (kind === undefined || typeof value !== 'string') continue
+    const words = wordsOf(kind)
+    if (!words.includes(value))
+      faults.push({
+        loc: ['query', name],
+        msg: `It must be one of ${words.join(', ')}.`,
+        type: 'value_error',
+        input: value.slice(0, LONGEST_INPUT),
+      })
+  }
+  if (faults.length > 0) throw new ShapeError(faults)
+}

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
+import { fail } from '../core/errors.ts'
 import type { FormatId } from '../core/identity.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { WordKind } from '../core/schemas.ts'
@@ -23,7 +24,7 @@ export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, for
 /**
  * Checks the filters whose words are data: codenames, formats, architectures. An unknown one would find nothing, which
  * reads like "there is none".
- * @throws ShapeError that names what there is
+ * @throws unknown_distribution, or ShapeError; both name what there is
  */
 export function needKnownWords(
   { properties }: TSchema,
@@ -36,13 +37,15 @@ export function needKnownWords(
     const value = query[name]
     if (kind === undefined || typeof value !== 'string') continue
     const words = wordsOf(kind)
-    if (!words.includes(value))
-      faults.push({
-        loc: ['query', name],
-        msg: `It must be one of ${words.join(', ')}.`,
-        type: 'value_error',
-        input: value.slice(0, LONGEST_INPUT),
-      })
+    if (words.includes(value)) continue
+    if (kind === 'distribution')
+      fail('unknown_distribution', { codename: value.slice(0, LONGEST_INPUT), known: words.join(', '), field: name })
+    faults.push({
+      loc: ['query', name],
+      msg: `It must be one of ${words.join(', ')}.`,
+      type: 'value_error',
+      input: value.slice(0, LONGEST_INPUT),
+    })
   }
   if (faults.length > 0) throw new ShapeError(faults)
 }

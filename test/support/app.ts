@@ -50,6 +50,8 @@ export function send(
         agent: false,
         headers: {
           ...(json ? { 'content-type': 'application/json' } : {}),
+          // Node sends none with DELETE by itself
+          ...(method === 'DELETE' && bytes !== undefined ? { 'content-length': String(Buffer.byteLength(bytes)) } : {}),
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...headers,
         },

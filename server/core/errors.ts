@@ -172,6 +172,7 @@ export const ERRORS = {
   pin_not_found: [404, '{name} {version} is not pinned in {codename}.'],
   generation_not_kept: [404, 'Generation {generation} of {codename} is not kept. Kept: {kept}.'],
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
+  unknown_field: [422, 'There is no form field {field} here. There are: {known}.'],
   missing_field: [422, 'The form field {field} is missing.'],
   bad_package: [422, '{filename} is refused: {why}.'],
   unpacking_full: [

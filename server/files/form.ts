@@ -12,6 +12,8 @@ export interface Form {
 
 export interface FormOptions extends SizeLimit {
   readonly spool: Pick<Spool, 'receive'>
+  /** The fields beside the file; another one is refused. */
+  readonly known: readonly string[]
   /** Called with the first 512 bytes of the file and the fields before it. Throws to refuse the rest. */
   readonly check?: (start: {
     readonly head: Uint8Array
@@ -35,6 +37,9 @@ const LINGER_MS = 60_000
 /** A refused form is read on for at least this many bytes. */
 const LINGER_BYTES = 64 * 1024 * 1024
 export const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
+/** @param known  the fields beside the files */
+export const unknownField = (name: string, known: readonly string[]): AppError =>
+  new AppError('unknown_field', { field: name.slice(0, 40), known: ['file', ...known].join(', ') })
 const refusal = (said: string): AppError => new AppError('bad_request', { said })
 
 /** Refuses by the length that the client announces. @throws upload_too_large */
@@ -82,6 +87,7 @@ export function linger(stream: RawRequest['stream'], limitBytes: number): void {
 }
 
 interface Listener {
+  readonly known: readonly string[]
   /** Receives the fields. */
   readonly fields: Map<string, string>
   readonly file: (body: Readable, filename: string) => Promise<unknown>
@@ -97,6 +103,7 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     parser.on('field', (name, value, nameCut, valueCut) => {
       if (nameCut || valueCut) reject(refusal(`The form field ${name.slice(0, 40)} is too long.`))
       // whoever looks at the form before us may take the other one
+      else if (name !== 'file' && !on.known.includes(name)) reject(unknownField(name, on.known))
       else if ((on.fields.get(name) ?? value) !== value)
         reject(refusal(`The form has the field ${name.slice(0, 40)} twice, with two values. Send it once.`))
       else on.fields.set(name, value)
@@ -126,9 +133,9 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
 /**
  * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds. On every throw
  * nothing is left on disk, and the request is drained so that the client can read the answer.
- * @throws bad_request, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
+ * @throws bad_request, unknown_field, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
  */
-export async function readForm(raw: RawRequest, { spool, check, ...limit }: FormOptions): Promise<Form> {
+export async function readForm(raw: RawRequest, { spool, known, check, ...limit }: FormOptions): Promise<Form> {
   const fields = new Map<string, string>()
   let receiving: Promise<SpooledFile> | undefined
   let body: Readable | undefined
@@ -139,6 +146,7 @@ export async function readForm(raw: RawRequest, { spool, check, ...limit }: Form
     parser = makeParser(raw)
     const whole = follow(raw, parser, {
       limit,
+      known,
       fields,
       file: (stream, filename) => {
         body = stream
@@ -174,7 +182,7 @@ export async function readBody(
   options: FormOptions & { readonly filename: string | undefined },
 ): Promise<Form> {
   if (/^multipart\/form-data\b/i.test(raw.headers['content-type'] ?? '')) return readForm(raw, options)
-  const { spool, filename, check: _, ...limit } = options
+  const { spool, filename, known: _, check: __, ...limit } = options
   try {
     needRoom(raw, limit)
     const file = await spool.receive(raw.stream.iterator({ destroyOnReturn: false }), {

@@ -5,7 +5,7 @@ import tar from 'tar-stream'
 import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
-import { incomplete, linger, plainName } from './form.ts'
+import { incomplete, linger, plainName, unknownField } from './form.ts'
 
 /** One file of a request that has many. */
 export interface Member {
@@ -17,6 +17,8 @@ export interface Member {
 }
 
 export interface ManyOptions {
+  /** The fields of a form beside its files; another one is refused. */
+  readonly known: readonly string[]
   /** Called with the fields of a form; those that come before the first file are known to it. */
   readonly field: (name: string, value: string) => void
   /** Called with each file in order. The next one is read when it resolves; when it throws, reading ends. */
@@ -48,7 +50,7 @@ async function* chunksOf({ stream, signal }: RawRequest): AsyncGenerator<Buffer>
   if (!stream.complete) throw incomplete()
 }
 
-async function readForm(raw: RawRequest, { field, take }: ManyOptions): Promise<void> {
+async function readForm(raw: RawRequest, { known, field, take }: ManyOptions): Promise<void> {
   const type = raw.headers['content-type'] ?? ''
   let parser: BusboyInstance
   try {
@@ -70,6 +72,7 @@ async function readForm(raw: RawRequest, { field, take }: ManyOptions): Promise<
   parser.on('field', (name, value, nameCut, valueCut) => {
     if (nameCut || valueCut)
       failure ??= new AppError('bad_request', { said: `The form field ${name.slice(0, 40)} is too long.` })
+    else if (!known.includes(name)) failure ??= unknownField(name, known)
     else field(name, value)
   })
   parser.on('fieldsLimit', () => {

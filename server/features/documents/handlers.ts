@@ -19,6 +19,7 @@ export const documentHandlers: Handlers<typeof documents, DocumentRouteDeps> = {
     putDocument(asSeenBy(deps, viewer), { ...params, key: query, by: who.name, ip: raw.clientIp }, async () => {
       const { file } = await readBody(raw, {
         spool: deps.spool,
+        known: [],
         limitBytes: MAX_DOCUMENT,
         setting: 'none',
         filename: params.kind,

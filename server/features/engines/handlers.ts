@@ -141,6 +141,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
       setting: 'security.max_database_mb',
       filename: query.filename,
+      known: ['distribution', 'force'],
     })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution

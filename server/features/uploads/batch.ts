@@ -137,6 +137,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   return {
     fates,
     codename: () => target?.distribution.codename ?? '',
+    known: ['distribution', 'component', 'sha256sums'],
     field: (name: string, value: string) => void fields.set(name, value),
     async take(member: Member): Promise<void> {
       const { filename } = member

@@ -82,6 +82,7 @@ async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<A
   const { file, fields } = await readForm(raw, {
     spool: deps.spool,
     limitBytes,
+    known: ['distribution', 'component', 'sha256'],
     check: ({ head, filename, fields: sofar }) => {
       const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''

@@ -44,6 +44,16 @@ describe('a refusal keeps nothing and says why', () => {
     form.append('file', 'a text, no file')
     expect(await code(form)).toBe('422 missing_field')
   })
+  test('of a field that the form does not have, naming those that it has', async () => {
+    const form = formOf(await hello(), { distribution: 'bookworm', priority: 'high' })
+    expect(await it.send<Refusal>(form)).toMatchObject({
+      status: 422,
+      body: {
+        code: 'unknown_field',
+        facts: { field: 'priority', known: 'file, distribution, component, sha256' },
+      },
+    })
+  })
   test('of what is no package', async () => {
     expect(await code(formOf(Buffer.from('hello')))).toBe('422 unknown_format')
     expect(await code(formOf(Buffer.alloc(0)))).toBe('422 unknown_format')
@@ -57,9 +67,6 @@ describe('a refusal keeps nothing and says why', () => {
     const other = new FormData()
     other.append('package', new Blob(['x']), 'b.deb')
     expect(await code(other)).toBe('400 bad_request')
-    expect(
-      await code(formOf(await hello(), Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, 'x'])))),
-    ).toBe('400 bad_request')
     expect(await code(formOf(await hello(), { distribution: 'x'.repeat(5000) }))).toBe('400 bad_request')
   })
   test('of two distribution fields', async () => {

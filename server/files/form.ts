@@ -133,7 +133,8 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
 /**
  * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds. On every throw
  * nothing is left on disk, and the request is drained so that the client can read the answer.
- * @throws bad_request, unknown_field, missing_field, upload_incomplete, upload_too_large, storage_full, and what `check` throws
+ * @throws bad_request, unknown_field, missing_field, upload_incomplete, upload_too_large, storage_full, and what
+ *   `check` throws
  */
 export async function readForm(raw: RawRequest, { spool, known, check, ...limit }: FormOptions): Promise<Form> {
   const fields = new Map<string, string>()

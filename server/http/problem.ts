@@ -94,7 +94,7 @@ function othersOf({ facts }: AppError): Fault[] {
   }))
 }
 
-/** Where a refused value stood: by the name of the field where the error gives one, else where such requests have it. */
+/** Where a refused value stood: by the name of its field if the error gives one, else where such requests have it. */
 function faultOf({ code, facts, message }: AppError, { method, params, query }: Sent): Fault {
   const field = typeof facts.field === 'string' ? facts.field : typeof facts.key === 'string' ? facts.key : undefined
   const isIn = (members: object | undefined): boolean => field !== undefined && Object.hasOwn(members ?? {}, field)

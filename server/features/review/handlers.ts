@@ -74,7 +74,7 @@ async function decisionPage(...asked: Parameters<typeof listDecisions>): Promise
 }
 
 export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
-  'GET /security/review-queue': async ({ db, settings, clock, repositories }, { query, viewer }) => {
+  'GET /security/review-queue': async ({ db, settings, clock }, { query, viewer }) => {
     const { assigned_to: assignedTo, sort = 'sla', ...filter } = query
     const asked = listReviews(db, viewer, {
       filter: { ...filter, assignedTo, states: ['pending_review'] },

@@ -22,7 +22,7 @@ export interface VulnerabilityDeps {
 }
 
 export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, VulnerabilityDeps> = {
-  'GET /security/packages': async ({ db, settings, clock, repositories }, { query, viewer }) => {
+  'GET /security/packages': async ({ db, settings, clock }, { query, viewer }) => {
     const { status, sort = 'severity', ...filter } = query
     const states =
       status === undefined ? (['published', 'pending_review', 'quarantined', 'rejected'] as const) : [status]
@@ -40,7 +40,7 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
     return versionCves(manifest, others, isoNow(deps.clock))
   },
-  'GET /security/vulnerabilities': async ({ db, repositories }, { query, viewer }) => {
+  'GET /security/vulnerabilities': async ({ db }, { query, viewer }) => {
     const { min_epss: minEpss, sort = 'severity', ...filter } = query
     const [overview, vulnerabilities] = await Promise.all([
       readOverview(db, viewer),

@@ -112,6 +112,7 @@ export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
     manifest_status: Text,
     cve_status: CveStatus,
     severity: OrNull(Text),
+    scanned: Type.Boolean(),
     filename: Text,
     size: Type.Integer(),
     sha256: Text,

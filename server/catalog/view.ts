@@ -2,6 +2,7 @@ import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import type { Manifest, PackageKind, State } from '../core/manifest.ts'
 import type { Report, StepName } from '../core/report.ts'
+import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import type { IndexedManifest, PackageRow } from './queries/search.ts'
 
@@ -165,6 +166,7 @@ export function packageDetail(manifest: IndexedManifest) {
     kind: manifest.kind ?? 'binary',
     manifest_status: MANIFEST_STATUS[manifest.state],
     severity: manifest.worst ?? null,
+    scanned: wasScanned(manifest),
     filename: path,
     size: blob.size,
     sha256: blob.sha256,

@@ -21,8 +21,11 @@ export interface Posture {
   readonly generated_at: string
   readonly total_packages: number
   readonly by_status: Counts<State>
-  /** Served and waiting packages by their worst finding; `none` has no finding that counts. */
-  readonly by_severity: Counts<Severity | 'none'>
+  /**
+   * Served and waiting packages by their worst finding; `none` was looked at and has no finding that counts. No engine
+   * answered for those in `not_looked`, and nothing is known against them.
+   */
+  readonly by_severity: Counts<Severity | 'none' | 'not_looked'>
   /** Findings in served and waiting packages. */
   readonly findings: Counts<Severity | 'total' | 'open' | 'accepted' | 'kev' | 'fixable'>
   readonly review: {
@@ -40,6 +43,7 @@ export interface Posture {
     readonly waiting: number
     readonly worst: Severity | null
     readonly kev: number
+    readonly not_looked: number
   }[]
   readonly sla_days: SlaDays
   readonly last_scanned_at: string | null
@@ -87,7 +91,7 @@ export async function readPosture(
     generated_at: now.toISOString(),
     total_packages: STATES.reduce((total, state) => total + byStatus[state], 0),
     by_status: byStatus,
-    by_severity: record([...SEVERITIES, 'none'] as const, severities),
+    by_severity: record([...SEVERITIES, 'none', 'not_looked'] as const, severities),
     findings: findingCounts(findings),
     review: {
       waiting: sums.waiting,

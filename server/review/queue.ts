@@ -2,7 +2,7 @@ import { pageOf, type Page } from '../catalog/page.ts'
 import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from '../catalog/queries/reviews.ts'
 import { findingView, namedVersion, type NamedVersion } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
-import { acceptanceOf, heldSince } from '../core/review.ts'
+import { acceptanceOf, heldSince, wasScanned } from '../core/review.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
@@ -62,6 +62,8 @@ export interface ReviewItem extends NamedVersion {
   readonly counts: Readonly<Record<Severity, number>>
   readonly epss: number | null
   readonly kev: boolean
+  /** Whether a vulnerability engine answered for it. */
+  readonly scanned: boolean
   readonly fixable: number
   /** The worst ten, accepted ones last. */
   readonly cves: readonly (ReturnType<typeof findingView> & { readonly accepted: boolean })[]
@@ -106,6 +108,7 @@ function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
     ) as Record<Severity, number>,
     epss: scores.length === 0 ? null : Math.max(...scores),
     kev: open.some(({ kev }) => kev === true),
+    scanned: wasScanned(manifest),
     fixable: open.filter(({ fixed_version }) => fixed_version !== null).length,
     cves: [...open, ...marked.filter(({ accepted }) => accepted)].slice(0, TOP),
     reasons: [...(review?.held_for === undefined ? [] : [review.held_for]), ...said.map(report => report.said)],

@@ -139,7 +139,7 @@ describe('the review queue', () => {
     expect(await readPosture(stock.db, ALL_SEEING, { policy: now.cve_policy, now: stock.clock.now() })).toMatchObject({
       total_packages: 6,
       by_status: { published: 1, pending_review: 5 },
-      by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 1 },
+      by_severity: { critical: 1, high: 2, medium: 1, low: 1, none: 0, not_looked: 1 },
       findings: { total: 5, open: 5, kev: 1, fixable: 1 },
       review: { waiting: 5, overdue: 1, unassigned: 5, oldest_held_at: '2026-03-01T10:00:00.000Z' },
     })

@@ -27,6 +27,16 @@ export async function countScanned(db: Queryable, viewer: Viewer): Promise<numbe
   return row?.n ?? 0
 }
 
+/** How many served and waiting packages no vulnerability engine answered for. */
+export async function countNotLooked(db: Queryable, viewer: Viewer): Promise<number> {
+  const { values, add } = params()
+  const row = await db.first<{ n: number }>(
+    `select count(*) as n from package where unscanned and state in ('published', 'pending_review') and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
 /** How many packages each codename has. */
 export async function countByCodename(db: Queryable, viewer: Viewer): Promise<ReadonlyMap<string, number>> {
   const { values, add } = params()

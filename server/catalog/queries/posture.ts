@@ -5,14 +5,17 @@ import type { Queryable } from '../../db/db.ts'
 import { conditions, dueSql, params, seenBy } from './sql.ts'
 
 const LIVE = `p.state in ('published', 'pending_review')`
-/** How many served and waiting packages have which worst finding that counts; `none` has none. */
+/**
+ * How many served and waiting packages have which worst finding that counts. `none` was looked at and has none,
+ * `not_looked` has none either, but no engine answered for it.
+ */
 export function countByWorst(
   db: Queryable,
   viewer: Viewer,
-): Promise<{ readonly name: Severity | 'none'; readonly n: number }[]> {
+): Promise<{ readonly name: Severity | 'none' | 'not_looked'; readonly n: number }[]> {
   const { values, add } = params()
   return db.query(
-    `select coalesce(p.open_worst, 'none') as name, count(*) as n from package p
+    `select coalesce(p.open_worst, case when p.unscanned then 'not_looked' else 'none' end) as name, count(*) as n from package p
     where ${LIVE} and ${seenBy(viewer, add, 'p.codename')} group by 1`,
     values,
   )
@@ -61,13 +64,15 @@ export interface DistributionSums {
   readonly waiting: number
   readonly rank: number
   readonly kev: number
+  /** No engine answered for them. */
+  readonly not_looked: number
 }
 export function sumByDistribution(db: Queryable, viewer: Viewer): Promise<DistributionSums[]> {
   const { values, add } = params()
   return db.query<DistributionSums>(
     `
     select p.codename as distribution, count(*) as packages, count(*) filter (where p.open_count > 0) as with_findings,
-      count(*) filter (where p.state = 'pending_review') as waiting, max(p.open_rank) as rank, count(*) filter (where p.open_kev) as kev
+      count(*) filter (where p.state = 'pending_review') as waiting, max(p.open_rank) as rank, count(*) filter (where p.open_kev) as kev, count(*) filter (where p.unscanned) as not_looked
     from package p where ${LIVE} and ${seenBy(viewer, add, 'p.codename')} group by p.codename order by p.codename`,
     values,
   )

@@ -61,3 +61,16 @@ test('counts cover visible packages only', async () => {
     [2, 3, 3, 1],
   ])
 })
+
+test('packages can be narrowed to those that nobody looked at', async () => {
+  await stock.put({
+    name: 'looked',
+    reports: [{ step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said: 'Nothing is known.' }],
+  })
+  const namesOf = async (scanned: boolean) =>
+    (await searchPackages(stock.db, ALL_SEEING, { filter: { states: ['published'], scanned }, paging })).items.map(
+      ({ name }) => name,
+    )
+  expect(await namesOf(true)).toEqual(['looked'])
+  expect(await namesOf(false)).toEqual(['both', 'both', 'secret'])
+})

@@ -215,6 +215,8 @@ export interface PackageFilter {
   readonly states: readonly State[]
   readonly kind?: PackageKind | undefined
   readonly arch?: string | undefined
+  /** Whether a vulnerability engine answered for it. */
+  readonly scanned?: boolean | undefined
   readonly sort?: PackageOrder | undefined
 }
 
@@ -233,6 +235,7 @@ export async function searchPackages(
   if (filter.format !== undefined) where.push(`p.format = ${add(filter.format)}`)
   if (filter.kind !== undefined) where.push(`p.kind = ${add(filter.kind)}`)
   if (filter.arch !== undefined) where.push(`p.arch = ${add(filter.arch)}`)
+  if (filter.scanned !== undefined) where.push(filter.scanned ? 'not p.unscanned' : 'p.unscanned')
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : `join ${artifactsSeenBy(viewer, add)} a on a.name = p.name and a.format = p.format`} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])

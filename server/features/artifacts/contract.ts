@@ -66,6 +66,11 @@ export const artifacts = contract({
     query: Type.Object({
       ...PACKAGE_QUERY,
       ...PLACE,
+      scanned: Type.Optional(
+        Type.Boolean({
+          description: 'Whether a vulnerability engine answered for it: `false` finds what nobody looked at.',
+        }),
+      ),
       sort: Type.Optional(OrderQuery),
     }),
     reply: pageSchema<PackageItem>(PackageItemSchema),

@@ -108,9 +108,9 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     const state = query.state ?? query.status
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
     const states = state === undefined ? (['published', 'pending_review'] as const) : [state]
-    const { distribution, format, kind, arch, sort } = query
+    const { distribution, format, kind, arch, scanned, sort } = query
     const page = await searchPackages(db, viewer, {
-      filter: { q: query.q ?? query.search, distribution, format, states, kind, arch, sort },
+      filter: { q: query.q ?? query.search, distribution, format, states, kind, arch, scanned, sort },
       paging: pagingOf(query),
     })
     return { ...page, items: page.items.map(packageItem) }

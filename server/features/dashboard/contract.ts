@@ -36,6 +36,7 @@ export const dashboard = contract({
         pending_reviews: Type.Integer(),
         quarantined: Type.Integer(),
         rejected: Type.Integer(),
+        not_looked: Type.Integer(),
         cve_findings: counts([...SEVERITIES, 'total']),
         recent_activity: Type.Array(Item),
       }),

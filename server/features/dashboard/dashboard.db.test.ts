@@ -35,9 +35,21 @@ test('an empty repository has a summary of zeros', async () => {
     pending_reviews: 0,
     quarantined: 0,
     rejected: 0,
+    not_looked: 0,
     cve_findings: { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0, total: 0 },
     recent_activity: [],
   })
+})
+
+test('a package that no engine answered for is counted apart, and one that was looked at is not', async () => {
+  const scan = (outcome: 'ok' | 'unavailable' | 'skipped') => [
+    { step: 'vulnerabilities' as const, outcome, verdict: outcome, said: '' },
+  ]
+  await stock.put({ name: 'seen', reports: scan('ok') })
+  await stock.put({ name: 'unseen', reports: scan('unavailable') })
+  await stock.put({ name: 'off', state: 'pending_review', reports: scan('skipped') })
+  await stock.put({ name: 'gone', state: 'rejected', reports: [] })
+  expect(await call('GET /dashboard/summary')).toMatchObject({ packages: 3, not_looked: 2 })
 })
 
 test('the summary counts states and findings', async () => {

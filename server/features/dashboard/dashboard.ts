@@ -2,6 +2,7 @@ import {
   countArtifacts,
   countBlobs,
   countFindings,
+  countNotLooked,
   countStates,
   listGroups,
   uploadsPerDay,
@@ -43,6 +44,8 @@ export interface Summary {
   readonly quarantined: number
   readonly rejected: number
   readonly cve_findings: Readonly<Record<Severity | 'total', number>>
+  /** Of `packages`: those that no vulnerability engine answered for. */
+  readonly not_looked: number
   readonly recent_activity: readonly HistoryItem[]
 }
 
@@ -135,10 +138,11 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
     clock,
     ms: tenthOfTheTime,
     read: async viewer => {
-      const [states, findings, artifacts] = await Promise.all([
+      const [states, findings, artifacts, notLooked] = await Promise.all([
         countStates(db, viewer),
         countFindings(db, viewer),
         countArtifacts(db, viewer),
+        countNotLooked(db, viewer),
       ])
       return {
         packages: inPool(states),
@@ -147,6 +151,7 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
         pending_reviews: states.pending_review,
         quarantined: states.quarantined,
         rejected: states.rejected,
+        not_looked: notLooked,
         cve_findings: { ...findings, total: Object.values(findings).reduce((a, b) => a + b, 0) },
       }
     },

@@ -36,16 +36,19 @@ interface Node {
   readonly minimum?: number
   readonly maximum?: number
   readonly secret?: true
+  readonly inert?: string
 }
 
 /** Every setting with its dotted name. */
 export function listSettings(
   node: Node = SETTINGS as Node,
   path = '',
-): { readonly key: string; readonly leaf: Node }[] {
-  if (node.properties === undefined) return [{ key: path, leaf: node }]
+  above?: string,
+): { readonly key: string; readonly leaf: Node; readonly inert: string | undefined }[] {
+  const inert = node.inert ?? above
+  if (node.properties === undefined) return [{ key: path, leaf: node, inert }]
   return Object.entries(node.properties).flatMap(([name, child]) =>
-    listSettings(child, path === '' ? name : `${path}.${name}`),
+    listSettings(child, path === '' ? name : `${path}.${name}`, inert),
   )
 }
 
@@ -59,11 +62,11 @@ function bounds(leaf: Node): string {
 function settingsTable(): string {
   return table(
     ['setting', 'default', 'values', 'meaning'],
-    listSettings().map(({ key, leaf }) => [
+    listSettings().map(({ key, leaf, inert }) => [
       code(key),
       code(typeof leaf.default === 'string' ? leaf.default : JSON.stringify(leaf.default)),
       bounds(leaf),
-      `${leaf.description ?? ''}${leaf.secret === true ? ' Encrypted at rest.' : ''}`,
+      `${leaf.description ?? ''}${leaf.secret === true ? ' Encrypted at rest.' : ''}${inert === undefined ? '' : ` Cannot be changed: ${inert}.`}`,
     ]),
   )
 }

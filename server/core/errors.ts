@@ -125,6 +125,10 @@ export const ERRORS = {
   // settings and keys
   unknown_setting: [422, 'There is no setting {key}; {known}.'],
   bad_setting: [422, '{key}: {why}.'],
+  setting_not_available: [
+    422,
+    '{key} cannot be changed: {why}. Leave it out, or send it as GET /settings/ answers it.',
+  ],
   no_signing_key: [
     409,
     'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',

@@ -15,7 +15,7 @@ export const email = section(
     use_tls: bool(true, 'Refuse to send without TLS.'),
     ca_bundle_path: text('', "CA certificates to verify the mail server with; empty means the system's."),
   },
-  'email',
+  { edition: 'email' },
 )
 
 export const ldap = section(
@@ -48,7 +48,7 @@ export const ldap = section(
     verify_cert: bool(true, "Verify the directory's certificate."),
     ca_bundle_path: text('', "CA certificates to verify it with; empty means the system's."),
   },
-  'ldap',
+  { edition: 'ldap' },
 )
 
 export const oidc = section(
@@ -86,7 +86,7 @@ export const oidc = section(
     ),
     auto_provision: bool(true, 'Make the local user at the first login.'),
   },
-  'oidc',
+  { edition: 'oidc' },
 )
 
 export const mfa_policy = section('Second factor for admins.', {

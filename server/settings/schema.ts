@@ -15,6 +15,9 @@ import {
 } from './setting-types.ts'
 import { validation, cve_policy, engines, security, clamav, signing } from './security-settings.ts'
 
+const NO_IMPORT = 'this version imports nothing from other repositories; packages come in by upload'
+const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100 })
+
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
 export const SETTINGS = Type.Object(
   {
@@ -29,14 +32,26 @@ export const SETTINGS = Type.Object(
     license: section('Licence.', {
       key: text('', 'Licence key of the vendor; PUT /license checks it.', { secret: true, maxLength: 4_000 }),
     }),
-    sync: section('Daily security synchronisation.', schedule(true, 3, 0, 'the security synchronisation'), 'sync'),
-    sources: toggles('Switches each upstream source, by its id; one that is not named is on.'),
-    mirror: section('Bulk mirroring from upstream.', {
-      ...schedule(false, 4, 30, 'the mirror'),
-      max_packages_per_run: int(200, [1, 100_000], 'Packages one run imports at most.'),
-      max_runtime_minutes: int(60, [1, 1_440], 'How long one run lasts at most.', 'min'),
-      min_free_disk_gb: int(5, [0, 1_000_000], 'A run stops when less disk is free.', 'GB'),
-      sources: toggles('Sources that are mirrored; one that is not named is not.'),
+    sync: section(
+      'Daily security synchronisation.',
+      { ...schedule(true, 3, 0, 'the security synchronisation'), timezone: TIMEZONE },
+      { edition: 'sync', inert: NO_IMPORT },
+    ),
+    sources: toggles('Switches each upstream source, by its id; one that is not named is on.', { inert: NO_IMPORT }),
+    mirror: section(
+      'Bulk mirroring from upstream.',
+      {
+        ...schedule(false, 4, 30, 'the mirror'),
+        timezone: TIMEZONE,
+        max_packages_per_run: int(200, [1, 100_000], 'Packages one run imports at most.'),
+        max_runtime_minutes: int(60, [1, 1_440], 'How long one run lasts at most.', 'min'),
+        min_free_disk_gb: int(5, [0, 1_000_000], 'A run stops when less disk is free.', 'GB'),
+        sources: toggles('Sources that are mirrored; one that is not named is not.'),
+      },
+      { inert: 'this version mirrors no other repositories; packages come in by upload' },
+    ),
+    versioning: toggles('How many versions are kept.', {
+      inert: 'each distribution has its own rule, which PATCH /distributions/{codename}/retention changes',
     }),
     notifications: section('Outbound webhook.', {
       webhook_url: text('', 'Where events are sent.', { ...URL_OR_EMPTY }),
@@ -45,6 +60,8 @@ export const SETTINGS = Type.Object(
         1,
         [0, 1_000_000],
         'A sync or mirror result is sent from this many changed packages on.',
+        undefined,
+        { inert: 'this version has no sync and no mirror whose results it could send' },
       ),
       allow_private_hosts: text(
         '',
@@ -61,12 +78,20 @@ export const SETTINGS = Type.Object(
         audit_days: int(90, [1, 36_500], 'How long audit files are kept.', 'd'),
         import_cleanup_days: int(30, [1, 36_500], 'How long files left by an import are kept.', 'd'),
       },
-      'retention',
+      {
+        edition: 'retention',
+        inert:
+          'this version keeps audit files for ever and makes no imports; PATCH /distributions/{codename}/retention says how many versions of a package are kept',
+      },
     ),
-    backup: section('Daily backup.', {
-      ...schedule(false, 4, 30, 'the backup'),
-      retention_count: int(7, [1, 1_000], 'Backups that are kept.'),
-    }),
+    backup: section(
+      'Daily backup.',
+      {
+        ...schedule(false, 4, 30, 'the backup'),
+        retention_count: int(7, [1, 1_000], 'Backups that are kept.'),
+      },
+      { inert: 'this version makes no backups itself; docs/operations.md says how to make one' },
+    ),
     validation,
     upload_limits: section(
       'How many uploads a minute are taken; many packages in one request count as one. A token or user with a limit of its own is not counted by address.',

@@ -25,7 +25,8 @@ export const validation = section("The gate's steps.", {
   grype_fail_on: choice(
     ['critical', 'high', 'medium', 'low', 'negligible'],
     'critical',
-    'Kept for clients that set it; has no effect: cve_policy decides for each severity, and grype gets no threshold.',
+    'From which severity on a scan fails.',
+    { inert: 'cve_policy decides for each severity, and grype gets no threshold' },
   ),
   max_upload_size_mb: int(500, [1, 16_384], 'Largest package.', 'MB'),
   vuln_data_max_age_days: int(

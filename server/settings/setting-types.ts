@@ -3,8 +3,15 @@ import { Type, type TSchema } from '@sinclair/typebox'
 /** No control characters: such a text may end up in a mail header or in a file. */
 export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
 
+interface Available {
+  /**
+   * Why this version does nothing with it, and what does: it is shown as it is kept, the console leaves it out, and a
+   * change is refused.
+   */
+  readonly inert?: string
+}
 /** `rule` says in words what the pattern asks: "it must be …". */
-interface Texted {
+interface Texted extends Available {
   /** Encrypted at rest, `***` in every answer. */
   readonly secret?: true
   readonly pattern?: string
@@ -13,8 +20,15 @@ interface Texted {
 }
 
 export const bool = (value: boolean, description: string) => Type.Boolean({ default: value, description })
-export const int = (value: number, range: readonly [number, number], description: string, unit?: string) =>
+export const int = (
+  value: number,
+  range: readonly [number, number],
+  description: string,
+  unit?: string,
+  more: Available = {},
+) =>
   Type.Integer({
+    ...more,
     default: value,
     minimum: range[0],
     maximum: range[1],
@@ -35,24 +49,26 @@ export const choice = <const Words extends readonly string[]>(
   words: Words,
   value: Words[number],
   description: string,
+  more: Available = {},
 ) =>
   Type.Unsafe<Words[number]>(
     Type.Union(
       words.map(word => Type.Literal(word)),
-      { enum: [...words], default: value, description },
+      { enum: [...words], default: value, description, ...more },
     ),
   )
 /** Opens a section; `edition` names the feature that the community edition refuses. */
 export const section = <const Leaves extends Record<string, TSchema>>(
   description: string,
   leaves: Leaves,
-  edition?: string,
-) => Type.Object(leaves, { description, additionalProperties: false, ...(edition === undefined ? {} : { edition }) })
-export const toggles = (description: string) =>
+  more: Available & { readonly edition?: string } = {},
+) => Type.Object(leaves, { description, additionalProperties: false, ...more })
+export const toggles = (description: string, more: Available = {}) =>
   Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$' }), Type.Boolean(), {
     default: {},
     description,
     additionalProperties: false,
+    ...more,
   })
 
 export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const

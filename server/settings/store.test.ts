@@ -33,16 +33,18 @@ const refusal = async (settings: Settings, change: unknown): Promise<string> =>
 
 test('the defaults are those of the specification', async () => {
   const now = (await open()).now()
-  expect(now.sync).toEqual({ enabled: true, hour: 3, minute: 0 })
+  expect(now.sync).toEqual({ enabled: true, hour: 3, minute: 0, timezone: '' })
   expect(now.mirror).toEqual({
     enabled: false,
     hour: 4,
     minute: 30,
+    timezone: '',
     max_packages_per_run: 200,
     max_runtime_minutes: 60,
     min_free_disk_gb: 5,
     sources: {},
   })
+  expect(now.versioning).toEqual({})
   expect(now.email).toMatchObject({ enabled: false, smtp_port: 587, use_tls: true })
   expect(now.ldap).toMatchObject({
     enabled: false,
@@ -91,18 +93,18 @@ describe('a patch', () => {
   test('is merged deeply, kept as the difference only, and told to subscribers', async () => {
     const settings = await open()
     const told: number[] = []
-    settings.subscribe(now => told.push(now.sync.hour))
-    expect(await settings.patch({ sync: { hour: 5 }, cve_policy: { high: 'block' } })).toEqual({
-      changed: ['sync.hour', 'cve_policy.high'],
+    settings.subscribe(now => told.push(now.review.sla_hour))
+    expect(await settings.patch({ review: { sla_hour: 5 }, cve_policy: { high: 'block' } })).toEqual({
+      changed: ['cve_policy.high', 'review.sla_hour'],
     })
-    expect(settings.now().sync).toEqual({ enabled: true, hour: 5, minute: 0 })
+    expect(settings.now().review).toMatchObject({ sla_hour: 5, sla_minute: 0 })
     expect(JSON.parse(await readFile(settingsFile, 'utf8'))).toEqual({
-      sync: { hour: 5 },
+      review: { sla_hour: 5 },
       cve_policy: { high: 'block' },
     })
     expect((await stat(settingsFile)).mode & 0o777).toBe(0o600)
     expect(told).toEqual([5])
-    expect((await open()).now().sync.hour).toBe(5)
+    expect((await open()).now().review.sla_hour).toBe(5)
   })
 
   test('of a secret is masked in answers, encrypted on disk, unchanged by ***, and readable after a restart', async () => {
@@ -119,7 +121,7 @@ describe('a patch', () => {
     [
       'an unknown key',
       { sync: { hours: 1 } },
-      'unknown_setting: There is no setting sync.hours; sync has enabled, hour, minute.',
+      'unknown_setting: There is no setting sync.hours; sync has enabled, hour, minute, timezone.',
     ],
     [
       'an unknown section',
@@ -153,7 +155,7 @@ describe('a patch', () => {
   ])('with %s is refused, and nothing of it is kept', async (_, change, message) => {
     const settings = await open()
     const before = settings.now()
-    const whole = Array.isArray(change) ? change : { ...{ backup: { retention_count: 3 } }, ...(change as object) }
+    const whole = Array.isArray(change) ? change : { ...{ review: { sla_hour: 3 } }, ...(change as object) }
     expect(await refusal(settings, change)).toEqual(message)
     expect(await refusal(settings, Object.hasOwn(change as object, '__proto__') ? change : whole)).toEqual(message)
     expect(settings.now()).toBe(before)
@@ -166,7 +168,7 @@ describe('a patch', () => {
       retention_days: 'x',
       ldap_url: 'dir',
       app_url: 'ftp://x',
-      sync: { hour: 99, hours: 1, minute: 5 },
+      sync: { hour: 99, hours: 1, minute: 0 },
       nothing: 1,
       cve_policy: { high: 'explode' },
       security: { feeds: { kev_url: 'x', hour: 1.5 } },
@@ -208,7 +210,7 @@ describe('a patch', () => {
       ldap_bind_dn: 'cn=svc',
       ldap_bind_password: 'pw',
       ldap_base_dn: 'dc=example',
-      retention_days: 30,
+      retention_days: 90,
     })
     expect(settings.now().ldap).toMatchObject({
       host: 'dir.example',
@@ -218,15 +220,70 @@ describe('a patch', () => {
       bind_password: 'pw',
       base_dn: 'dc=example',
     })
-    expect(settings.now().retention.audit_days).toBe(30)
+    expect(await refusal(settings, { retention_days: 30 })).toContain(
+      'setting_not_available: retention.audit_days cannot be changed: ',
+    )
     expect(await refusal(settings, { ldap_url: 'http://dir' })).toContain('bad_setting: ldap_url')
+  })
+
+  test('of settings that this version does nothing with is refused, names each, and keeps nothing', async () => {
+    const settings = await open()
+    const before = settings.now()
+    const change = {
+      sync: { hour: 5 },
+      sources: { debian: false },
+      mirror: { enabled: true, sources: { debian: true } },
+      versioning: { all: true },
+      backup: { retention_count: 3 },
+      retention: { audit_days: 30 },
+      validation: { grype_fail_on: 'high' },
+      notifications: { webhook_min_packages: 5 },
+    }
+    const error = await settings
+      .patch({ ...change, cve_policy: { high: 'block' } })
+      .catch((refused: unknown) => refused)
+    const { code, facts } = error as { code: string; facts: { key: string; why: string; others: { key: string }[] } }
+    expect([code, facts.key, ...facts.others.map(({ key }) => key)]).toEqual([
+      'setting_not_available',
+      'sync.hour',
+      'sources',
+      'mirror.enabled',
+      'mirror.sources',
+      'versioning',
+      'notifications.webhook_min_packages',
+      'retention.audit_days',
+      'backup.retention_count',
+      'validation.grype_fail_on',
+    ])
+    expect(await refusal(settings, { backup: { enabled: true } })).toBe(
+      'setting_not_available: backup.enabled cannot be changed: this version makes no backups itself; docs/operations.md says how to make one. Leave it out, or send it as GET /settings/ answers it.',
+    )
+    expect(settings.now()).toBe(before)
+  })
+
+  test('that sends back the whole object changes what differs and refuses nothing', async () => {
+    const settings = await open()
+    const whole = settings.masked()
+    expect(await settings.patch({ ...whole, cve_policy: { ...whole.cve_policy, high: 'block' } })).toEqual({
+      changed: ['cve_policy.high'],
+    })
   })
 
   test('twenty at once lose nothing', async () => {
     const settings = await open()
-    await Promise.all(Array.from({ length: 20 }, (_, n) => settings.patch({ sources: { [`source-${n}`]: false } })))
-    expect(Object.keys(settings.now().sources)).toHaveLength(20)
-    expect(Object.keys((await open()).now().sources)).toHaveLength(20)
+    const texts = [...leaves(SETTINGS, {})].filter(
+      ({ path, schema }) => /^(ldap|oidc)\./.test(path) && schema.type === 'string' && schema.pattern === ONE_LINE,
+    )
+    const wanted = texts.slice(0, 20).map(({ path }, n) => ({ path, value: `value ${n}` }))
+    expect(wanted).toHaveLength(20)
+    await Promise.all(
+      wanted.map(({ path, value }) => {
+        const [section = '', key = ''] = path.split('.')
+        return settings.patch({ [section]: { [key]: value } })
+      }),
+    )
+    const kept = new Map([...leaves(SETTINGS, (await open()).now())].map(({ path, value }) => [path, value]))
+    expect(wanted.map(({ path }) => ({ path, value: kept.get(path) }))).toEqual(wanted)
   })
 
   test('of an enterprise section is refused in the community edition; the rest goes on', async () => {
@@ -239,6 +296,15 @@ describe('a patch', () => {
 })
 
 describe('a start', () => {
+  test('with a file of an earlier release keeps what this version does nothing with, also through a change', async () => {
+    const kept = { sync: { hour: 5 }, mirror: { enabled: true, sources: { debian: true } }, sources: { ubuntu: false } }
+    await writeFile(settingsFile, JSON.stringify(kept))
+    const settings = await open()
+    expect(settings.now()).toMatchObject(kept)
+    await settings.patch({ sync: { hour: 5 }, sources: { ubuntu: false }, cve_policy: { high: 'warn' } })
+    expect(JSON.parse(await readFile(settingsFile, 'utf8'))).toEqual({ ...kept, cve_policy: { high: 'warn' } })
+  })
+
   test('with a damaged file stops in one clear line', async () => {
     await writeFile(settingsFile, '{"sync":')
     await expect(open()).rejects.toThrow('settings.json is damaged')

@@ -8,7 +8,7 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { isSealed, type SecretBox } from '../lib/secret-box.ts'
 import { translateLegacy } from './legacy.ts'
 import { SETTINGS, type SettingsValue } from './schema.ts'
-import { isTree, lay, leaves, mapLeaves, MASK, overlay, refuseAll, type Tree } from './tree.ts'
+import { isTree, lay, leaves, mapLeaves, MASK, overlay, refusal, refuseAll, type Tree } from './tree.ts'
 
 /** The runtime configuration. `/repos/settings.json` holds only what differs from the defaults. */
 export interface Settings {
@@ -18,7 +18,8 @@ export interface Settings {
   masked(): SettingsValue
   /**
    * Merges `change` deeply, checks it, writes it atomically and informs the subscribers. `***` for a secret means
-   * unchanged. @throws unknown_setting, bad_setting with every faulty key, enterprise_only; then nothing has changed
+   * unchanged, and so does the value that is there. @throws unknown_setting, bad_setting, setting_not_available with
+   * every faulty key, enterprise_only; then nothing has changed
    * @returns the dotted keys whose value changed
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
@@ -117,11 +118,14 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
         const parts = translateLegacy(change, faults)
         if (!isEnterprise()) parts.forEach(refuseLocked)
         const next = parts.reduce<Tree>((sofar, part) => lay(SETTINGS, sofar, part, { path: '', faults }), current)
-        refuseAll(faults)
         const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
-        const changed = [...leaves(SETTINGS, next)]
-          .filter(leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path)))
-          .map(leaf => leaf.path)
+        const differing = [...leaves(SETTINGS, next)].filter(
+          leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path)),
+        )
+        for (const { path: key, inert: why } of differing)
+          if (why !== undefined) faults.push(refusal('setting_not_available', { key, why }))
+        refuseAll(faults)
+        const changed = differing.map(leaf => leaf.path)
         if (changed.length === 0) return { changed }
         await save(next)
         current = freeze(next as SettingsValue)

@@ -23,27 +23,28 @@ const memberOf = (schema: TSchema, key: string): TSchema | undefined =>
     : undefined
 const dotted = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
+export interface Leaf {
+  readonly path: string
+  readonly schema: TSchema
+  readonly value: unknown
+  /** Why this version does nothing with the setting, or with its section. */
+  readonly inert?: string | undefined
+}
+
 /** Visits every leaf with its dotted path, its schema and its value. */
-export function* leaves(
-  schema: TSchema,
-  value: unknown,
-  path = '',
-): Generator<{ readonly path: string; readonly schema: TSchema; readonly value: unknown }> {
+export function* leaves(schema: TSchema, value: unknown, path = '', above?: string): Generator<Leaf> {
+  const inert = (schema.inert as string | undefined) ?? above
   if (!isSection(schema)) {
-    yield { path, schema, value }
+    yield { path, schema, value, inert }
     return
   }
   for (const [key, member] of Object.entries(schema.properties as Record<string, TSchema>)) {
-    yield* leaves(member, isTree(value) ? value[key] : undefined, dotted(path, key))
+    yield* leaves(member, isTree(value) ? value[key] : undefined, dotted(path, key), inert)
   }
 }
 
 /** Copies the tree and replaces every leaf by what `turn` returns; leaves out those that become undefined. */
-export function mapLeaves(
-  schema: TSchema,
-  value: Tree,
-  turn: (leaf: { readonly path: string; readonly schema: TSchema; readonly value: unknown }) => unknown,
-): Tree {
+export function mapLeaves(schema: TSchema, value: Tree, turn: (leaf: Leaf) => unknown): Tree {
   const result: Tree = {}
   for (const leaf of leaves(schema, value)) {
     const turned = turn(leaf)
@@ -81,7 +82,7 @@ function rule(schema: TSchema, value: unknown): string {
     : `it must be ${said}`
 }
 
-const refusal = <Code extends 'unknown_setting' | 'bad_setting'>(
+export const refusal = <Code extends 'unknown_setting' | 'bad_setting' | 'setting_not_available'>(
   code: Code,
   facts: Readonly<Record<string, unknown>> & { readonly key: string },
 ): AppError => new AppError(code, facts)

@@ -107,13 +107,13 @@ describe('a licence, over HTTP', () => {
   })
 
   test('of somebody else is refused among the settings as well, where the right one is taken and the mask keeps it', async () => {
-    const set = (license: object): Promise<Answer> => ask('PATCH', '/settings/', { sync: { hour: 7 }, license })
+    const set = (license: object): Promise<Answer> => ask('PATCH', '/settings/', { review: { sla_hour: 7 }, license })
     expect((await set({ key: keyFor(300) })).status).toBe(200)
-    await ask('PATCH', '/settings/', { sync: { hour: 3 } })
+    await ask('PATCH', '/settings/', { review: { sla_hour: 3 } })
     for (const key of [keyFor(300, 'another'), 'none'])
       expect(await set({ key })).toMatchObject({ status: 422, body: { code: 'bad_license' } })
     expect((await ask('GET', '/license')).body).toMatchObject({ standing: 'valid', issued_to: 'Nordwerk AG' })
-    expect((await ask('GET', '/settings/')).body).toMatchObject({ sync: { hour: 3 }, license: { key: '***' } })
+    expect((await ask('GET', '/settings/')).body).toMatchObject({ review: { sla_hour: 3 }, license: { key: '***' } })
     expect((await set({ key: '***' })).status).toBe(200)
     expect((await ask('GET', '/license')).body).toMatchObject({ standing: 'valid' })
   })

@@ -123,6 +123,19 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     expect((await stored()).email?.smtp_password).toBe('')
   })
 
+  test('settings that the server does nothing with have no control', async () => {
+    await asAdmin('#/settings')
+    const links = page.locator('.setnav nav a')
+    await links.first().waitFor()
+    expect(await links.allTextContents()).toEqual([
+      ...['General', 'Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
+      ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Review', 'Engines', 'Vulnerability data'],
+      ...['Antivirus data', 'Signing', 'Developer uploads'],
+    ])
+    await page.getByRole('searchbox', { name: 'Search the settings' }).fill('fail_on')
+    await page.getByText('No setting is called').waitFor()
+  })
+
   test('settings are searched by word, and a search without a hit says so', async () => {
     await asAdmin('#/settings')
     await page.getByRole('searchbox', { name: 'Search the settings' }).fill('grace')
@@ -224,7 +237,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
       '#/users',
       '#/users?tab=tokens',
       '#/users?tab=roles',
-      ...['general', 'license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'mirror'].map(
+      ...['general', 'license', 'mfa_policy', 'ldap', 'oidc', 'email', 'notifications', 'security', 'signing'].map(
         one => `#/settings?section=${one}`,
       ),
     ]) {

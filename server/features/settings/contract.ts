@@ -49,7 +49,7 @@ export const settings = contract({
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
     body: Type.Record(Type.String(), Type.Unknown()),
     reply: Whole,
-    fails: ['unknown_setting', 'bad_setting', 'bad_license', 'enterprise_only'],
+    fails: ['unknown_setting', 'bad_setting', 'setting_not_available', 'bad_license', 'enterprise_only'],
   },
   'GET /settings/schema': {
     summary: 'Answers the JSON Schema of the settings: defaults, bounds, units and meaning.',

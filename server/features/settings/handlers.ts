@@ -48,13 +48,14 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'PATCH /settings/': async (deps, { body, who, raw }) => {
     checkLicense(body, deps.isLicense)
     const { changed } = await deps.settings.patch(body)
-    await deps.audit.record({
-      action: 'SETTINGS_CHANGE',
-      result: 'SUCCESS',
-      user: who.name,
-      facts: { kind: 'settings.changed', keys: changed },
-      ip: raw.clientIp,
-    })
+    if (changed.length > 0)
+      await deps.audit.record({
+        action: 'SETTINGS_CHANGE',
+        result: 'SUCCESS',
+        user: who.name,
+        facts: { kind: 'settings.changed', keys: changed },
+        ip: raw.clientIp,
+      })
     return deps.settings.masked()
   },
   'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,

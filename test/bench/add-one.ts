@@ -13,13 +13,11 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { spoolBytes } from '../support/packages.ts'
-import { median, show, timed, timedTool, type Figure } from './tools.ts'
+import { addMany, isWithin, readArgs, showAdded, type Added } from './add-many.ts'
+import { show, timed, timedTool, type Figure } from './tools.ts'
 import { layoutOf, repositories } from '../support/repositories.ts'
 
-/** How many are added one by one; the median of them counts. */
-export const ADDED = 5
 const BATCH = 500
-const MOST_WALL = 0.25
 
 /** What differs from format to format. */
 export interface Subject {
@@ -38,7 +36,7 @@ export interface Subject {
 export interface Figures {
   readonly first: Figure
   readonly cold: Figure
-  readonly add: Figure
+  readonly added: Added
   readonly back: Figure
   readonly theirs: Figure | undefined
 }
@@ -93,7 +91,11 @@ async function stock(
   }
 }
 
-async function measure(subject: Subject, root: string, size: number): Promise<Figures> {
+async function measure(
+  subject: Subject,
+  root: string,
+  { size, earlier }: { readonly size: number; readonly earlier: number },
+): Promise<Figures> {
   const {
     distribution: { codename },
     tool,
@@ -120,43 +122,42 @@ async function measure(subject: Subject, root: string, size: number): Promise<Fi
   await stock(subject, at, size, size + 1)
   const cold = await timed(() => publisher.publish(codename))
   const theirs = tool === undefined ? undefined : timedTool(tool.again, root)
-  const adds: Figure[] = []
-  for (let n = 1; n <= ADDED; n++) {
-    await stock(subject, at, size + n, size + n + 1)
-    adds.push(await timed(() => publisher.publish(codename)))
-  }
-  const [earlier] = (await publisher.generations(codename)).generations
-  const back = await timed(() => publisher.rollback(codename, earlier?.n ?? 0, () => Promise.resolve()))
+  const added = await addMany(
+    {
+      put: n => stock(subject, at, size + 1 + n, size + 2 + n),
+      publish: () => publisher.publish(codename),
+      trees: layout.trees,
+    },
+    earlier,
+  )
+  const [oldest] = (await publisher.generations(codename)).generations
+  const back = await timed(() => publisher.rollback(codename, oldest?.n ?? 0, () => Promise.resolve()))
   await publisher.close()
   await db.close()
   await embedded.stop()
-  return { first, cold, theirs, back, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
+  return { first, cold, theirs, back, added }
 }
 
 /**
  * One package more in a distribution of so many, and the way back, beside the vendor's tool.
- * @param isGood  more budgets of a size
  * @returns whether every size keeps its budgets
  */
-export async function addOne(
-  subject: Subject,
-  args: readonly string[],
-  isGood: (size: number, figures: Figures) => boolean,
-): Promise<boolean> {
+export async function addOne(subject: Subject, args: readonly string[]): Promise<boolean> {
   let within = true
-  for (const size of args.length === 0 ? [1_000, 10_000] : args.map(Number)) {
+  const { sizes, earlier } = readArgs(args)
+  for (const size of sizes) {
     const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
     try {
-      const figures = await measure(subject, root, size)
-      const { first, cold, add, back, theirs } = figures
+      const { first, cold, added, back, theirs } = await measure(subject, root, { size, earlier })
+      const { add } = added
       console.log(
-        `${size} packages (${subject.distribution.archs[0] ?? ''}): first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); rolled back ${show(back)}`,
+        `${size} packages (${subject.distribution.archs[0] ?? ''}): first publication ${show(first)}; one more after a restart ${show(cold)}; ${showAdded(added)}; rolled back ${show(back)}`,
       )
       if (theirs !== undefined)
         console.log(
           `${size} packages, ${subject.tool?.name ?? ''}: one more ${show(theirs)}; ${(theirs.cpu / add.cpu).toFixed(1)} times our CPU, ${(theirs.wall / add.wall).toFixed(1)} times our wall`,
         )
-      within = add.wall <= MOST_WALL && isGood(size, figures) && within
+      within = back.wall < 1 && isWithin(size, added, theirs === undefined ? [] : [theirs]) && within
     } finally {
       await rm(root, { recursive: true, force: true })
     }

@@ -44,6 +44,5 @@ export function run(args: readonly string[]): Promise<boolean> {
         : {}),
     },
     args,
-    () => true,
   )
 }

@@ -14,8 +14,9 @@ import { createSecretBox } from '../../server/lib/secret-box.ts'
 import { createPublisher, type Publisher } from '../../server/publish/publisher.ts'
 import { createKeyring } from '../../server/signing/keyring.ts'
 import { buildDeb, controlText, type DebSpec } from '../support/packages.ts'
-import { ADDED, nameOf } from './add-one.ts'
-import { isInstalled, median, show, timed, timedTool, type Figure } from './tools.ts'
+import { addMany, isWithin, readArgs, showAdded, type Added } from './add-many.ts'
+import { nameOf } from './add-one.ts'
+import { isInstalled, show, timed, timedTool, type Figure } from './tools.ts'
 import { layoutOf, repositories } from '../support/repositories.ts'
 
 const JAMMY = 'jammy' as Codename
@@ -101,8 +102,8 @@ async function stock(
 
 async function ours(
   root: string,
-  size: number,
-): Promise<{ readonly first: Figure; readonly cold: Figure; readonly add: Figure; readonly back: Figure }> {
+  { size, earlier }: { readonly size: number; readonly earlier: number },
+): Promise<{ readonly first: Figure; readonly cold: Figure; readonly added: Added; readonly back: Figure }> {
   const layout = layoutOf(join(root, 'repos'))
   const embedded = await startEmbedded({ folder: join(root, 'pg'), durable: false })
   const db = createDb(embedded)
@@ -121,17 +122,20 @@ async function ours(
   publisher = open() // as after a restart: nothing remembered
   await stock({ db, layout, one }, size, size + 1)
   const cold = await timed(() => publisher.publish(JAMMY))
-  const adds: Figure[] = []
-  for (let n = 1; n <= ADDED; n++) {
-    await stock({ db, layout, one }, size + n, size + n + 1)
-    adds.push(await timed(() => publisher.publish(JAMMY)))
-  }
+  const added = await addMany(
+    {
+      put: n => stock({ db, layout, one }, size + 1 + n, size + 2 + n),
+      publish: () => publisher.publish(JAMMY),
+      trees: layout.trees,
+    },
+    earlier,
+  )
   const [oldest] = (await publisher.generations(JAMMY)).generations
   const back = await timed(() => publisher.rollback(JAMMY, oldest?.n ?? 1, () => Promise.resolve()))
   await publisher.close()
   await db.close()
   await embedded.stop()
-  return { first, cold, back, add: { wall: median(adds, 'wall'), cpu: median(adds, 'cpu') } }
+  return { first, cold, back, added }
 }
 
 async function reprepro(root: string, size: number): Promise<Figure> {
@@ -169,24 +173,27 @@ async function aptly(root: string, size: number): Promise<Figure> {
 /** One package more in a distribution of so many: `npm run bench publish-deb -- 1000 10000 60000`. */
 export async function run(args: readonly string[]): Promise<boolean> {
   let within = true
-  for (const size of args.length === 0 ? [1_000, 10_000, 60_000] : args.map(Number)) {
+  const { sizes, earlier } = readArgs(args)
+  for (const size of sizes) {
     const root = await mkdtemp(join(tmpdir(), 'gh-bench-'))
     try {
-      const { first, cold, back, add } = await ours(root, size)
+      const { first, cold, back, added } = await ours(root, { size, earlier })
       console.log(
-        `${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; one more ${show(add)} (median of ${ADDED}); back to an earlier generation ${show(back)}`,
+        `${size} packages: first publication ${show(first)}; one more after a restart ${show(cold)}; ${showAdded(added)}; back to an earlier generation ${show(back)}`,
       )
-      within &&= add.wall <= (size <= 10_000 ? 0.25 : 0.6)
-      if (size > TOOLS_UP_TO || !isInstalled('reprepro', 'aptly')) continue
-      await writeDebs(join(root, 'debs'), 0, size + 1)
-      for (const [tool, figure] of [
-        ['reprepro', await reprepro(root, size)],
-        ['aptly', await aptly(root, size)],
-      ] as const) {
+      const tools: (readonly [string, Figure])[] = []
+      if (size <= TOOLS_UP_TO && isInstalled('reprepro', 'aptly')) {
+        await writeDebs(join(root, 'debs'), 0, size + 1)
+        tools.push(['reprepro', await reprepro(root, size)], ['aptly', await aptly(root, size)])
+      }
+      const { add } = added
+      for (const [tool, figure] of tools) {
         console.log(
           `${size} packages, ${tool}: one more ${show(figure)}; ${(figure.cpu / add.cpu).toFixed(1)} times our CPU, ${(figure.wall / add.wall).toFixed(1)} times our wall`,
         )
       }
+      const figures = tools.map(([, figure]) => figure)
+      within = isWithin(size, added, figures) && within
     } finally {
       await rm(root, { recursive: true, force: true })
     }

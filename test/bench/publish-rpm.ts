@@ -49,7 +49,5 @@ export function run(args: readonly string[]): Promise<boolean> {
       ...(isInstalled('createrepo_c') ? { tool: { name: 'createrepo_c --update', before: INDEX, again: INDEX } } : {}),
     },
     args,
-    (size, { back, theirs, add }) =>
-      back.wall < 1 && (theirs === undefined || size < 10_000 || theirs.cpu / add.cpu >= 8),
   )
 }

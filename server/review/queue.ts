@@ -3,13 +3,14 @@ import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from 
 import { findingView, namedVersion, type NamedVersion } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
 import { acceptanceOf, heldSince, wasScanned } from '../core/review.ts'
+import { hasPassed, remainingDays } from '../core/remaining-days.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
 
 /** The state of a waiting package's deadline. */
 export interface Sla {
   readonly due_at: string | null
-  /** Whole days that are left; negative once it is missed, null without a deadline. */
+  /** Days that are left, as remainingDays counts them; null without a deadline. */
   readonly days_remaining: number | null
   readonly breached: boolean
   /** The same in the words of existing clients; `warning` for the last seven days. */
@@ -22,7 +23,6 @@ export interface Sla {
 
 /** How long before its end a deadline is near. */
 export const NEAR_DAYS = 7
-const DAY_MS = 86_400_000
 
 export function slaView(dueAt: Date | string | null | undefined, now: Date): Sla {
   if (dueAt === null || dueAt === undefined)
@@ -37,9 +37,8 @@ export function slaView(dueAt: Date | string | null | undefined, now: Date): Sla
       warning: false,
     }
   const due = new Date(dueAt)
-  const left = due.getTime() - now.getTime()
-  const days = left >= 0 ? Math.floor(left / DAY_MS) : Math.ceil(left / DAY_MS)
-  const isOver = left <= 0
+  const days = remainingDays(due, now)
+  const isOver = hasPassed(due, now)
   return {
     due_at: due.toISOString(),
     days_remaining: days,
@@ -48,7 +47,7 @@ export function slaView(dueAt: Date | string | null | undefined, now: Date): Sla
     expires_at: due.toISOString(),
     remaining_days: days,
     expired: isOver,
-    warning: !isOver && left <= NEAR_DAYS * DAY_MS,
+    warning: !isOver && days <= NEAR_DAYS,
   }
 }
 

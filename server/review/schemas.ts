@@ -12,13 +12,16 @@ export const StateName = Type.String({ enum: [...STATES] })
 /** `page`, `per_page`, `pages`, `total`: beside the list, under the name that the contract gives it. */
 export const PAGE = { total: Type.Integer(), page: Type.Integer(), per_page: Type.Integer(), pages: Type.Integer() }
 
+const DaysLeft = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'A day that has begun counts: 30 days show 30, the last hours 1. 0 and less: it is over.',
+})
 export const Sla = Type.Object({
   due_at: OrNull(Time),
-  days_remaining: OrNull(Type.Integer()),
+  days_remaining: DaysLeft,
   breached: Type.Boolean(),
   has_sla: Type.Boolean(),
   expires_at: OrNull(Time),
-  remaining_days: OrNull(Type.Integer()),
+  remaining_days: DaysLeft,
   expired: Type.Boolean(),
   warning: Type.Boolean(),
 })

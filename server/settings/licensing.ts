@@ -1,4 +1,5 @@
 import { GRACE_DAYS, readLicense, standingOf, type License, type Standing } from '../core/license.ts'
+import { remainingDays } from '../core/remaining-days.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Settings } from './store.ts'
 
@@ -44,8 +45,6 @@ export interface LicensingDeps {
   readonly enterprise: () => readonly string[]
 }
 
-const DAY_MS = 86_400_000
-
 function warn(standing: Standing, expiresAt: string | undefined): string | null {
   const day = expiresAt?.slice(0, 10) ?? ''
   switch (standing) {
@@ -65,7 +64,7 @@ function warn(standing: Standing, expiresAt: string | undefined): string | null 
 
 function daysLeft(expiresAt: string | undefined, clock: Clock): number | null {
   if (expiresAt === undefined) return null
-  return Math.max(0, Math.ceil((Date.parse(expiresAt) - clock.now().getTime()) / DAY_MS))
+  return Math.max(0, remainingDays(new Date(expiresAt), clock.now()))
 }
 
 /**

@@ -117,7 +117,7 @@ describe('a package with a finding that the policy wants reviewed', () => {
         kev: false,
         fixable: 1,
         uploaded_by: 'ann',
-        sla: { breached: false, days_remaining: 29 },
+        sla: { breached: false, days_remaining: 30 },
         cves: [{ id: 'CVE-2026-1001', accepted: false, detected_by: ['fake'] }],
       },
     ])

@@ -1,3 +1,4 @@
+import { hasPassed, remainingDays } from '../../../core/remaining-days.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Settings } from '../../../settings/store.ts'
@@ -33,8 +34,9 @@ export function createMfaPolicy({
   const concerns = (account: Account): boolean => demands(account) && !account.mfa_enabled
 
   function demand(from: Date): MfaDemand {
-    const leftMs = from.getTime() + settings.now().mfa_policy.grace_period_days * DAY_MS - clock.now().getTime()
-    return leftMs > 0 ? { kind: 'grace', daysRemaining: Math.ceil(leftMs / DAY_MS) } : { kind: 'over' }
+    const end = new Date(from.getTime() + settings.now().mfa_policy.grace_period_days * DAY_MS)
+    const now = clock.now()
+    return hasPassed(end, now) ? { kind: 'over' } : { kind: 'grace', daysRemaining: remainingDays(end, now) }
   }
 
   return {

@@ -6,6 +6,8 @@ import type { LiveEvent } from './wire.ts'
 const BACK_OFF = [1, 2, 5, 10, 30] as const
 /** A stream without even a heartbeat for this long is dead, whatever the socket says (sleep, a pulled cable). */
 const SILENCE_MS = 60_000
+/** The stream is doubted at most this often. */
+const DOUBT_MS = 10_000
 
 interface Live {
   readonly state: 'connecting' | 'live' | 'offline'
@@ -19,6 +21,8 @@ let live = $state.raw<Live>({ state: 'connecting', since: undefined, retryAt: un
 const listeners = new Set<(event: LiveEvent | undefined) => void>()
 let stop: (() => void) | undefined
 let wakeUp: (() => void) | undefined
+let endAttempt: (() => void) | undefined
+let doubtedAt = 0
 
 export function liveState(): Live {
   return live
@@ -36,6 +40,14 @@ export function tryNow(): void {
   wakeUp?.()
 }
 
+/** A request got no answer: the stream may be dead without knowing it, so it is ended and opened again. */
+export function doubt(): void {
+  // a request that fails while the stream is well must not open it again and again
+  if (Date.now() - doubtedAt < DOUBT_MS) return
+  doubtedAt = Date.now()
+  endAttempt?.()
+}
+
 function tell(event: LiveEvent | undefined): void {
   for (const listener of listeners) listener(event)
 }
@@ -45,6 +57,7 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
   const attempt = new AbortController()
   const end = (): void => attempt.abort()
   signal.addEventListener('abort', end, { once: true })
+  endAttempt = end
   let watchdog = setTimeout(end, SILENCE_MS)
   let seen = lastId
   try {
@@ -66,6 +79,7 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
     /* however it ended, the next attempt follows; a 401 ends the session, and that stops us */
   } finally {
     clearTimeout(watchdog)
+    endAttempt = undefined
     signal.removeEventListener('abort', end)
   }
   return seen

@@ -1,10 +1,13 @@
-import { onLive } from './live.svelte.ts'
+import { ApiProblem } from './api.ts'
+import { doubt, onLive } from './live.svelte.ts'
 import { signIns } from './session.svelte.ts'
 
 /** Data of a screen: the old value stays while a new one loads, and beside a problem. */
 export interface Resource<T> {
   readonly value: T | undefined
   readonly problem: unknown
+  /** When `value` was read. */
+  readonly readAt: Date | undefined
   readonly loading: boolean
   reload(): Promise<void>
 }
@@ -20,6 +23,7 @@ export function resource<T>(
 ): Resource<T> {
   let value = $state.raw<T | undefined>()
   let problem = $state.raw<unknown>()
+  let readAt = $state.raw<Date | undefined>()
   let loading = $state(true)
   let running: AbortController | undefined
 
@@ -32,10 +36,13 @@ export function resource<T>(
       const answer = await read(mine.signal)
       if (mine.signal.aborted) return
       value = answer
+      readAt = new Date()
       problem = undefined
     } catch (error) {
       if (mine.signal.aborted) return
       problem = error
+      // no answer at all: the connection is asked, and its return reads this again
+      if (error instanceof ApiProblem && error.status === 0) doubt()
     }
     loading = false
   }
@@ -68,6 +75,9 @@ export function resource<T>(
     },
     get problem() {
       return problem
+    },
+    get readAt() {
+      return readAt
     },
     get loading() {
       return loading

@@ -1,7 +1,8 @@
 import { ApiProblem, call, lendCredential } from './api.ts'
+import { joinTabs } from './tabs.ts'
 import type { Me, Reply, Role } from './wire.ts'
 
-/** Session storage: the token ends with the tab, and no other tab or later user of this computer finds it. */
+/** Session storage: the token ends with the last tab, and no later user of this computer finds it. */
 const KEY = 'gatehouse.token'
 /** A token is renewed when this much of its life is left, while the tab is open. */
 const RENEW_BEFORE_MS = 10 * 60_000
@@ -119,18 +120,28 @@ export function signIns(): number {
   return entered
 }
 
+const tabs = joinTabs(
+  () => (session.state === 'in' ? token : undefined),
+  ended => {
+    if (ended !== token) return
+    keep(undefined)
+    session = { me: undefined, state: 'out', lastName: '' }
+  },
+)
+
 async function enter(): Promise<void> {
   const me = await call('GET /auth/me')
   session = { me, state: 'in', lastName: me.username }
 }
 
-/** Takes up a kept token, if there is one. */
+/** Takes up a kept token, or that of another tab, if there is one. */
 export async function resume(): Promise<void> {
   try {
     keep(sessionStorage.getItem(KEY) ?? undefined)
   } catch {
     token = undefined
   }
+  if (token === undefined) keep(await tabs.ask())
   if (token === undefined) {
     session = { ...session, state: 'out' }
     return
@@ -179,7 +190,10 @@ export async function answerChallenge(
 /** Ends the session here and, where it answers, on the server: a copied token is then worth nothing. */
 export function signOut(): void {
   // it ends by itself otherwise; nobody waits for that
-  if (token !== undefined) void call('POST /auth/logout').catch(() => {})
+  if (token !== undefined) {
+    void call('POST /auth/logout').catch(() => {})
+    tabs.end(token)
+  }
   keep(undefined)
   session = { me: undefined, state: 'out', lastName: '' }
 }

@@ -26,7 +26,7 @@ export const ROLE_CARDS: Record<
   reader: { label: 'Reader', description: 'Reads packages, distributions, findings and statistics.', color: 'gray' },
   auditor: {
     label: 'Auditor',
-    description: 'Reads everything a reader does, and the audit log and inventory. Changes nothing.',
+    description: 'Reads everything a reader does, and the audit log. Changes nothing.',
     color: 'purple',
   },
   uploader: { label: 'Uploader', description: 'Uploads and imports packages.', color: 'blue' },

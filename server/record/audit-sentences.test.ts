@@ -194,7 +194,7 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'document.put': [
     [
       { kind: 'document.put', document: 'modules', arch: 'x86_64', sha256: 'ab', size: 12 },
-      'modules of x86_64 was put, 12 bytes, SHA-256 ab.',
+      'modules of x86_64: added or replaced, 12 bytes, SHA-256 ab.',
     ],
   ],
   'document.removed': [

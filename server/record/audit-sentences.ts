@@ -131,7 +131,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `NotAutomatic is ${not_automatic ? 'on' : 'off'}, ButAutomaticUpgrades ${but_automatic_upgrades ? 'on' : 'off'}; a root is valid for ${valid_days === 0 ? 'ever' : `${valid_days} days`}.`,
   'root.signed_again': ({ generation, until }) =>
     `The root was signed again, as generation ${generation}; it is valid ${until === undefined ? 'for ever' : `until ${until}`}.`,
-  'document.put': fact => `${documentName(fact)} was put, ${fact.size} bytes, SHA-256 ${fact.sha256}.`,
+  'document.put': fact => `${documentName(fact)}: added or replaced, ${fact.size} bytes, SHA-256 ${fact.sha256}.`,
   'document.removed': fact => `${documentName(fact)} was removed.`,
   'retention.changed': ({ keep }) =>
     keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,

@@ -215,7 +215,7 @@ describe.skipIf(noBrowser !== undefined)('steering in the community edition', ()
       await page.getByLabel('Password', { exact: true }).fill(ADMIN.password)
       await page.keyboard.press('Enter')
       for (const [item, what, button] of [
-        ['Copy packages', 'Copying between distributions', /^Copy everything/],
+        ['Copy packages', 'Copying between distributions', 'Copy what is ticked'],
         ['Who sees it', 'Restricted access', 'Save'],
       ] as const) {
         await page.getByRole('button', { name: 'More about jammy' }).click()

@@ -46,7 +46,7 @@ export async function openPage(
     // a refused request is an answer the console expects to meet; the browser logs every one of them
     if (
       ['error', 'warning'].includes(message.type()) &&
-      !/Failed to load resource: (the server responded with a status of (4|5)\d\d|net::ERR_(EMPTY_RESPONSE|CONNECTION|INCOMPLETE_CHUNKED_ENCODING))/.test(
+      !/Failed to load resource: (the server responded with a status of (4|5)\d\d|net::ERR_(EMPTY_RESPONSE|INTERNET_DISCONNECTED|CONNECTION|INCOMPLETE_CHUNKED_ENCODING))/.test(
         message.text(),
       )
     )

@@ -24,6 +24,11 @@ interface Account {
   readonly username: string
 }
 type Names = readonly string[]
+/** Absent in lines of releases before 0.2. In a rule a name is `role:reader`, `user:ada` or `group:desk`. */
+export interface NamesChanged {
+  readonly added: Names
+  readonly removed: Names
+}
 interface UploaderKey {
   readonly name: string
   readonly fingerprint: string
@@ -127,8 +132,8 @@ export interface FactsOf {
     readonly roles: Names
     readonly usernames: Names
     readonly groups: Names
-  }
-  'group.changed': { readonly group: string; readonly members: Names }
+  } & Partial<NamesChanged>
+  'group.changed': { readonly group: string; readonly members: Names } & Partial<NamesChanged>
   'group.removed': { readonly group: string }
   'index.rebuilt': {
     readonly manifests: number

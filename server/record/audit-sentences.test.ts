@@ -213,8 +213,21 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'Only for roles admin; users ada, max; its tree asks for a token.',
     ],
     [{ kind: 'access.changed', private: false, roles: [], usernames: [], groups: [] }, 'Open to everybody.'],
+    [
+      {
+        ...{ kind: 'access.changed', private: false, roles: [], usernames: ['ada'], groups: [] },
+        ...{ added: ['user:ada'], removed: ['role:reader', 'group:desk'] },
+      },
+      'Only for users ada. Added: user ada. Removed: role reader, group desk.',
+    ],
   ],
-  'group.changed': [[{ kind: 'group.changed', group: 'line 4', members: [] }, 'The group line 4 has nobody.']],
+  'group.changed': [
+    [{ kind: 'group.changed', group: 'line 4', members: [] }, 'The group line 4 has nobody.'],
+    [
+      { kind: 'group.changed', group: 'desk', members: ['ada'], added: ['ada'], removed: ['max', 'eve'] },
+      'The group desk has ada. Added: ada. Removed: max, eve.',
+    ],
+  ],
   'group.removed': [[{ kind: 'group.removed', group: 'line 4' }, 'The group line 4 was removed.']],
   'index.rebuilt': [
     [

@@ -1,4 +1,4 @@
-import type { AuditFacts, DecidedFact, FactKind, FactsOf, Refusal } from './audit-facts.ts'
+import type { AuditFacts, DecidedFact, FactKind, FactsOf, NamesChanged, Refusal } from './audit-facts.ts'
 
 const REFUSALS: Readonly<Record<Refusal, string>> = {
   no_such_user: 'There is no such user.',
@@ -70,10 +70,17 @@ function tokenWords(token: FactsOf['token.created']): string {
   return `${[name, role, days === undefined ? 'no expiry' : `${days} days`, ...limits].join(', ')}.`
 }
 
-function ruleWords({ private: isPrivate, roles, usernames, groups }: FactsOf['access.changed']): string {
+function ruleWords({ private: isPrivate, roles, usernames, groups, ...changed }: FactsOf['access.changed']): string {
   const named = Object.entries({ roles, users: usernames, groups }).filter(([, names]) => names.length > 0)
   const said = named.map(([what, names]) => `${what} ${names.join(', ')}`)
-  return `${said.length === 0 ? 'Open to everybody' : `Only for ${said.join('; ')}`}${isPrivate ? '; its tree asks for a token' : ''}.`
+  return `${said.length === 0 ? 'Open to everybody' : `Only for ${said.join('; ')}`}${isPrivate ? '; its tree asks for a token' : ''}.${changedWords(changed)}`
+}
+
+/** ` Added: user ada. Removed: role reader.` Lines of releases before 0.2 say neither. */
+function changedWords({ added = [], removed = [] }: Partial<NamesChanged>): string {
+  const list = (word: string, names: readonly string[]): string =>
+    names.length === 0 ? '' : ` ${word}: ${names.map(name => name.replace(':', ' ')).join(', ')}.`
+  return list('Added', added) + list('Removed', removed)
 }
 
 const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key.added']): string =>
@@ -136,7 +143,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'retention.changed': ({ keep }) =>
     keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
   'access.changed': ruleWords,
-  'group.changed': ({ group, members }) => `The group ${group} has ${members.join(', ') || 'nobody'}.`,
+  'group.changed': ({ group, members, ...changed }) =>
+    `The group ${group} has ${members.join(', ') || 'nobody'}.${changedWords(changed)}`,
   'group.removed': ({ group }) => `The group ${group} was removed.`,
   'index.rebuilt': ({ manifests, added, changed, removed, unreadable }) =>
     `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${unreadable} unreadable.`,

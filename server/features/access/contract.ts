@@ -28,7 +28,7 @@ export const access = contract({
   },
   'PUT /access/distributions/{codename}': {
     summary:
-      'Restricts a distribution to roles, users and groups; three empty lists open it. With `private` its tree asks for an API token.',
+      'Replaces the rule of a distribution: who sees it by role, user and group, and with `private` that its tree asks for an API token. What is not sent is empty; three empty lists open it to everybody.',
     access: 'admin',
     edition: 'scoped access',
     body: Type.Object({

@@ -4,7 +4,7 @@ import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { access } from './contract.ts'
-import { listGroups, listRules, type AccessRules, type Rule } from './rules.ts'
+import { listGroups, listRules, replaceGroup, replaceRule, type AccessRules, type Rule } from './rules.ts'
 
 export interface AccessDeps {
   readonly db: Db
@@ -13,6 +13,26 @@ export interface AccessDeps {
   readonly rules: Pick<AccessRules, 'changed'>
 }
 
+/** Whom a rule names, as `role:reader`, `user:ada`, `group:desk`. */
+function namesOf(rule: Rule | undefined): readonly string[] {
+  const { roles = [], users = [], groups = [] } = rule ?? {}
+  return [
+    ...roles.map(name => `role:${name}`),
+    ...users.map(name => `user:${name}`),
+    ...groups.map(name => `group:${name}`),
+  ]
+}
+
+interface Change {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+const compare = (before: readonly string[], after: readonly string[]): Change => ({
+  added: after.filter(name => !before.includes(name)),
+  removed: before.filter(name => !after.includes(name)),
+})
+const isSame = ({ added, removed }: Change): boolean => added.length + removed.length === 0
+
 export const accessHandlers: Handlers<typeof access, AccessDeps> = {
   'GET /access/distributions': async ({ db }) => ({ distributions: await listRules(db) }),
   'PUT /access/distributions/{codename}': async ({ db, audit, rules, repositories }, { params, body, who, raw }) => {
@@ -20,32 +40,20 @@ export const accessHandlers: Handlers<typeof access, AccessDeps> = {
     const known = new Set((await listGroups(db)).map(group => group.name))
     const missing = body.groups?.find(name => !known.has(name))
     if (missing !== undefined) fail('group_not_found', { name: missing })
-    const rule = await db.tx(async tx => {
-      const row = await tx.first<Rule>(
-        `
-        insert into distribution_access (codename, private, roles, users, groups)
-        values ($1, coalesce($2, false), coalesce($3::text[], '{}'), coalesce($4::text[], '{}'), coalesce($5::text[], '{}'))
-        on conflict (codename) do update set private = coalesce($2, distribution_access.private), roles = coalesce($3::text[], distribution_access.roles),
-          users = coalesce($4::text[], distribution_access.users), groups = coalesce($5::text[], distribution_access.groups)
-        returning codename, private, roles, users, groups`,
-        [codename, body.private ?? null, body.roles ?? null, body.users ?? null, body.groups ?? null],
-      )
-      if (row === undefined) throw new Error('the rule was not written')
+    const { private: isPrivate = false, roles = [], users = [], groups = [] } = body
+    const rule: Rule = { codename, private: isPrivate, roles, users, groups }
+    await db.tx(async tx => {
+      const before = await replaceRule(tx, rule)
+      const change = compare(namesOf(before), namesOf(rule))
+      if ((before?.private ?? false) === isPrivate && isSame(change)) return
       await audit.owe(tx, {
         action: 'ACCESS_CHANGE',
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
         distribution: codename,
-        facts: {
-          kind: 'access.changed',
-          private: row.private,
-          roles: row.roles,
-          usernames: row.users,
-          groups: row.groups,
-        },
+        facts: { kind: 'access.changed', private: isPrivate, roles, usernames: users, groups, ...change },
       })
-      return row
     })
     rules.changed()
     return rule
@@ -53,16 +61,15 @@ export const accessHandlers: Handlers<typeof access, AccessDeps> = {
   'GET /access/groups': async ({ db }) => ({ groups: await listGroups(db) }),
   'PUT /access/groups/{name}': async ({ db, audit, rules }, { params: { name }, body: { members }, who, raw }) => {
     await db.tx(async tx => {
-      await tx.query(
-        'insert into access_group (name, members) values ($1, $2) on conflict (name) do update set members = $2',
-        [name, members],
-      )
+      const before = await replaceGroup(tx, { name, members })
+      const change = compare(before?.members ?? [], members)
+      if (before !== undefined && isSame(change)) return
       await audit.owe(tx, {
         action: 'ACCESS_CHANGE',
         result: 'SUCCESS',
         user: who.name,
         ip: raw.clientIp,
-        facts: { kind: 'group.changed', group: name, members },
+        facts: { kind: 'group.changed', group: name, members, ...change },
       })
     })
     rules.changed()

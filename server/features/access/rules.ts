@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access.ts'
-import type { Db, Queryable } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { cached } from '../../lib/cached.ts'
 import type { Clock } from '../../lib/clock.ts'
 
@@ -51,6 +51,36 @@ export function listRules(db: Queryable): Promise<Rule[]> {
 /** Every group with its members, by name. */
 export function listGroups(db: Queryable): Promise<Group[]> {
   return db.query<Group>('select name, members from access_group order by name')
+}
+
+/** Writes the whole rule in place of the one before, which it returns. Of two at once the second sees the first. */
+export async function replaceRule(
+  tx: Tx,
+  { codename, private: isPrivate, roles, users, groups }: Rule,
+): Promise<Rule | undefined> {
+  await tx.query('lock table distribution_access in share row exclusive mode')
+  const before = await tx.first<Rule>(
+    'select codename, private, roles, users, groups from distribution_access where codename = $1',
+    [codename],
+  )
+  await tx.query(
+    `
+    insert into distribution_access (codename, private, roles, users, groups) values ($1, $2, $3, $4, $5)
+    on conflict (codename) do update set private = $2, roles = $3, users = $4, groups = $5`,
+    [codename, isPrivate, roles, users, groups],
+  )
+  return before
+}
+
+/** Writes the members of a group in place of those before, which it returns; undefined for a new group. */
+export async function replaceGroup(tx: Tx, { name, members }: Group): Promise<Group | undefined> {
+  await tx.query('lock table access_group in share row exclusive mode')
+  const before = await tx.first<Group>('select name, members from access_group where name = $1', [name])
+  await tx.query(
+    'insert into access_group (name, members) values ($1, $2) on conflict (name) do update set members = $2',
+    [name, members],
+  )
+  return before
 }
 
 /** The rules, read at most once a second, or at once after a change in this process. */

@@ -101,12 +101,12 @@ export const ERRORS = {
     'The code does not match the new secret. Wait for the next code and check the clock of your device.',
   ],
   missing_code: [422, 'Send either totp_code or recovery_code.'],
-  mfa_active: [409, 'The second factor is active already. Switch it off with POST /auth/mfa/disable first.'],
-  mfa_not_active: [409, 'There is no second factor on this account. Begin with POST /auth/mfa/setup.'],
-  mfa_not_pending: [409, 'There is no new secret to confirm. Begin with POST /auth/mfa/setup.'],
+  mfa_active: [409, 'The second factor is active already. Switch it off in your profile first.'],
+  mfa_not_active: [409, 'There is no second factor on this account. Set one up in your profile.'],
+  mfa_not_pending: [409, 'There is no new secret to confirm. Begin again in your profile.'],
   own_mfa: [
     400,
-    'You cannot reset your own second factor. Use POST /auth/mfa/disable with your password, or ask another admin.',
+    'You cannot reset your own second factor. Switch it off in your profile with your password, or ask another admin.',
   ],
   session_not_found: [404, 'You have no session {session_id}.'],
   bad_reset_token: [
@@ -129,10 +129,7 @@ export const ERRORS = {
     422,
     '{key} cannot be changed: {why}. Leave it out, or send it as GET /settings/ answers it.',
   ],
-  no_signing_key: [
-    409,
-    'There is no signing key yet. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
-  ],
+  no_signing_key: [409, 'There is no signing key yet. An admin makes one on the page Distributions.'],
   // distributions and packages
   unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
   distribution_not_found: [404, 'There is no distribution {codename}.'],
@@ -200,7 +197,7 @@ export const ERRORS = {
   announcement_unsigned: [422, '{filename} is not signed. Sign it with debsign and send it again.'],
   announcement_untrusted: [
     403,
-    'The signature of {filename} is not accepted: {why}. An admin can add the key with POST /uploader-keys.',
+    'The signature of {filename} is not accepted: {why}. An admin can add the key on the page Users and tokens.',
   ],
   announcement_misdirected: [
     422,

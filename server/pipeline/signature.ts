@@ -108,7 +108,7 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: P
           step: 'signature',
           outcome: 'unavailable',
           verdict: 'no_signing_key',
-          said: 'There is no signing key, and nothing is published unsigned. An admin makes one with POST /settings/gpg/generate or POST /distributions/init.',
+          said: 'There is no signing key, and nothing is published unsigned. An admin makes one on the page Distributions.',
         }
       }
       const { signature, clearsigned } = await subject.inspected(signal)

@@ -52,13 +52,13 @@ function warn(standing: Standing, expiresAt: string | undefined): string | null 
     case 'valid':
       return null
     case 'expiring':
-      return `The licence ends on ${day}. Ask for a new key, and set it with PUT /license.`
+      return `The licence ends on ${day}. Ask for a new key, and set it on the page Settings, under Licence.`
     case 'grace':
       return `The licence ended on ${day}. Enterprise functions can be read for ${GRACE_DAYS} days and change nothing.`
     case 'expired':
       return `The licence ended on ${day}. Enterprise functions are locked; everything else goes on.`
     case 'invalid':
-      return 'The licence key was not issued for this vendor secret. Set another one with PUT /license.'
+      return 'The licence key was not issued for this vendor secret. Set another one on the page Settings, under Licence.'
   }
 }
 

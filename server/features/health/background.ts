@@ -69,7 +69,7 @@ export function createBackground(deps: HealthDeps): Background {
       ? ({
           ok: false,
           missing: true,
-          error: 'there is no signing key yet; POST /distributions/init makes one',
+          error: 'there is no signing key yet; an admin makes one on the page Distributions',
         } as Probe)
       : ({ ok: true, fingerprint: key.fingerprint } as Probe)
   }

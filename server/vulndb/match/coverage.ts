@@ -52,7 +52,7 @@ export function coverageOf(
   if (meta === undefined || Object.keys(meta.ecosystems).length === 0) {
     return {
       coverage: 'no_data',
-      said: 'No vulnerability data is loaded. An admin imports it with POST /security/database or npm run vulndb -- import.',
+      said: 'No vulnerability data is loaded. An admin imports it on the page Engines.',
     }
   }
   if (distribution.scanner === undefined) {

@@ -62,6 +62,7 @@ describe('a private tree, path by path', () => {
   const PATHS = [
     '/repos/dists/noble/InRelease',
     '/repos/dists/noble/Release.gpg',
+    '/repos/dists/noble/main/binary-amd64/Packages',
     '/repos/dists/noble/main/binary-amd64/Packages.gz',
     '/repos/dists/noble@1/InRelease',
     '/repos/pool/noble/main/c/closed/closed_1.0_amd64.deb',

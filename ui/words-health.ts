@@ -51,7 +51,9 @@ export function warningsOf(report: HealthReport): readonly string[] {
   return warnings ?? []
 }
 
-const whole = (said: string): string => (said.endsWith('.') ? said : `${said}.`)
+/** A sentence, from words that may begin small. */
+const whole = (said: string): string =>
+  `${said.charAt(0).toUpperCase()}${said.slice(1)}${said.endsWith('.') ? '' : '.'}`
 
 /** The checks of the first two groups, in the report's order. */
 export function worded(report: HealthReport): Check[] {

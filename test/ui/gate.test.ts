@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
       expect(await drawer.getByRole('listitem').filter({ hasText: 'Antivirus' }).getByLabel('Failed').count()).toBe(1)
       expect(await axeProblems(page)).toEqual([])
       await drawer.getByRole('link', { name: 'See the reason' }).click()
-      await page.getByText('Clients do not see this version, so the command would not find it.').waitFor()
+      await page.getByText('Clients do not see this version, so no command would find it.').waitFor()
       await page.getByRole('tab', { name: 'Findings' }).click()
       await page.getByText('This is not the same as clean.').waitFor() // the step after the one that failed never ran
       expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain(

@@ -188,7 +188,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'data.refused': ({ file, sha256, why }) => `${file}, SHA-256 ${sha256}: ${why}`,
   'feeds.asked': ({ asked, fetched, failed }) => `${asked} feeds asked, ${fetched} new, ${failed} failed.`,
   'signatures.updated': ({ status, source, files, reload }) =>
-    `${status} from the ${source}, ${files} files; reload ${reload.replace('_', ' ')}.`,
+    `${status} from the ${source.replace('_', ' ')}, ${files} files; reload ${reload.replace('_', ' ')}.`,
   'signatures.refused': ({ why }) => why,
 }
 

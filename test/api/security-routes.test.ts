@@ -119,6 +119,10 @@ describe('every route of the Security table answers in the shape of the contract
     expect(
       await daemon.call('PATCH', '/security/policy', { token, body: { low: 'warn', epss_threshold: 0.9 } }),
     ).toMatchObject({ status: 200, body: { low: 'warn', epss_threshold: 0.9, high: 'review' } })
+    // changes nothing, and writes no line
+    expect(await daemon.call('PATCH', '/security/policy', { token, body: { low: 'warn' } })).toMatchObject({
+      status: 200,
+    })
     for (const body of [{ low: 'perhaps' }, { lowest: 'warn' }, { epss_threshold: 2 }])
       expect(await daemon.call('PATCH', '/security/policy', { token, body })).toMatchObject({ status: 422 })
     expect((await get('/security/policy')).body).toMatchObject({ low: 'warn', critical: 'block' })
@@ -170,7 +174,7 @@ describe.skipIf(!hasClamd || lacking('clamav-freshclam').length > 0)('antivirus 
       status: 200,
       body: {
         status: 'updated',
-        source: 'bundle folder',
+        source: 'bundle_folder',
         reload: 'started',
         databases: expect.arrayContaining([expect.objectContaining({ file: 'own.ndb' })]) as unknown[],
       },

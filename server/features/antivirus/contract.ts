@@ -36,7 +36,7 @@ export const antivirus = contract({
     fails: ['signatures_not_updated', 'engine_unavailable'],
     reply: Type.Object({
       status: Type.String({ enum: ['updated', 'current'] }),
-      source: Text,
+      source: Type.String({ enum: ['mirror', 'private_mirror', 'bundle_folder'] }),
       databases: SignatureFiles,
       said: Type.Array(Text),
       /**

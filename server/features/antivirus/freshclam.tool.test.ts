@@ -53,7 +53,7 @@ describe.skipIf(lacking('clamav-freshclam').length > 0)('the real freshclam', ()
     const done = await update(settingsOf())
     expect(done).toMatchObject({
       status: 'updated',
-      source: 'bundle folder',
+      source: 'bundle_folder',
       files: [{ file: 'own.ndb', version: null }],
     })
     expect(await readFile(join(root, 'db', 'own.ndb'), 'utf8')).toContain('Test.Pattern')
@@ -103,8 +103,8 @@ test('a stand-in is given a configuration that names the mirror, and two callers
   )
   const settings = settingsOf({ bundle_folder: '', mirror_url: 'https://mirror.example/clamav' })
   expect((await Promise.all([update(settings), update(settings)])).map(({ source }) => source)).toEqual([
-    'private mirror',
-    'private mirror',
+    'private_mirror',
+    'private_mirror',
   ])
   expect(await readFile(join(root, 'runs'), 'utf8')).toBe('run\n')
   const lines = (await readFile(join(root, 'seen.conf'), 'utf8')).split('\n')

@@ -9,7 +9,7 @@ import type { SettingsValue } from '../../settings/schema.ts'
 export interface Updated {
   /** `current`: there was nothing newer. */
   readonly status: 'updated' | 'current'
-  readonly source: 'mirror' | 'private mirror' | 'bundle folder'
+  readonly source: 'mirror' | 'private_mirror' | 'bundle_folder'
   readonly files: readonly SignatureFile[]
   /** The last lines of freshclam's output. */
   readonly said: readonly string[]
@@ -59,7 +59,7 @@ async function bundleOf(folder: string): Promise<Source> {
   if (files.length === 0) fail('signatures_not_updated', { why: `there is no signature file in ${folder}` })
   // freshclam insists on a mirror, which it then does not ask
   return {
-    kind: 'bundle folder',
+    kind: 'bundle_folder',
     lines: [
       'PrivateMirror http://127.0.0.1:9',
       ...files.map(file => `DatabaseCustomURL file://${encodeURI(join(folder, file))}`),
@@ -71,7 +71,7 @@ async function bundleOf(folder: string): Promise<Source> {
 async function sourceOf({ bundle_folder: folder, mirror_url: mirror }: SettingsValue['clamav']): Promise<Source> {
   if (folder !== '') return bundleOf(folder)
   if (mirror !== '')
-    return { kind: 'private mirror', lines: [`PrivateMirror ${mirror}`, 'ScriptedUpdates no'], args: ['--no-dns'] }
+    return { kind: 'private_mirror', lines: [`PrivateMirror ${mirror}`, 'ScriptedUpdates no'], args: ['--no-dns'] }
   return { kind: 'mirror', lines: ['DatabaseMirror database.clamav.net'], args: [] }
 }
 

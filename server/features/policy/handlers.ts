@@ -21,13 +21,14 @@ export const policyHandlers: Handlers<typeof policy, PolicyDeps> = {
     const values = Object.fromEntries(
       changed.map(key => [key, String(body[key.slice('cve_policy.'.length) as keyof typeof body])]),
     )
-    await audit.record({
-      action: 'SETTINGS_CHANGE',
-      result: 'SUCCESS',
-      user: who.name,
-      facts: { kind: 'policy.changed', values },
-      ip: raw.clientIp,
-    })
+    if (changed.length > 0)
+      await audit.record({
+        action: 'SETTINGS_CHANGE',
+        result: 'SUCCESS',
+        user: who.name,
+        facts: { kind: 'policy.changed', values },
+        ip: raw.clientIp,
+      })
     return policyView(settings.now())
   },
   'POST /security/policy/preview': async ({ db, settings }, { body, query, viewer, raw }) => {

@@ -266,7 +266,7 @@ describe('what happens later', () => {
       'version_not_found',
     )
     await admit('one', '1.0', 'published')
-    expect(await codeOf(catalog.change(judge(ref('1.0'), 'approve'), { name: 'max' }))).toBe('not_possible')
+    expect(await codeOf(catalog.change(judge(ref('1.0'), 'reject'), { name: 'max' }))).toBe('not_possible')
     expect((await catalog.find(ALL_SEEING, ref('1.0')))?.state).toBe('published')
   })
 })

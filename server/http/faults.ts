@@ -66,9 +66,10 @@ export function faultOf(place: Place, given: ValueError): Fault {
           ? `It must be ${kinds.join(' or ')}.`
           : `${error.message}.`
   const required = /required property/i.test(error.message)
+  const repeated = place === 'query' && Array.isArray(error.value)
   return {
     loc: [place, ...path],
-    msg: required ? 'It is missing.' : rule,
+    msg: required ? 'It is missing.' : repeated ? 'It is there more than once. Send it once.' : rule,
     type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error',
     input: required ? null : shown(path, error.value),
   }

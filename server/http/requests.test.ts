@@ -16,6 +16,7 @@ const ROUTES = [
       reply: json,
       query: Type.Object({
         page: Type.Optional(Type.Integer({ minimum: 1 })),
+        per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
         on: Type.Optional(Type.Boolean()),
         q: Type.Optional(Type.String()),
       }),
@@ -123,7 +124,7 @@ describe('values', () => {
           {
             loc: ['query', 'extra'],
             type: 'extra_forbidden',
-            msg: 'There is no such query parameter. There are: page, on, q.',
+            msg: 'There is no such query parameter. There are: page, per_page, on, q.',
             input: '1',
           },
         ],
@@ -145,6 +146,17 @@ describe('values', () => {
       })
     },
   )
+
+  test.each([
+    ['page=0', 'Expected integer to be greater or equal to 1.'],
+    ['per_page=0', 'Expected integer to be greater or equal to 1.'],
+    ['per_page=1001', 'Expected integer to be less or equal to 1000.'],
+    ['page=1&page=2', 'It is there more than once. Send it once.'],
+    ['q=1&q=2', 'It is there more than once. Send it once.'],
+  ])('the refusal of %s names the rule', async (query, msg) => {
+    const { detail } = (await get(`/api/v1/things?${query}`)).json() as { detail: { msg: string }[] }
+    expect(detail.map(fault => fault.msg)).toEqual([msg])
+  })
 
   test('a text that a form left empty narrows nothing', async () => {
     expect((await get('/api/v1/chosen?kind=&distribution=&q=x')).json()).toEqual({ query: { q: 'x' } })

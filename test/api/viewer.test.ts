@@ -91,6 +91,8 @@ const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
   distribution: [HIDDEN, 'jammy'],
   with: ['focal', HIDDEN],
   version: [SECRET.version],
+  v1: ['1.0', SECRET.version],
+  v2: [SECRET.version, '1.0'],
   format: [],
 }
 
@@ -292,6 +294,7 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'POST /security/packages/{name}/{version}/quarantine': ofVersion('quarantine', { reason: 'x' }),
   'POST /security/packages/{name}/{version}/rescan': ofVersion('rescan', {}),
   'POST /upload/': UPLOADS('/upload/'),
+  'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),
   'PUT /incoming/{codename}/{filename}': everywhere(one => [
     { path: `/incoming/${one}/a b`, raw: 'x' },

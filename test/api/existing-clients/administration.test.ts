@@ -222,6 +222,7 @@ describe('engines', () => {
     expect((await ask('GET', '/security/clamav/status')).body).toEqual({
       ok: false,
       enabled: true,
+      when_unavailable: { uploads: 'warn', said: text },
       engine: 'clamav',
       version: null,
       signatures_version: null,

@@ -76,11 +76,7 @@ export interface AuditEntry extends Omit<AuditFact, 'facts'> {
   readonly prev: string
 }
 
-export interface AuditQuery {
-  readonly page: number
-  readonly perPage: number
-  /** Oldest first; otherwise newest first. */
-  readonly isAscending?: boolean
+export interface AuditFilter {
   readonly package?: string
   readonly action?: string
   /** Any of these. */
@@ -90,4 +86,11 @@ export interface AuditQuery {
   readonly q?: string
   readonly from?: string
   readonly to?: string
+}
+
+export interface AuditQuery extends AuditFilter {
+  readonly page: number
+  readonly perPage: number
+  /** Oldest first; otherwise newest first. */
+  readonly isAscending?: boolean
 }

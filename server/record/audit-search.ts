@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seesAll, type Viewer } from '../core/viewer.ts'
-import type { AuditAction, AuditEntry, AuditQuery } from './audit-entry.ts'
+import type { AuditAction, AuditEntry, AuditFilter, AuditQuery } from './audit-entry.ts'
 import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
 
 /**
@@ -38,7 +38,7 @@ const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
   (!seesAll(viewer) && COUNTS_ALL.has(entry.action)) ||
   viewer.hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 
-function plan(viewer: Viewer, query: AuditQuery): Plan {
+function plan(viewer: Viewer, query: AuditFilter): Plan {
   const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
     query[field] === undefined ? [] : [asBytes(`"${field}":${JSON.stringify(query[field])}`)]
   const q = query.q === undefined || query.q === '' ? undefined : query.q.toLowerCase()
@@ -135,6 +135,7 @@ const REMEMBERED = 2_000
 export interface AuditSearch {
   search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
 }
 
 /**
@@ -178,7 +179,7 @@ export function createAuditSearch(folder: string): AuditSearch {
 
   return {
     search: async (viewer, { page: number, perPage, isAscending, ...filter }) => {
-      const p = plan(viewer, { page: number, perPage, ...filter })
+      const p = plan(viewer, filter)
       const key = JSON.stringify([filter, viewer.hidden])
       async function read(skip: number, take: number): Promise<Collected> {
         const page: Collected = { items: [], total: 0, skip }
@@ -200,7 +201,7 @@ export function createAuditSearch(folder: string): AuditSearch {
       return { items: [...items].reverse(), total }
     },
     recent: async (viewer, actions, limit) => {
-      const p = plan(viewer, { page: 1, perPage: limit, actions })
+      const p = plan(viewer, { actions })
       const page: Collected = { items: [], total: 0, skip: 0 }
       for (const file of (await auditFiles(folder)).reverse()) {
         const handle = await open(join(folder, file), 'r')
@@ -214,6 +215,21 @@ export function createAuditSearch(folder: string): AuditSearch {
         }
       }
       return page.items
+    },
+    all: async function* (viewer, filter) {
+      const p = plan(viewer, filter)
+      for (const file of (await auditFiles(folder)).reverse()) {
+        const handle = await open(join(folder, file), 'r')
+        try {
+          for await (const bytes of blocksBackwards(handle, (await handle.stat()).size, RECENT_BLOCK)) {
+            const page: Collected = { items: [], total: 0, skip: 0 }
+            collect(bytes.toString('latin1'), { p, page, until: Infinity })
+            yield* page.items
+          }
+        } finally {
+          await handle.close()
+        }
+      }
     },
   }
 }

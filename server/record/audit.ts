@@ -18,7 +18,7 @@ import {
   type FileDigest,
   type Tail,
 } from './audit-file.ts'
-import type { AuditAction, AuditEntry, AuditFact, AuditQuery } from './audit-entry.ts'
+import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditQuery } from './audit-entry.ts'
 import { createAuditSearch } from './audit-search.ts'
 import { printFacts } from './audit-sentences.ts'
 
@@ -42,6 +42,8 @@ export interface Audit {
   search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
   /** The newest entries with one of these actions that the viewer may see, at most `limit`; stops reading there. */
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+  /** Everything the viewer may see, newest first, a block of a file at a time. */
+  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>
   /** The digest, size and number of lines of every file. Reads every file. */
@@ -202,6 +204,10 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     recent: async (viewer, actions, limit) => {
       await deliver().catch(() => undefined) // as above
       return files.recent(viewer, actions, limit)
+    },
+    all: async function* (viewer, filter) {
+      await deliver().catch(() => undefined) // as above
+      yield* files.all(viewer, filter)
     },
     digests: async () => {
       const names = await auditFiles(folder)

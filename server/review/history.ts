@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { listDecided, type DecidedRow, type DecisionFilter } from '../catalog/queries/decisions.ts'
 import { pageOf, type Page, type Paging } from '../catalog/page.ts'
 import type { Named } from '../core/identity.ts'
@@ -51,6 +52,7 @@ export function historyOf(
 
 /** A decision and its package, which may have been deleted since; also in the words of existing clients. */
 export interface DecisionRow extends DecisionView, Named {
+  /** The same for as long as the decision is known; says nothing about how many others there are. */
   readonly id: number
   readonly package: string
   readonly status: 'active' | 'expired'
@@ -68,22 +70,15 @@ export interface DecisionRow extends DecisionView, Named {
   readonly resolution_note: null
 }
 
+/** 48 bits of a digest over what a decision is about, by whom and when: a rebuild of the database gives the same. */
+function idOf({ format, distribution, name, version, arch, cve, by, decision, decided_at }: DecidedRow): number {
+  const said = [format, distribution, name, version, arch, cve, by, decision, decided_at.toISOString()]
+  return parseInt(hash('sha256', JSON.stringify(said), 'hex').slice(0, 12), 16)
+}
+
 function decisionRow(row: DecidedRow, now: Date): DecisionRow {
-  const {
-    id,
-    format,
-    distribution,
-    name,
-    version,
-    arch,
-    cve,
-    by,
-    decided_at,
-    expires_at,
-    due_at,
-    assigned_to,
-    ...said
-  } = row
+  const { format, distribution, name, version, arch, cve, by, decided_at, expires_at, due_at, assigned_to, ...said } =
+    row
   const at = now.toISOString()
   const end = slaView(expires_at, now)
   const view = decisionView(
@@ -98,7 +93,7 @@ function decisionRow(row: DecidedRow, now: Date): DecisionRow {
     at,
   )
   return {
-    id,
+    id: idOf(row),
     name,
     package: name,
     version,

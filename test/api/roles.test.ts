@@ -168,6 +168,8 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /auth/oidc/callback': EVERYONE,
   'POST /auth/oidc/exchange': EVERYONE,
   'GET /artifacts/audit/integrity': AUDITORS,
+  'GET /artifacts/audit/export': AUDITORS,
+  'GET /artifacts/audit/export/user/{username}': AUDITORS,
   'GET /settings/schema': ADMINS,
   'GET /settings/gpg': ADMINS,
   'POST /settings/gpg/export': ADMINS,

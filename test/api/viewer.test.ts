@@ -82,6 +82,7 @@ const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   version: ['1.0', SECRET.version],
   codename: ['jammy', HIDDEN],
   cve: ['CVE-2026-0001'],
+  username: ['admin'],
 }
 /** Likewise of a query: each is asked by itself. Parameters that name nothing hidden are left out. */
 const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -19,7 +19,6 @@ export interface DecisionFilter {
 
 /** One recorded decision and its subject. */
 export interface DecidedRow extends Named {
-  readonly id: number
   /** To whom the package is assigned now. */
   readonly assigned_to: string | null
   readonly cve: string
@@ -75,7 +74,7 @@ export async function listDecided(
   const from = `from decision d ${is.where()}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...is.values])
   const asked = db.query<DecidedRow>(
-    `select d.id, ${ASSIGNEE} as assigned_to, d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
+    `select ${ASSIGNEE} as assigned_to, d.format, d.codename as distribution, d.name, d.version, d.arch, d.cve, d.decision, d.action, d.justification, d.decided_by as by,
     d.decided_at, d.expires_at, d.due_at ${from} order by d.decided_at desc, d.id desc ${pageClause(paging, is.add)}`,
     is.values,
   )

@@ -91,10 +91,9 @@ export async function compareVersions(
   viewer: Viewer,
   { v1, v2, ...filter }: NameFilter & { readonly v1: string; readonly v2: string },
 ): Promise<Comparison> {
-  const [one, two] = (await Promise.all([v1, v2].map(version => readSnapshot(db, viewer, { ...filter, version })))) as [
-    Snapshot,
-    Snapshot,
-  ]
+  // in turn, so that of two missing versions it is always the first that is named
+  const one = await readSnapshot(db, viewer, { ...filter, version: v1 })
+  const two = await readSnapshot(db, viewer, { ...filter, version: v2 })
   return {
     package: filter.name,
     arch: two.arch,

@@ -79,6 +79,19 @@ export const audit = contract({
     ),
     fails: ['bad_request'],
   },
+  'GET /artifacts/audit/export': {
+    summary: 'Exports the audit log as one JSON list, newest entry first.',
+    access: 'auditor+',
+    reply: 'file',
+    types: ['application/json'],
+  },
+  'GET /artifacts/audit/export/user/{username}': {
+    summary: 'Exports what one user did: `username`, `exported_at`, `entries`, newest first, and their `count`.',
+    access: 'auditor+',
+    params: Type.Object({ username: Type.String({ minLength: 1, maxLength: 200 }) }),
+    reply: 'file',
+    types: ['application/json'],
+  },
   'GET /artifacts/audit/integrity': {
     summary: 'Verifies the hash chain of the audit log: no line was changed, inserted or removed.',
     access: 'auditor+',

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream'
 import { fail } from '../../core/errors.ts'
-import type { Handlers } from '../../core/contract.ts'
+import type { FileReply, Handlers } from '../../core/contract.ts'
 import { cveStatus } from '../../catalog/view.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -8,7 +9,7 @@ import type { Audit, AuditEntry } from '../../record/audit.ts'
 import type { audit, ShownEntry } from './contract.ts'
 
 export interface AuditDeps {
-  readonly audit: Pick<Audit, 'search' | 'integrity' | 'digests'>
+  readonly audit: Pick<Audit, 'search' | 'all' | 'integrity' | 'digests'>
   readonly repositories: Pick<Repositories, 'all'>
   readonly clock: Clock
 }
@@ -55,6 +56,38 @@ function shown(entry: AuditEntry, formats: ReadonlyMap<string, string>): ShownEn
   }
 }
 
+const formatsOf = ({ repositories }: Pick<AuditDeps, 'repositories'>): ReadonlyMap<string, string> =>
+  new Map(repositories.all().map(one => [one.codename, one.format]))
+
+/** A JSON list, an entry at a time. @returns how many there were */
+async function* printList(
+  entries: AsyncIterable<AuditEntry>,
+  formats: ReadonlyMap<string, string>,
+): AsyncGenerator<string, number> {
+  let count = 0
+  yield '['
+  for await (const entry of entries) yield `${count++ === 0 ? '' : ','}\n${JSON.stringify(shown(entry, formats))}`
+  yield ']'
+  return count
+}
+
+async function* printUser(
+  username: string,
+  at: string,
+  list: AsyncGenerator<string, number>,
+): AsyncGenerator<string, void> {
+  yield `{"username":${JSON.stringify(username)},"exported_at":${JSON.stringify(at)},"entries":`
+  const count = yield* list
+  yield `,"count":${count}}`
+}
+
+/** What fails after the first byte cuts the connection, so that half an export is never taken for a whole one. */
+const download = (parts: AsyncGenerator<string>, name: string): FileReply => ({
+  body: Readable.from(parts, { objectMode: false }),
+  type: 'application/json; charset=utf-8',
+  name,
+})
+
 export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
   'GET /artifacts/audit/logs': async ({ audit: log, repositories }, { query, viewer }) => {
     const { page = 1, per_page = PER_PAGE, from, to, package: name, action, result, user, q } = query
@@ -73,7 +106,7 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
       ...(until ? { to: until } : {}),
       ...(query.sort === 'asc' ? { isAscending: true } : {}),
     })
-    const formats = new Map<string, string>(repositories.all().map(one => [one.codename, one.format]))
+    const formats = formatsOf({ repositories })
     return {
       items: items.map(entry => shown(entry, formats)),
       total,
@@ -81,6 +114,12 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
       per_page,
       pages: Math.ceil(total / per_page),
     }
+  },
+  'GET /artifacts/audit/export': (deps, { viewer }) =>
+    download(printList(deps.audit.all(viewer, {}), formatsOf(deps)), 'audit.json'),
+  'GET /artifacts/audit/export/user/{username}': (deps, { params: { username }, viewer }) => {
+    const list = printList(deps.audit.all(viewer, { user: username }), formatsOf(deps))
+    return download(printUser(username, isoNow(deps.clock), list), 'audit-user.json')
   },
   'GET /artifacts/audit/integrity': async ({ audit: log, clock }) => {
     const { files, ...chain } = await log.integrity()

@@ -258,3 +258,27 @@ describe('engines', () => {
     })
   })
 })
+
+describe('the audit log', () => {
+  const listed = async (path: string): Promise<unknown[]> =>
+    ((await ask('GET', `/artifacts/audit/logs?per_page=500${path}`)).body as { items: unknown[] }).items
+
+  test('is exported as one list, newest first', async () => {
+    const entries = await listed('')
+    expect(entries.length).toBeGreaterThan(1)
+    const { status, text: said } = await ask('GET', '/artifacts/audit/export')
+    expect([status, JSON.parse(said)]).toEqual([200, entries])
+  })
+
+  test('is exported for one user, with the number of entries', async () => {
+    const entries = await listed('&user=admin')
+    expect(entries.length).toBeGreaterThan(0)
+    expect((await ask('GET', '/artifacts/audit/export/user/admin')).body).toEqual({
+      username: 'admin',
+      exported_at: time,
+      count: entries.length,
+      entries,
+    })
+    expect((await ask('GET', '/artifacts/audit/export/user/nobody')).body).toMatchObject({ count: 0, entries: [] })
+  })
+})

@@ -180,6 +180,8 @@ describe('a decision', () => {
         { package: 'vuln', status: 'active', cve_ids: [], sla: { has_sla: true, expired: false, warning: false } },
       ],
     })
+    // no number of a row, which would tell how many others there are
+    expect((body.decisions as { id: number }[])[0]?.id).toBeGreaterThan(1_000)
     expect((await act('vuln/1.0/decide', { action: 'reject', justification: 'No.' })).status).toBe(409)
   })
 

@@ -534,7 +534,7 @@ describe('read routes for every account', () => {
         generated_by: 'aud',
         policy: { critical: 'block' },
         engines: [{ id: 'clamav' }, { id: 'fake' }],
-        decisions: { newest: expect.arrayContaining([]) as unknown[] },
+        decisions: expect.any(Array) as unknown[],
       },
     })
     const page = await ask('GET', '/security/report?format=html', { who: 'aud' })

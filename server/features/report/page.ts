@@ -139,7 +139,7 @@ ${table(
 <h2>Exceptions that stand</h2>
 ${decisionTable(exceptions.newest, 'There are none.')}${more(exceptions.newest.length, exceptions.total)}
 <h2>Decisions</h2>
-${decisionTable(decisions.newest, 'There were none.')}${more(decisions.newest.length, decisions.total)}
+${decisionTable(decisions, 'There were none.')}${more(decisions.length, report.summary.decisions_count)}
 </main></body></html>
 `
 }

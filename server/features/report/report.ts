@@ -7,7 +7,26 @@ import type { SettingsValue } from '../../settings/schema.ts'
 import { listDecisions, type DecisionRow } from '../../review/history.ts'
 import { readPosture, type Posture } from '../../review/posture.ts'
 import { listReviews, type ReviewItem } from '../../review/queue.ts'
-import { listVulnerabilities, type Vulnerability } from '../../review/vulnerabilities.ts'
+import {
+  listVulnerabilities,
+  readOverview,
+  type Vulnerability,
+  type VulnerabilityOverview,
+} from '../../review/vulnerabilities.ts'
+
+/** The report in numbers; vulnerabilities are each counted once. */
+export interface ReportSummary {
+  readonly total_packages: number
+  readonly packages_scanned: number
+  readonly status_counts: Posture['by_status']
+  readonly cve_totals: VulnerabilityOverview['summary']
+  readonly total_cve: number
+  /** In the period. */
+  readonly decisions_count: number
+  readonly pending_count: number
+  /** Exceptions that end within 30 days. */
+  readonly expiring_soon: number
+}
 
 /** What an auditor gets: the state of the repository, the rules, and who accepted what. */
 export interface SecurityReport {
@@ -22,7 +41,13 @@ export interface SecurityReport {
   /** Longest waiting first; only the first ones. */
   readonly waiting: { readonly total: number; readonly packages: readonly ReviewItem[] }
   readonly vulnerabilities: { readonly total: number; readonly worst: readonly Vulnerability[] }
-  readonly decisions: { readonly total: number; readonly newest: readonly DecisionRow[] }
+  /** Those of the period, newest first; only the first ones, as in `packages_with_cve` and `pending_review`. */
+  readonly decisions: readonly DecisionRow[]
+  readonly period: { readonly from: string; readonly to: string; readonly days: number }
+  readonly cve_policy: Policy
+  readonly summary: ReportSummary
+  readonly packages_with_cve: VulnerabilityOverview['packages']
+  readonly pending_review: readonly ReviewItem[]
   /** Acceptances that stand, each with its reason and its end. */
   readonly exceptions: { readonly total: number; readonly newest: readonly DecisionRow[] }
 }
@@ -47,7 +72,7 @@ export async function makeReport(
 ): Promise<SecurityReport> {
   const paging = { page: 1, perPage: SHOWN }
   const from = new Date(now.getTime() - days * DAY_MS)
-  const [posture, waiting, found, decisions, exceptions] = await Promise.all([
+  const [posture, waiting, found, decisions, exceptions, overview] = await Promise.all([
     readPosture(db, viewer, { policy: settings.cve_policy, now }),
     listReviews(db, viewer, {
       filter: { states: ['pending_review'] },
@@ -59,6 +84,7 @@ export async function makeReport(
     listVulnerabilities(db, viewer, { filter: {}, paging, sort: 'severity' }),
     listDecisions(db, viewer, { filter: { from }, paging, now }),
     listDecisions(db, viewer, { filter: { standing: true }, paging, now }),
+    readOverview(db, viewer),
   ])
   return {
     generated_at: now.toISOString(),
@@ -70,7 +96,21 @@ export async function makeReport(
     engines,
     waiting: { total: waiting.total, packages: waiting.items },
     vulnerabilities: { total: found.total, worst: found.items },
-    decisions: { total: decisions.total, newest: decisions.items },
+    decisions: decisions.items,
+    period: { from: from.toISOString(), to: now.toISOString(), days },
+    cve_policy: policy,
+    summary: {
+      total_packages: posture.total_packages,
+      packages_scanned: overview.packages_scanned,
+      status_counts: posture.by_status,
+      cve_totals: overview.summary,
+      total_cve: found.total,
+      decisions_count: decisions.total,
+      pending_count: waiting.total,
+      expiring_soon: posture.exceptions.ending_within_30_days,
+    },
+    packages_with_cve: overview.packages,
+    pending_review: waiting.items,
     exceptions: { total: exceptions.total, newest: exceptions.items },
   }
 }

@@ -132,6 +132,27 @@ test('the list of vulnerabilities is a page inside its answer, beside what is tr
   })
 })
 
+test('the report counts what its lists hold', async () => {
+  expect((await get('/security/report')).body).toMatchObject({
+    generated_by: 'admin',
+    period: { days: 90 },
+    cve_policy: { critical: 'block' },
+    summary: {
+      total_packages: 4,
+      packages_scanned: 3,
+      status_counts: { published: 2, pending_review: 1, quarantined: 1 },
+      cve_totals: { critical: 1, high: 1, low: 1 },
+      total_cve: 3,
+      decisions_count: 0,
+      pending_count: 1,
+      expiring_soon: 0,
+    },
+    packages_with_cve: [{ name: 'bad' }, { name: 'vuln' }, { name: 'vuln' }],
+    decisions: [],
+    pending_review: [{ name: 'vuln', version: '2.0' }],
+  })
+})
+
 test('the review queue is a page inside its answer, with what waits and what is blocked', async () => {
   const { body } = await get('/security/review-queue')
   expect(body).toMatchObject({

@@ -42,6 +42,7 @@ const FORM: Json = {
         properties: {
           file: { type: 'string', format: 'binary' },
           distribution: { type: 'string' },
+          component: { type: 'string' },
           sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
         },
       },
@@ -51,7 +52,6 @@ const FORM: Json = {
 
 const FILE: Json = { type: 'string', format: 'binary' }
 
-/** A file that is not a package: as a form, or as the body itself. */
 /** Many files: a form, or a tar. */
 const MANY: Json = {
   required: true,
@@ -72,6 +72,7 @@ const MANY: Json = {
   },
 }
 
+/** A file that is not a package: as a form, or as the body itself. */
 const DATA: Json = {
   required: true,
   content: {

@@ -77,7 +77,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
   const listed = async (): Promise<readonly string[]> => {
     const { body } = await daemon.call<{ items: readonly Record<string, string>[] }>(
       'GET',
-      '/distributions/bookworm/packages?limit=100',
+      '/distributions/bookworm/packages?per_page=100',
       { token: admin },
     )
     return body.items.map(({ name, version, arch, status }) => `${name} ${version} ${arch} ${status}`).sort()

@@ -53,8 +53,8 @@ test('has every row, each with an id of its own, its access and its replies', ()
 
 test('every schema of it compiles as JSON Schema 2020-12, which is the dialect of OpenAPI 3.1', () => {
   const ajv = new Ajv2020({ strictSchema: true, strictTypes: false, strictTuples: false, validateFormats: false })
-  // what settings say beside JSON Schema, which allows it
-  for (const ours of ['unit', 'secret', 'edition', 'rule']) ajv.addKeyword(ours)
+  // what settings and filters say beside JSON Schema, which allows it
+  for (const ours of ['unit', 'secret', 'edition', 'rule', 'inert', 'known']) ajv.addKeyword(ours)
   for (const [path, { schema }] of nodes(document)) {
     if (schema === undefined || JSON.stringify(schema).includes('#/components/')) continue
     expect(() => ajv.compile(schema as Json), path).not.toThrow()

@@ -67,7 +67,7 @@ describe('a format that is a folder and a line in the list', () => {
     expect(up.body.status, up.text).toBe('published')
     const found = await daemon.call('GET', '/artifacts/?distribution=attic', { token })
     expect(found.body, found.text).toMatchObject({
-      items: [{ name: 'horse', latest: '10', versions: [{ version: '10' }, { version: '9' }] }],
+      items: [{ name: 'horse', latest: '10', versions: ['10', '9'] }],
     })
     const setup = await daemon.call('GET', '/distributions/attic/setup', { token })
     expect(setup.text).toContain(`toy add ${daemon.url}/toys/attic/`)

@@ -5,7 +5,8 @@ const SCANNED = `exists (select 1 from jsonb_array_elements(manifest->'reports')
 
 /**
  * Counts packages that no vulnerability engine answered for. A column with a constant default: a lock of a moment. Then
- * the reports of every manifest are read once, and only such packages are written: 1.3 s for 100,000, a tenth of them written.
+ * the reports of every manifest are read once, and only such packages are written: 1.3 s for 100,000, a tenth of them
+ * written.
  */
 export const scanned: Migration = {
   name: '0019-scanned',

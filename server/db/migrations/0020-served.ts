@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * What a name says of itself follows its newest served version. Columns with constant defaults: a lock of a moment. Then
- * names with a version that is not served are written: a second for 100,000 names.
+ * What a name says of itself follows its newest served version. Columns with constant defaults: a lock of a moment.
+ * Then names with a version that is not served are written: a second for 100,000 names.
  */
 export const served: Migration = {
   name: '0020-served',

@@ -69,10 +69,10 @@ async function send(body: FormData | Buffer, headers: Record<string, string> = {
 }
 function formOf(
   files: readonly (readonly [string, string])[],
-  fields: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, string>> | readonly (readonly [string, string])[] = {},
 ): FormData {
   const form = new FormData()
-  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  for (const [name, value] of Symbol.iterator in fields ? fields : Object.entries(fields)) form.append(name, value)
   for (const [name, filename] of files) form.append(name, new Blob(['data']), filename)
   return form
 }
@@ -108,6 +108,14 @@ describe('a refusal leaves nothing behind', () => {
       'bad_request',
     ],
     ['a file under another name', formOf([['data', 'a']]), 'bad_request'],
+    [
+      'more fields than anybody needs',
+      formOf(
+        [['file', 'a']],
+        Array.from({ length: 30 }, () => ['force', 'true'] as const),
+      ),
+      'bad_request',
+    ],
     ['a field that there is not', formOf([['file', 'a']], { priority: 'high' }), 'unknown_field'],
   ])('%s', async (_, body, code) => {
     expect(await send(body)).toBe(code)

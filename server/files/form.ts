@@ -1,7 +1,8 @@
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { BusboyInstance } from '@fastify/busboy'
 import type { Readable } from 'node:stream'
 import type { RawRequest } from '../core/contract.ts'
-import { AppError, fail } from '../core/errors.ts'
+import { fail } from '../core/errors.ts'
+import { badForm, followFields, incomplete, isForm, linger, makeParser, plainName } from './form-parser.ts'
 import { tooLarge, type SizeLimit, type Spool, type SpooledFile } from './spool.ts'
 
 /** A form that has arrived whole: its one file on disk, its fields as text. The holder must discard the file. */
@@ -33,57 +34,9 @@ const LIMITS = {
 }
 /** The most bytes that a form may have beside its file. */
 const AROUND_BYTES = 128 * 1024
-const LINGER_MS = 60_000
-/** A refused form is read on for at least this many bytes. */
-const LINGER_BYTES = 64 * 1024 * 1024
-export const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
-/** @param known  the fields beside the files */
-export const unknownField = (name: string, known: readonly string[]): AppError =>
-  new AppError('unknown_field', { field: name.slice(0, 40), known: ['file', ...known].join(', ') })
-const refusal = (said: string): AppError => new AppError('bad_request', { said })
-
 /** Refuses by the length that the client announces. @throws upload_too_large */
 function needRoom({ headers }: RawRequest, limit: SizeLimit): void {
   if (Number(headers['content-length'] ?? 0) > limit.limitBytes + AROUND_BYTES) throw tooLarge(limit)
-}
-
-function makeParser({ headers }: RawRequest): BusboyInstance {
-  const type = headers['content-type']
-  if (type === undefined || !/^multipart\/form-data\b/i.test(type))
-    throw refusal('Send the file as multipart/form-data, in the field file, with the other fields beside it.')
-  try {
-    return new Busboy({ headers: { ...headers, 'content-type': type }, limits: LIMITS, fileHwm: 256 * 1024 })
-  } catch (error) {
-    throw new AppError('bad_request', { said: 'The Content-Type of the form has no usable boundary.' }, error)
-  }
-}
-
-/**
- * The name of a file without folders, control characters and excess length. It is shown and hints at the kind of file;
- * it is never a path.
- */
-export function plainName(filename: string | undefined): string {
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what is removed here
-  const printable = (filename ?? '').replace(/[\u0000-\u001f\u007f]/g, '')
-  return printable.replace(/^.*[\\/]/, '').slice(0, 255) || 'the file'
-}
-
-/**
- * Reads on after a refusal and discards the bytes. A client that is still sending reads no answer before it is done; if
- * the connection closed, it would see only that. Bounded in bytes and time.
- */
-export function linger(stream: RawRequest['stream'], limitBytes: number): void {
-  if (stream.complete || stream.destroyed) return
-  let left = Math.max(2 * limitBytes, LINGER_BYTES)
-  const stop = (): void => {
-    stream.destroy()
-  }
-  const timer = setTimeout(stop, LINGER_MS).unref()
-  stream.on('data', (chunk: Buffer) => {
-    if ((left -= chunk.length) < 0) stop()
-  })
-  stream.once('close', () => clearTimeout(timer))
-  stream.resume()
 }
 
 interface Listener {
@@ -100,23 +53,15 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
   return new Promise((resolve, reject) => {
     let files = 0
     let size = 0
-    parser.on('field', (name, value, nameCut, valueCut) => {
-      if (nameCut || valueCut) reject(refusal(`The form field ${name.slice(0, 40)} is too long.`))
-      // whoever looks at the form before us may take the other one
-      else if (name !== 'file' && !on.known.includes(name)) reject(unknownField(name, on.known))
-      else if ((on.fields.get(name) ?? value) !== value)
-        reject(refusal(`The form has the field ${name.slice(0, 40)} twice, with two values. Send it once.`))
-      else on.fields.set(name, value)
-    })
+    followFields(parser, on, reject)
     parser.on('file', (name, body, filename) => {
       body.on('error', () => undefined) // whoever reads the file gets the error as well
       if (name === 'file' && files++ === 0) return void on.file(body, plainName(filename)).catch(reject)
       body.resume()
-      reject(refusal(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
+      reject(badForm(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
     })
-    parser.on('filesLimit', () => reject(refusal('The form has more than one file. Send one file a request.')))
-    parser.on('fieldsLimit', () => reject(refusal('The form has too many fields.')))
-    parser.on('partsLimit', () => reject(refusal('The form has too many parts.')))
+    parser.on('filesLimit', () => reject(badForm('The form has more than one file. Send one file a request.')))
+    parser.on('partsLimit', () => reject(badForm('The form has too many parts.')))
     parser.on('error', error => reject(incomplete(error)))
     parser.on('finish', () => resolve())
     stream.on('data', (chunk: Buffer) => {
@@ -144,7 +89,9 @@ export async function readForm(raw: RawRequest, { spool, known, check, ...limit 
   try {
     raw.signal.throwIfAborted()
     needRoom(raw, limit)
-    parser = makeParser(raw)
+    if (!isForm(raw))
+      throw badForm('Send the file as multipart/form-data, in the field file, with the other fields beside it.')
+    parser = makeParser(raw, LIMITS)
     const whole = follow(raw, parser, {
       limit,
       known,
@@ -182,7 +129,7 @@ export async function readBody(
   raw: RawRequest,
   options: FormOptions & { readonly filename: string | undefined },
 ): Promise<Form> {
-  if (/^multipart\/form-data\b/i.test(raw.headers['content-type'] ?? '')) return readForm(raw, options)
+  if (isForm(raw)) return readForm(raw, options)
   const { spool, filename, known: _, check: __, ...limit } = options
   try {
     needRoom(raw, limit)

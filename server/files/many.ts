@@ -1,11 +1,10 @@
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import tar from 'tar-stream'
 import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
-import { incomplete, linger, plainName, unknownField } from './form.ts'
+import { followFields, incomplete, isForm, linger, makeParser, plainName, type Fields } from './form-parser.ts'
 
 /** One file of a request that has many. */
 export interface Member {
@@ -16,11 +15,8 @@ export interface Member {
   readonly why?: string
 }
 
-export interface ManyOptions {
-  /** The fields of a form beside its files; another one is refused. */
-  readonly known: readonly string[]
-  /** Called with the fields of a form; those that come before the first file are known to it. */
-  readonly field: (name: string, value: string) => void
+/** Fields that come before the first file of a form are there when it is taken. */
+export interface ManyOptions extends Fields {
   /** Called with each file in order. The next one is read when it resolves; when it throws, reading ends. */
   readonly take: (member: Member) => Promise<void>
 }
@@ -50,14 +46,8 @@ async function* chunksOf({ stream, signal }: RawRequest): AsyncGenerator<Buffer>
   if (!stream.complete) throw incomplete()
 }
 
-async function readForm(raw: RawRequest, { known, field, take }: ManyOptions): Promise<void> {
-  const type = raw.headers['content-type'] ?? ''
-  let parser: BusboyInstance
-  try {
-    parser = new Busboy({ headers: { ...raw.headers, 'content-type': type }, limits: FORM_LIMITS, fileHwm: 256 * 1024 })
-  } catch (error) {
-    throw new AppError('bad_request', { said: 'The Content-Type of the form has no usable boundary.' }, error)
-  }
+async function readForm(raw: RawRequest, { known, fields, take }: ManyOptions): Promise<void> {
+  const parser = makeParser(raw, FORM_LIMITS)
   let failure: unknown
   const open = new Set<Readable>()
   let wake = (): void => undefined
@@ -69,14 +59,8 @@ async function readForm(raw: RawRequest, { known, field, take }: ManyOptions): P
       resolve()
     })
   })
-  parser.on('field', (name, value, nameCut, valueCut) => {
-    if (nameCut || valueCut)
-      failure ??= new AppError('bad_request', { said: `The form field ${name.slice(0, 40)} is too long.` })
-    else if (!known.includes(name)) failure ??= unknownField(name, known)
-    else field(name, value)
-  })
-  parser.on('fieldsLimit', () => {
-    failure ??= new AppError('bad_request', { said: 'The form has too many fields.' })
+  followFields(parser, { known, fields }, refusal => {
+    failure ??= refusal
   })
   parser.on('file', (_, body, filename) => {
     body.on('error', () => undefined) // whoever reads the file gets the error as well
@@ -166,11 +150,10 @@ async function readTar(raw: RawRequest, { take }: ManyOptions): Promise<void> {
  * the answer
  */
 export async function readMany(raw: RawRequest, options: ManyOptions): Promise<void> {
-  const type = raw.headers['content-type'] ?? ''
   try {
     raw.signal.throwIfAborted()
-    if (/^multipart\/form-data\b/i.test(type)) await readForm(raw, options)
-    else if (/^application\/(x-)?tar\b/i.test(type)) await readTar(raw, options)
+    if (isForm(raw)) await readForm(raw, options)
+    else if (/^application\/(x-)?tar\b/i.test(raw.headers['content-type'] ?? '')) await readTar(raw, options)
     else
       fail('bad_request', {
         said: 'Send the files as multipart/form-data, or as a tar with Content-Type: application/x-tar.',

@@ -26,11 +26,14 @@ const KIND_ONLY = /^Expected (?:string|integer|number|boolean|array|object|null)
 const SECRET = /password|secret|token|code|key|credential/i
 const LONGEST_INPUT = 200
 
+/** As much of a refused text as an answer repeats. */
+export const cutInput = (text: string): string => text.slice(0, LONGEST_INPUT)
+
 /** The refused value for `input`: a short scalar, `***` for a secret, null for anything larger. */
 function shown(path: readonly string[], value: unknown): Fault['input'] {
   if (typeof value === 'number' || typeof value === 'boolean') return value
   if (typeof value !== 'string') return null
-  return path.some(part => SECRET.test(part)) ? '***' : value.slice(0, LONGEST_INPUT)
+  return path.some(part => SECRET.test(part)) ? '***' : cutInput(value)
 }
 
 /**
@@ -59,7 +62,7 @@ export function faultOf(place: Place, given: ValueError): Fault {
   const isUnion = error.message.startsWith('Expected union')
   const rule =
     words !== undefined && words.length > 0 && isUnion
-      ? `It must be one of ${words.join(', ')}.`
+      ? oneOf(words)
       : schema.pattern !== undefined && schema.description !== undefined
         ? `It must be ${schema.description}`
         : isUnion && kinds.length > 0
@@ -76,6 +79,14 @@ export function faultOf(place: Place, given: ValueError): Fault {
 }
 
 const WORD: Record<Place, string> = { path: 'path parameter', query: 'query parameter', body: 'field' }
+
+const oneOf = (words: readonly string[]): string => `It must be one of ${words.join(', ')}.`
+
+/** The fault of a filter whose words are data. */
+export const unknownWordFault = (
+  name: string,
+  { value, words }: { readonly value: string; readonly words: readonly string[] },
+): Fault => ({ loc: ['query', name], msg: oneOf(words), type: 'value_error', input: cutInput(value) })
 
 /** The fault of a member that the schema does not name. It says which there are. */
 export function unknownFault(place: Place, { path, known, value }: UnknownMember): Fault {

@@ -4,9 +4,8 @@ import type { FormatId } from '../core/identity.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { WordKind } from '../core/schemas.ts'
 import type { Viewer } from '../core/viewer.ts'
+import { cutInput, unknownWordFault } from './faults.ts'
 import { ShapeError, type Fault } from './problem.ts'
-
-const LONGEST_INPUT = 200
 
 /** The words of each kind, as somebody sees them. */
 export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[]
@@ -39,13 +38,8 @@ export function needKnownWords(
     const words = wordsOf(kind)
     if (words.includes(value)) continue
     if (kind === 'distribution')
-      fail('unknown_distribution', { codename: value.slice(0, LONGEST_INPUT), known: words.join(', '), field: name })
-    faults.push({
-      loc: ['query', name],
-      msg: `It must be one of ${words.join(', ')}.`,
-      type: 'value_error',
-      input: value.slice(0, LONGEST_INPUT),
-    })
+      fail('unknown_distribution', { codename: cutInput(value), known: words.join(', '), field: name })
+    faults.push(unknownWordFault(name, { value, words }))
   }
   if (faults.length > 0) throw new ShapeError(faults)
 }

@@ -84,6 +84,14 @@ async function findKnown(
   return { outcome: 'already', manifest: known, settled: () => Promise.resolve(true) }
 }
 
+/** Admits without telling of the steps. @throws as `admit` */
+export async function passGate(gate: Gate, applicant: Applicant, signal: AbortSignal): Promise<Changed> {
+  const steps = gate.admit(applicant, signal)
+  let next = await steps.next()
+  while (next.done !== true) next = await steps.next()
+  return next.value
+}
+
 /** Makes the gate from its steps and the catalogue. */
 export function createGate({ steps, catalog, settings, signing, unpacking, clock, arrivals }: GateDeps): Gate {
   function manifestOf(

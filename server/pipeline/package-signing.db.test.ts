@@ -25,7 +25,7 @@ import { createEvents } from '../record/events.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { formatStep } from './format-check.ts'
-import { createGate, type Gate } from './gate.ts'
+import { createGate, passGate, type Gate } from './gate.ts'
 import { createArrivals } from '../lib/arrivals.ts'
 import { createPackageSigning } from './package-signing.ts'
 import { createUnpacking } from './unpacking.ts'
@@ -96,7 +96,8 @@ async function admit(bytes: Buffer, codename = 'almalinux9', expectedSha256?: st
     limitBytes: 1e9,
     signal: new AbortController().signal,
   })
-  const run = gate.admit(
+  return passGate(
+    gate,
     {
       file,
       format: recognise(file.head, file.filename),
@@ -107,9 +108,6 @@ async function admit(bytes: Buffer, codename = 'almalinux9', expectedSha256?: st
     },
     new AbortController().signal,
   )
-  let next = await run.next()
-  while (next.done !== true) next = await run.next()
-  return next.value
 }
 const makeKey = (): Promise<{ readonly fingerprint: string }> =>
   keyring.generate({ type: 'ed25519Legacy', name: 'Test', email: 'test@example.test', overlapDays: 1 })

@@ -124,6 +124,18 @@ describe('POST /upload/batch', () => {
       [{ component: 'attic' }, 'bad_component'],
     ] as const)
       expect((await send(formOf(files, fields))).body).toMatchObject({ code })
+    const said = async (form: FormData) => (await send(form)).body as { code?: string; facts?: object }
+    const twice = formOf([])
+    twice.append('distribution', 'noble')
+    twice.append('file', new Blob([new Uint8Array(files[0]?.bytes ?? [])]), 'a.deb')
+    expect(await said(twice)).toMatchObject({
+      code: 'bad_request',
+      facts: { said: expect.stringContaining('the field distribution twice') as string },
+    })
+    const many = formOf([])
+    for (let n = 0; n < 30; n++) many.append('distribution', 'jammy')
+    many.append('file', new Blob([new Uint8Array(files[0]?.bytes ?? [])]), 'a.deb')
+    expect(await said(many)).toMatchObject({ code: 'bad_request', facts: { said: 'The form has too many fields.' } })
     expect((await send(formOf([]))).body).toMatchObject({ code: 'missing_field' })
     expect((await sendTar(Buffer.from('no tar'.repeat(200)))).body).toMatchObject({ code: 'bad_archive' })
     expect((await daemon.call('POST', '/upload/batch', { token, body: {} })).body).toMatchObject({

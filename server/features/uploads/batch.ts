@@ -9,6 +9,7 @@ import type { SpooledFile } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Arrivals } from '../../lib/arrivals.ts'
 import type { Log } from '../../lib/log.ts'
+import { passGate } from '../../pipeline/gate.ts'
 import { MOST_FILES, type batches, type BatchReply, type FileAnswer, type Refused } from './batch-contract.ts'
 import { recogniseActive, record, waitOf, type UploadDeps } from './handlers.ts'
 import { replyOf, statusOf } from './result.ts'
@@ -93,7 +94,8 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
       throw error
     }
     const digest = sums.get(file.filename)
-    const steps = deps.gate.admit(
+    const changed = await passGate(
+      deps.gate,
       {
         file,
         format,
@@ -105,10 +107,8 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
       },
       new AbortController().signal,
     )
-    let next = await steps.next()
-    while (next.done !== true) next = await steps.next()
-    record(deps, next.value)
-    return next.value
+    record(deps, changed)
+    return changed
   }
 
   function keep(filename: string, work: Promise<Changed>): void {
@@ -138,7 +138,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
     fates,
     codename: () => target?.distribution.codename ?? '',
     known: ['distribution', 'component', 'sha256sums'],
-    field: (name: string, value: string) => void fields.set(name, value),
+    fields,
     async take(member: Member): Promise<void> {
       const { filename } = member
       const found = (target ??= findTarget())
@@ -161,6 +161,12 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   }
 }
 
+/** An error as an answer inside the answer. */
+function refusedAs(problemOf: BatchDeps['problemOf'], error: unknown): NonNullable<BatchReply['stopped']> {
+  const { status, code, detail, facts } = problemOf(error)
+  return { status, code, detail, ...(facts === undefined ? {} : { facts }) }
+}
+
 /** The answers in the order of the files, when the tree names what was taken. */
 async function answersOf(
   { problemOf, log, settings }: Pick<BatchDeps, 'problemOf' | 'log' | 'settings'>,
@@ -176,9 +182,9 @@ async function answersOf(
           status: statusOf(known.changed),
           body: await replyOf(known.changed, { waitMs, settings: settings.now() }),
         }
-      const { status, code, detail, facts } = problemOf(known.error)
+      const { status, ...body } = refusedAs(problemOf, known.error)
       if (status >= 500) log.error({ err: known.error, request_id: requestId, filename }, 'an upload failed')
-      return { filename, status, body: { code, detail, ...(facts === undefined ? {} : { facts }) } }
+      return { filename, status, body }
     }),
   )
 }
@@ -194,8 +200,7 @@ export const batchHandlers: Handlers<typeof batches, BatchDeps> = {
       await readMany(raw, batch)
     } catch (error) {
       if (batch.fates.length === 0 || !isRefusal(error)) throw error
-      const { status, code, detail, facts } = deps.problemOf(error)
-      stopped = { status, code, detail, ...(facts === undefined ? {} : { facts }) }
+      stopped = refusedAs(deps.problemOf, error)
     } finally {
       await batch.end()
       leave()

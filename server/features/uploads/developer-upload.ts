@@ -8,7 +8,7 @@ import { together, type SpooledFile } from '../../files/spool.ts'
 import type { AnnouncedFile, Announcement, Announcements } from '../../formats/announcements.ts'
 import type { Format } from '../../formats/format.ts'
 import { printBytes } from '../../lib/limited.ts'
-import type { Gate } from '../../pipeline/gate.ts'
+import { passGate, type Gate } from '../../pipeline/gate.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { UploaderKey, UploaderKeys } from '../../signing/uploader-keys.ts'
 import type { PackageOutcome, UploadedTogether } from './developer-contract.ts'
@@ -203,10 +203,7 @@ export function createDeveloperUploads(deps: DeveloperUploadDeps): DeveloperUplo
       return fail('unknown_format', { filename: main.filename, formats: format.label })
     }
     const builtFrom = { source: announced.source, version: announced.sourceVersion }
-    const steps = gate.admit({ file, format, distribution, actor, from: 'upload', builtFrom }, signal)
-    let next = await steps.next()
-    while (next.done !== true) next = await steps.next()
-    return next.value
+    return passGate(gate, { file, format, distribution, actor, from: 'upload', builtFrom }, signal)
   }
 
   async function outcomeOf(filename: string, admitting: Promise<Changed>, waitMs: number): Promise<PackageOutcome> {

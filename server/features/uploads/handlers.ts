@@ -12,7 +12,7 @@ import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import { recognise } from '../../formats/index.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
-import type { Applicant, Gate } from '../../pipeline/gate.ts'
+import { passGate, type Applicant, type Gate } from '../../pipeline/gate.ts'
 import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -183,13 +183,11 @@ async function* told(
  */
 export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
   'POST /upload/': async (deps, input) => {
-    const steps = deps.gate.admit(await receive(deps, input), input.raw.signal)
-    let next = await steps.next()
-    while (next.done !== true) next = await steps.next()
-    record(deps, next.value)
+    const changed = await passGate(deps.gate, await receive(deps, input), input.raw.signal)
+    record(deps, changed)
     return new WithStatus(
-      statusOf(next.value),
-      await replyOf(next.value, { waitMs: waitOf(input.raw), settings: deps.settings.now() }),
+      statusOf(changed),
+      await replyOf(changed, { waitMs: waitOf(input.raw), settings: deps.settings.now() }),
     )
   },
   'POST /upload/stream': async (deps, input) => {

@@ -67,6 +67,12 @@ describe('a refusal keeps nothing and says why', () => {
     const other = new FormData()
     other.append('package', new Blob(['x']), 'b.deb')
     expect(await code(other)).toBe('400 bad_request')
+    const many = formOf(await hello())
+    for (let n = 0; n < 30; n++) many.append('distribution', 'bookworm')
+    expect(await it.send<Refusal>(many)).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request', facts: { said: 'The form has too many fields.' } },
+    })
     expect(await code(formOf(await hello(), { distribution: 'x'.repeat(5000) }))).toBe('400 bad_request')
   })
   test('of two distribution fields', async () => {

@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
-
 import { createAppAddress } from '../http/app-address.ts'
 import { createDb, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'

@@ -3,6 +3,8 @@ import type { Queryable } from '../../db/db.ts'
 import { SPEAKING, type ArtifactRow, type IndexedManifest, type SpeakingRow } from './search.ts'
 import { describedBy, params, seenBy, SERVED_FIRST, type AddParam } from './sql.ts'
 
+const NEWEST_FIRST = `p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id`
+
 export interface NameFilter {
   readonly name: string
   readonly version?: string | undefined
@@ -47,14 +49,11 @@ export async function manifestsOf(
   const { values, add } = params(most)
   const rows = await db.query<{ manifest: IndexedManifest }>(
     `
-    select p.manifest from package p where ${meant(viewer, add, of)}
-    order by p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id limit $1`,
+    select p.manifest from package p where ${meant(viewer, add, of)} order by ${NEWEST_FIRST} limit $1`,
     values,
   )
   return rows.map(row => row.manifest)
 }
-
-const NEWEST_FIRST = `p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id`
 
 /** The packages that are meant, newest version first; at most `most`. */
 export function listSpeaking(

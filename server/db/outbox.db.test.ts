@@ -24,6 +24,35 @@ async function withOutbox(work: (outbox: Outbox, errors: string[]) => Promise<vo
   }
 }
 
+/** Deliveries of publications that wait until they are let go; then they take along what is owed by now, if told to. */
+function holdPublications(outbox: Outbox, { joins = false } = {}) {
+  const started = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const held = { runs: 0, started: started.promise, letGo: gate.resolve }
+  outbox.handle('publish', async (_, join) => {
+    held.runs++
+    started.resolve()
+    await gate.promise
+    if (joins) await join()
+  })
+  return held
+}
+
+/** Owes a publication, and another one during its delivery. @returns how often it was delivered until both were done */
+async function oweTwice(outbox: Outbox, options: { readonly joins: boolean }): Promise<number> {
+  const held = holdPublications(outbox, options)
+  await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+  outbox.start()
+  await held.started
+  const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+  const settled = outbox.settled('publish:jammy', late, 5_000)
+  held.letGo()
+  expect(await settled).toBe(true)
+  await outbox.drain()
+  expect(await owed()).toEqual([])
+  return held.runs
+}
+
 describe('the outbox', () => {
   test('requests under one key share one delivery, and every caller is answered', () =>
     withOutbox(async outbox => {
@@ -41,44 +70,12 @@ describe('the outbox', () => {
 
   test('a request made while its key is being delivered is delivered again', () =>
     withOutbox(async outbox => {
-      const started = Promise.withResolvers<void>()
-      const gate = Promise.withResolvers<void>()
-      let runs = 0
-      outbox.handle('publish', async () => {
-        runs++
-        started.resolve()
-        await gate.promise
-      })
-      await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-      outbox.start()
-      await started.promise
-      const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-      const settled = outbox.settled('publish:jammy', late, 5_000)
-      gate.resolve()
-      expect(await settled).toBe(true)
-      expect(runs).toBe(2)
+      expect(await oweTwice(outbox, { joins: false })).toBe(2)
     }))
 
   test('a delivery that waits takes along what was owed until it joins, and its caller is answered with it', () =>
     withOutbox(async outbox => {
-      const started = Promise.withResolvers<void>()
-      const gate = Promise.withResolvers<void>()
-      let runs = 0
-      outbox.handle('publish', async (_, join) => {
-        runs++
-        started.resolve()
-        await gate.promise
-        await join()
-      })
-      await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-      outbox.start()
-      await started.promise
-      const late = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
-      const settled = outbox.settled('publish:jammy', late, 5_000)
-      gate.resolve()
-      expect(await settled).toBe(true)
-      await outbox.drain()
-      expect({ runs, owed: await owed() }).toEqual({ runs: 1, owed: [] })
+      expect(await oweTwice(outbox, { joins: true })).toBe(1)
     }))
 
   test('a debt that was delivered while the loop read the debts is not delivered twice', async () => {
@@ -95,26 +92,19 @@ describe('the outbox', () => {
       return rows as never
     }
     const outbox = createOutbox({ db: { ...db, query }, onError: () => undefined, tickMs: 60_000 })
-    const started = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    let runs = 0
-    outbox.handle('publish', async () => {
-      runs++
-      started.resolve()
-      await gate.promise
-    })
+    const held = holdPublications(outbox)
     const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
     const settled = outbox.settled('publish:jammy', ask, 5_000)
     outbox.start()
-    await started.promise
+    await held.started
     holding = true
     outbox.nudge()
     await read.promise // it has seen the ask that is under way
-    gate.resolve()
+    held.letGo()
     expect(await settled).toBe(true)
     hold.resolve()
     await outbox.stop()
-    expect(runs).toBe(1)
+    expect(held.runs).toBe(1)
   })
 
   test('a debt of a rolled-back transaction is never delivered', () =>

@@ -170,7 +170,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeDocuments(base),
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
-    composeDashboard(base),
+    composeDashboard({ ...base, antivirus }),
     composePolicy(base),
     composeAntivirus({ ...base, antivirus, clamd }),
     composeReviewRoutes({ ...base, ...review, catalog }),

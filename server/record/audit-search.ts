@@ -34,7 +34,7 @@ const isFound = (entry: AuditEntry, q: string | undefined): boolean =>
 /** Actions whose entries count over all distributions. */
 const COUNTS_ALL: ReadonlySet<string> = new Set<AuditAction>(['SYNC_INDEX'])
 /** Whether an entry names a distribution that is hidden from the viewer. */
-const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
+export const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
   (!seesAll(viewer) && COUNTS_ALL.has(entry.action)) ||
   viewer.hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 

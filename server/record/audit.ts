@@ -20,6 +20,7 @@ import {
 } from './audit-file.ts'
 import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditQuery } from './audit-entry.ts'
 import { createAuditSearch } from './audit-search.ts'
+import { createAuditTally, type DayTally } from './audit-tally.ts'
 import { printFacts } from './audit-sentences.ts'
 
 export { AUDIT_ACTIONS, AUDIT_RESULTS } from './audit-entry.ts'
@@ -42,6 +43,8 @@ export interface Audit {
   search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
   /** The newest entries with one of these actions that the viewer may see, at most `limit`; stops reading there. */
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
+  /** How many entries of each day since `from`, action and result the viewer may see. Reads only what is new. */
+  tally(viewer: Viewer, from: string): Promise<readonly DayTally[]>
   /** Everything the viewer may see, newest first, a block of a file at a time. */
   all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
@@ -112,6 +115,7 @@ export function nextFile(
 export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
   const folder = layout.audit
   const files = createAuditSearch(folder)
+  const tally = createAuditTally(folder)
   let known: Tail | undefined // what we last wrote; undefined: read the files first
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -204,6 +208,10 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     recent: async (viewer, actions, limit) => {
       await deliver().catch(() => undefined) // as above
       return files.recent(viewer, actions, limit)
+    },
+    tally: async (viewer, from) => {
+      await deliver().catch(() => undefined) // as above
+      return tally(viewer, from)
     },
     all: async function* (viewer, filter) {
       await deliver().catch(() => undefined) // as above

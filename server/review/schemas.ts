@@ -115,6 +115,18 @@ export const DecisionRowSchema = Type.Object({
   sla: Sla,
 })
 
+/** A waiting package and its deadline. */
+export const BreachSchema = Type.Object({
+  name: Text,
+  version: Text,
+  arch: Text,
+  distribution: Text,
+  severity: SeverityName,
+  held_at: Time,
+  due_at: Time,
+  assigned_to: OrNull(Text),
+})
+
 export const PostureSchema = Type.Object({
   generated_at: Time,
   total_packages: Type.Integer(),

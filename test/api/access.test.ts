@@ -62,6 +62,7 @@ async function everything(token: string): Promise<string> {
     '/artifacts/secretpkg/dependencies',
     '/dashboard/summary',
     '/dashboard/stats',
+    '/dashboard/stats/enriched',
     '/dashboard/history',
     '/security/vulnerabilities',
     '/security/packages-posture',

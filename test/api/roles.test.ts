@@ -94,6 +94,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'POST /distributions/migrate': MAINTAINERS,
   // Statistics and dashboard
   'GET /dashboard/stats': ANY,
+  'GET /dashboard/stats/enriched': ANY,
   'GET /dashboard/history': ANY,
   'GET /dashboard/summary': ANY,
   'GET /dashboard/events': ANY,

@@ -2,7 +2,7 @@ import type { Named } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Paging } from '../page.ts'
-import { conditions, containing, pageClause } from './sql.ts'
+import { conditions, containing, pageClause, params, seenBy } from './sql.ts'
 
 export interface DecisionFilter {
   readonly q?: string | undefined
@@ -13,6 +13,8 @@ export interface DecisionFilter {
   readonly from?: Date | undefined
   /** Acceptances that hold now: not ended, not taken back or replaced, and their package exists. */
   readonly standing?: boolean | undefined
+  /** Those that end, until then. */
+  readonly endsUntil?: Date | undefined
   /** Whose package is assigned to this user, or with null to nobody. */
   readonly assignedTo?: string | null | undefined
 }
@@ -68,6 +70,7 @@ export async function listDecided(
   is.when(filter.decidedBy, place => `d.decided_by = ${place}`)
   is.when(filter.action, place => `d.action = ${place}`)
   is.when(filter.from, place => `d.decided_at >= ${place}`)
+  is.when(filter.endsUntil, place => `d.expires_at <= ${place}`)
   is.when(filter.standing === true ? now : undefined, standingSql)
   if (filter.assignedTo !== undefined)
     is.when([filter.assignedTo], place => `${ASSIGNEE} is not distinct from (${place}::text[])[1]`)
@@ -80,4 +83,31 @@ export async function listDecided(
   )
   const [total, rows] = await Promise.all([counted, asked])
   return { rows, total: total?.total ?? 0 }
+}
+
+/**
+ * How many packages and vulnerabilities were last decided on with which word, where that holds at `now` and the package
+ * exists; and how many decisions were ever made.
+ */
+export async function countDecided(
+  db: Queryable,
+  viewer: Viewer,
+  now: Date,
+): Promise<{ readonly total: number; readonly inForce: Readonly<Record<string, number>> }> {
+  const { values, add } = params(now)
+  const seen = seenBy(viewer, add, 'd.codename')
+  const rows = await db.query<{ decision: string | null; n: number }>(
+    `
+    select d.decision, count(*) as n from (
+      select distinct on (format, codename, name, version, arch, cve) * from decision
+      order by format, codename, name, version, arch, cve, decided_at desc, id desc) as d
+    where ${seen} and (d.expires_at is null or d.expires_at > $1) and exists (select 1 from package other where ${SAME_PACKAGE})
+    group by d.decision
+    union all select null, count(*) from decision d where ${seen}`,
+    values,
+  )
+  return {
+    total: rows.find(({ decision }) => decision === null)?.n ?? 0,
+    inForce: Object.fromEntries(rows.flatMap(({ decision, n }) => (decision === null ? [] : [[decision, n]]))),
+  }
 }

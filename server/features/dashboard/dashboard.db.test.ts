@@ -1,3 +1,4 @@
+import { Value } from '@sinclair/typebox/value'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createCaller } from '../../../test/support/routes.ts'
 import { createStock, rawRequest, someone, type Stock } from '../../../test/support/test-catalog.ts'
@@ -6,18 +7,29 @@ import type { Finding } from '../../core/findings.ts'
 import { dashboard } from './contract.ts'
 import { createDashboard } from './dashboard.ts'
 import { dashboardHandlers, type DashboardRouteDeps } from './handlers.ts'
-import { ALL_SEEING } from '../../core/viewer.ts'
+import { whileUnavailable } from '../../core/policy.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
+import type { EngineStatus } from '../../scanners/scanner.ts'
+import { SETTINGS, type SettingsValue } from '../../settings/schema.ts'
 
 let stock: Stock
 let deps: DashboardRouteDeps
+let engine: EngineStatus
+const SETTINGS_NOW = Value.Create(SETTINGS) as SettingsValue
 beforeAll(async () => {
   stock = await createStock()
 })
 afterAll(() => stock.close())
 beforeEach(async () => {
   await stock.clear()
+  engine = { id: 'clamav', ok: true }
   stock.clock.set('2026-03-10T10:00:00Z')
-  deps = { dashboard: createDashboard(stock), events: stock.events, clock: stock.clock }
+  const board = {
+    ...stock,
+    settings: { now: () => SETTINGS_NOW },
+    antivirus: { status: () => Promise.resolve(engine) },
+  }
+  deps = { dashboard: createDashboard(board), events: stock.events, clock: stock.clock }
 })
 const { call } = createCaller(dashboard, dashboardHandlers, () => deps)
 const finding = (id: string, severity: Finding['severity']): Finding => ({
@@ -105,7 +117,7 @@ test('the statistics count packages and bytes by distribution, format, state and
   stock.clock.set('2026-03-10T10:00:00Z')
   const stats = await call('GET /dashboard/stats')
   expect(stats).toMatchObject({
-    packages: 2,
+    packages: { total: 2, total_size_bytes: 15, deps_missing_count: 0, imports_today: 1 },
     artifacts: 1,
     by_state: { published: 2, pending_review: 0, quarantined: 1, rejected: 0 },
     by_distribution: [
@@ -120,6 +132,115 @@ test('the statistics count packages and bytes by distribution, format, state and
     { day: '2026-03-08', count: 0 },
     { day: '2026-03-09', count: 1 },
     { day: '2026-03-10', count: 2 },
+  ])
+})
+
+test('each day counts what came in, what was refused, decisions and scans, also of entries that came since', async () => {
+  stock.clock.set('2026-03-09T23:59:59Z')
+  await stock.put()
+  await stock.put({ version: '2.0', codename: 'noble', state: 'pending_review' })
+  const decided = { action: 'SECURITY_DECISION', result: 'SUCCESS', user: 'ada', distribution: 'noble' } as const
+  await stock.audit.record({ ...decided, facts: { kind: 'refused', why: 'wrong_password' } })
+  stock.clock.set('2026-03-10T10:00:00Z')
+  const history = async (viewer?: Viewer) =>
+    (await call('GET /dashboard/history', { query: { days: 2 }, ...(viewer ? { viewer } : {}) })).history
+  const nothing = { imports: 0, failures: 0, decisions: 0, cve_scans: 0 }
+  const before = { date: '2026-03-09', ...nothing, imports: 2, decisions: 1 }
+  expect(await history()).toEqual([before, { date: '2026-03-10', ...nothing }])
+  await stock.put({ version: '3.0', state: 'quarantined' })
+  await stock.audit.record({ ...decided, action: 'RESCAN', facts: { kind: 'refused', why: 'wrong_password' } })
+  expect(await history()).toEqual([before, { date: '2026-03-10', ...nothing, failures: 1, cve_scans: 1 }])
+  expect(await history({ hidden: ['noble'] })).toEqual([
+    { date: '2026-03-09', ...nothing, imports: 1 },
+    { date: '2026-03-10', ...nothing, failures: 1 },
+  ])
+})
+
+test('alerts say what somebody has to do, the most urgent first, and nothing on a quiet day', async () => {
+  expect((await call('GET /dashboard/stats')).alerts).toEqual([])
+  await stock.put({ state: 'pending_review', findings: [finding('CVE-1', 'critical')] })
+  stock.clock.set('2026-04-10T10:00:00Z')
+  await stock.put({ name: 'blind', reports: [] })
+  engine = { id: 'clamav', ok: false }
+  const { alerts, clamav } = await call('GET /dashboard/stats')
+  expect(alerts).toEqual([
+    {
+      kind: 'overdue',
+      level: 'error',
+      count: 1,
+      message: '1 package waits for a decision longer than the policy allows.',
+    },
+    {
+      kind: 'antivirus',
+      level: 'warning',
+      count: null,
+      message: `The antivirus engine does not answer. ${whileUnavailable(SETTINGS_NOW.validation, true).said}`,
+    },
+    {
+      kind: 'not_looked',
+      level: 'warning',
+      count: 2,
+      message: 'No vulnerability engine answered for 2 packages that are served or waiting.',
+    },
+    { kind: 'waiting', level: 'info', count: 1, message: '1 package waits for a decision.' },
+  ])
+  expect(clamav).toEqual({
+    available: false,
+    enabled: true,
+    daemon_running: false,
+    version: null,
+    db_version: null,
+    db_date: null,
+  })
+})
+
+test('packages with needs that are not served here are counted, what sources need to be built is not', async () => {
+  const missing = (outcome: 'warned' | 'ok') => [
+    { step: 'dependencies' as const, outcome, verdict: 'missing', said: '', missing: ['nowhere'] },
+  ]
+  await stock.put({ reports: missing('warned') })
+  await stock.put({ name: 'gone', state: 'rejected', reports: missing('warned') })
+  await stock.put({ name: 'source', reports: missing('ok') })
+  expect((await call('GET /dashboard/stats')).packages).toMatchObject({ total: 2, deps_missing_count: 1 })
+})
+
+test('the extended statistics show what is large, new and found, and what each distribution holds', async () => {
+  await stock.put({ bytes: '12345', findings: [finding('CVE-1', 'high'), finding('CVE-2', 'low')] })
+  stock.clock.set('2026-03-11T10:00:00Z')
+  await stock.put({ version: '2.0', bytes: '1' })
+  await stock.put({ name: 'zlib', codename: 'noble', bytes: '123' })
+  const { cve_trends, top_packages, distributions, summary, sla_overdue } = await call('GET /dashboard/stats/enriched')
+  expect(cve_trends).toHaveLength(30)
+  expect(cve_trends.at(-2)).toEqual({
+    date: '2026-03-10',
+    total: 2,
+    critical: 0,
+    high: 1,
+    medium: 0,
+    low: 1,
+    negligible: 0,
+    unknown: 0,
+  })
+  expect(cve_trends.at(-1)).toMatchObject({ date: '2026-03-11', total: 0 })
+  expect(top_packages.by_versions).toEqual([
+    { name: 'hello', format: 'deb', versions: 2 },
+    { name: 'zlib', format: 'deb', versions: 1 },
+  ])
+  expect(top_packages.by_size.map(({ size_bytes }) => size_bytes)).toEqual([5, 3, 1])
+  expect(top_packages.recently_added.map(({ name, version }) => `${name} ${version}`)).toEqual([
+    'zlib 1.0',
+    'hello 2.0',
+    'hello 1.0',
+  ])
+  expect(distributions).toMatchObject([
+    { distribution: 'jammy', package_count: 1, version_count: 2, cve_totals: { high: 1, low: 1, critical: 0 } },
+    { distribution: 'noble', package_count: 1, version_count: 1, cve_totals: { high: 0 } },
+  ])
+  expect(summary).toMatchObject({ packages: 3, artifacts: 2 })
+  expect(sla_overdue).toEqual([])
+  const noble = { viewer: { hidden: ['jammy'] } }
+  expect((await call('GET /dashboard/stats/enriched', noble)).distributions.map(one => one.distribution)).toEqual([
+    'noble',
   ])
 })
 

@@ -1,20 +1,10 @@
-import {
-  countArtifacts,
-  countBlobs,
-  countFindings,
-  countNotLooked,
-  countStates,
-  listGroups,
-  uploadsPerDay,
-  type Group,
-} from '../../catalog/queries/counts.ts'
-import type { Severity } from '../../core/findings.ts'
-import { STATES, type State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import type { Db } from '../../db/db.ts'
 import { cachedByViewer, tenthOfTheTime } from '../../lib/cached.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
+import { listActivity, type ActivityDay } from './activity.ts'
+import { readEnriched, type Enriched } from './enriched.ts'
+import { readNumbers, type Numbers } from './numbers.ts'
+import { createStats, type Stats, type StatsDeps } from './stats.ts'
 
 /** Acts that every role may see: on packages, not on accounts, keys or settings. */
 const SHOWN_ACTIONS: readonly AuditAction[] = [
@@ -35,39 +25,12 @@ export type HistoryItem = Pick<
   'timestamp' | 'action' | 'result' | 'user' | 'package' | 'version' | 'distribution' | 'detail' | 'facts'
 >
 
-export interface Summary {
-  /** In the pool: published and waiting, as `GET /packages/` counts. */
-  readonly packages: number
-  readonly artifacts: number
-  readonly published: number
-  readonly pending_reviews: number
-  readonly quarantined: number
-  readonly rejected: number
-  readonly cve_findings: Readonly<Record<Severity | 'total', number>>
-  /** Of `packages`: those that no vulnerability engine answered for. */
-  readonly not_looked: number
+export interface Summary extends Numbers {
   readonly recent_activity: readonly HistoryItem[]
 }
 
-interface Sum {
-  readonly packages: number
-  readonly published: number
-  readonly bytes: number
-}
-export interface Stats {
-  readonly packages: number
-  readonly artifacts: number
-  readonly by_state: Readonly<Record<State, number>>
-  readonly by_distribution: readonly (Sum & { readonly distribution: string })[]
-  readonly by_format: readonly (Sum & { readonly format: string })[]
-  readonly storage: { readonly blobs: number; readonly bytes: number; readonly size_mb: number }
-  readonly uploads_per_day: readonly { readonly day: string; readonly count: number }[]
-}
-
-export interface DashboardDeps {
-  readonly db: Db
-  readonly audit: Pick<Audit, 'recent' | 'search'>
-  readonly clock: Clock
+export interface DashboardDeps extends StatsDeps {
+  readonly audit: Pick<Audit, 'recent' | 'search' | 'tally'>
 }
 
 export interface HistoryQuery {
@@ -79,6 +42,8 @@ export interface HistoryQuery {
 export interface Dashboard {
   summary(viewer: Viewer): Promise<Summary>
   stats(viewer: Viewer): Promise<Stats>
+  enriched(viewer: Viewer): Promise<Enriched>
+  activity(viewer: Viewer, days: number): Promise<readonly ActivityDay[]>
   history(
     viewer: Viewer,
     query: HistoryQuery,
@@ -86,7 +51,6 @@ export interface Dashboard {
 }
 
 const RECENT = 10
-const DAYS = 30
 
 function historyItem({
   timestamp,
@@ -112,73 +76,18 @@ function historyItem({
   }
 }
 
-function sumBy<Key extends 'codename' | 'format'>(
-  groups: readonly Group[],
-  key: Key,
-): { readonly of: string; readonly sum: Sum }[] {
-  const sums = new Map<string, { packages: number; published: number; bytes: number }>()
-  for (const group of groups) {
-    const sum = sums.get(group[key]) ?? { packages: 0, published: 0, bytes: 0 }
-    sum.packages += group.packages
-    sum.published += group.state === 'published' ? group.packages : 0
-    sum.bytes += group.bytes
-    sums.set(group[key], sum)
-  }
-  return [...sums].map(([of, sum]) => ({ of, sum }))
-}
-
-const inPool = (counts: Readonly<Record<State, number>>): number => counts.published + counts.pending_review
-
 /**
  * The numbers behind the dashboard. Many consoles poll at once: viewers with the same access share an answer. Over
  * 100,000 packages a summary costs 40 ms, the statistics 150 ms.
  */
-export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard {
-  const summary = cachedByViewer({
+export function createDashboard(deps: DashboardDeps): Dashboard {
+  const { db, audit, clock } = deps
+  const summary = cachedByViewer({ clock, ms: tenthOfTheTime, read: viewer => readNumbers(db, viewer) })
+  const stats = cachedByViewer({ clock, ms: tenthOfTheTime, read: createStats(deps, summary) })
+  const enriched = cachedByViewer({
     clock,
     ms: tenthOfTheTime,
-    read: async viewer => {
-      const [states, findings, artifacts, notLooked] = await Promise.all([
-        countStates(db, viewer),
-        countFindings(db, viewer),
-        countArtifacts(db, viewer),
-        countNotLooked(db, viewer),
-      ])
-      return {
-        packages: inPool(states),
-        artifacts,
-        published: states.published,
-        pending_reviews: states.pending_review,
-        quarantined: states.quarantined,
-        rejected: states.rejected,
-        not_looked: notLooked,
-        cve_findings: { ...findings, total: Object.values(findings).reduce((a, b) => a + b, 0) },
-      }
-    },
-  })
-  const stats = cachedByViewer({
-    clock,
-    ms: tenthOfTheTime,
-    read: async (viewer): Promise<Stats> => {
-      const [groups, artifacts, storage, perDay] = await Promise.all([
-        listGroups(db, viewer),
-        countArtifacts(db, viewer),
-        countBlobs(db, viewer),
-        uploadsPerDay(db, viewer, { days: DAYS, today: clock.now() }),
-      ])
-      const byState = Object.fromEntries(
-        STATES.map(state => [state, groups.filter(g => g.state === state).reduce((n, g) => n + g.packages, 0)]),
-      ) as Record<State, number>
-      return {
-        packages: inPool(byState),
-        artifacts,
-        by_state: byState,
-        by_distribution: sumBy(groups, 'codename').map(({ of, sum }) => ({ distribution: of, ...sum })),
-        by_format: sumBy(groups, 'format').map(({ of, sum }) => ({ format: of, ...sum })),
-        storage: { blobs: storage.blobs, bytes: storage.bytes, size_mb: Math.round(storage.bytes / 104_857.6) / 10 },
-        uploads_per_day: perDay,
-      }
-    },
+    read: async viewer => readEnriched(deps, viewer, await summary(viewer)),
   })
   return {
     summary: async viewer => {
@@ -186,6 +95,8 @@ export function createDashboard({ db, audit, clock }: DashboardDeps): Dashboard 
       return { ...numbers, recent_activity: recent.map(historyItem) }
     },
     stats,
+    enriched,
+    activity: (viewer, days) => listActivity(audit, viewer, { days, now: clock.now() }),
     history: async (viewer, query) => {
       const { items, total } = await audit.search(viewer, { ...query, actions: SHOWN_ACTIONS })
       return { items: items.map(historyItem), total }

@@ -5,6 +5,7 @@ import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Events } from '../../record/events.ts'
 import type { dashboard } from './contract.ts'
 import type { Dashboard } from './dashboard.ts'
+import { DAYS } from './stats.ts'
 
 export interface DashboardRouteDeps {
   readonly dashboard: Dashboard
@@ -33,13 +34,15 @@ async function* live(
 export const dashboardHandlers: Handlers<typeof dashboard, DashboardRouteDeps> = {
   'GET /dashboard/summary': ({ dashboard: board }, { viewer }) => board.summary(viewer),
   'GET /dashboard/stats': ({ dashboard: board }, { viewer }) => board.stats(viewer),
+  'GET /dashboard/stats/enriched': ({ dashboard: board }, { viewer }) => board.enriched(viewer),
   'GET /dashboard/history': async ({ dashboard: board }, { query, viewer }) => {
     const paging = { page: query.page ?? 1, perPage: query.per_page ?? 50 }
-    const { items, total } = await board.history(viewer, {
-      ...paging,
-      ...(query.package ? { package: query.package } : {}),
-    })
-    return pageOf(items, total, paging)
+    const days = query.days ?? DAYS
+    const [{ items, total }, history] = await Promise.all([
+      board.history(viewer, { ...paging, ...(query.package ? { package: query.package } : {}) }),
+      board.activity(viewer, days),
+    ])
+    return { ...pageOf(items, total, paging), history, days }
   },
   'GET /dashboard/events': (deps, { query, viewer, raw }) => {
     const header = raw.headers['last-event-id']

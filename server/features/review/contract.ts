@@ -10,6 +10,7 @@ import type { VersionDecision } from '../../review/version-view.ts'
 import type { DecisionRow, DecisionView } from '../../review/history.ts'
 import type { ReviewItem } from '../../review/queue.ts'
 import {
+  BreachSchema,
   DECISION,
   DecisionRowSchema,
   DecisionSchema,
@@ -64,18 +65,7 @@ export interface SlaReply extends Omit<SlaCheck, 'near'> {
   readonly expiring_list: SlaCheck['near']
 }
 
-const Due = Type.Array(
-  Type.Object({
-    name: Text,
-    version: Text,
-    arch: Text,
-    distribution: Text,
-    severity: SeverityName,
-    held_at: Time,
-    due_at: Time,
-    assigned_to: OrNull(Text),
-  }),
-)
+const Due = Type.Array(BreachSchema)
 
 /** Decisions under both names. */
 export interface DecisionPage extends Page<DecisionRow> {

@@ -1,0 +1,28 @@
+import type { AntivirusScanner } from '../../scanners/scanner.ts'
+import type { SettingsValue } from '../../settings/schema.ts'
+
+/** What the antivirus engine says of itself, in the words of existing clients. */
+export interface Clamav {
+  readonly available: boolean
+  readonly enabled: boolean
+  readonly daemon_running: boolean
+  readonly version: string | null
+  readonly db_version: string | null
+  readonly db_date: string | null
+}
+
+/** Asks the engine. */
+export async function readClamav(
+  antivirus: Pick<AntivirusScanner, 'status'>,
+  { clamav_scan: enabled }: Pick<SettingsValue['validation'], 'clamav_scan'>,
+): Promise<Clamav> {
+  const { ok, version, signatures_version, signatures_at } = await antivirus.status()
+  return {
+    available: ok,
+    enabled,
+    daemon_running: ok,
+    version: version ?? null,
+    db_version: signatures_version ?? null,
+    db_date: signatures_at ?? null,
+  }
+}

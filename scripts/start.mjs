@@ -1,13 +1,17 @@
-// `npm start`: prepares a fresh clone, then runs the daemon in the foreground. Plain JavaScript for Node 20.
-import { join } from 'node:path'
+// Prepares a fresh clone and prints what `start.sh` becomes, one word in a line: settings of the environment, then the
+// daemon's command. Plain JavaScript for Node 20.
+import { delimiter, dirname, join } from 'node:path'
 import { DAEMON_ENV, DAEMON_FLAGS } from './daemon-flags.mjs'
 import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
-import { runNode } from './with-node.mjs'
+import { endWithParent, findNode, USUAL_PATH } from './with-node.mjs'
 
 const ready = installIfNeeded() && (await buildUiIfNeeded())
-process.exitCode = ready
-  ? await runNode([...DAEMON_FLAGS, join(ROOT, 'server', 'main.ts'), ...process.argv.slice(2)], {
-      ...DAEMON_ENV,
-      ...process.env,
-    })
-  : 1
+// installed, so there is one
+const node = ready ? findNode() : null
+if (node === null) process.exit(1)
+const { PATH = USUAL_PATH } = process.env
+const settings = Object.entries({ ...DAEMON_ENV, ...process.env, PATH: dirname(node) + delimiter + PATH })
+  .filter(([name]) => name === 'PATH' || name in DAEMON_ENV)
+  .map(([name, value]) => `${name}=${value}`)
+const daemon = endWithParent([node, ...DAEMON_FLAGS, join(ROOT, 'server', 'main.ts')])
+console.log([...settings, ...daemon].join('\n'))

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const NEEDED = 24
 // the default search path, for units and cron lines without PATH
-const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
+export const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }
 
 /** The path of a Node that is new enough, or null. */
@@ -27,8 +27,8 @@ export function findNode() {
   }
 }
 
-/** On Linux the child ends when this launcher is killed; elsewhere it stays. */
-function endWithParent(command) {
+/** The command, so that on Linux it is asked to end when its parent has ended; elsewhere it stays. */
+export function endWithParent(command) {
   if (process.platform !== 'linux' || spawnSync('setpriv', ['--version']).status !== 0) return command
   return ['setpriv', '--pdeathsig', 'TERM', ...command]
 }

@@ -1,9 +1,18 @@
 // What `npm test` keeps of a run of vitest: each test with its result, and every error outside tests. Plain JavaScript,
 // like `test.mjs`.
 import { writeFileSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 
 const isOurs = line => !line.includes('node_modules') && !line.includes('node:internal')
-const told = error => (error.stack ?? error.message ?? String(error)).split('\n').filter(isOurs).slice(0, 12).join('\n')
+const firstLines = (text, most) => text.split('\n').filter(isOurs).slice(0, most)
+/** What an error says, where, and the first differences of what was compared. */
+const told = error =>
+  [
+    ...firstLines(error.stack ?? error.message ?? String(error), 12),
+    ...firstLines(stripVTControlCharacters(error.diff ?? ''), 200)
+      .filter(line => /^[-+]/.test(line))
+      .slice(0, 24),
+  ].join('\n')
 
 /** The tests of a file with state and errors, and whether the suite above them failed before they ran. */
 function testsOf(module) {

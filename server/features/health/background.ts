@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { folderSize, type FolderSize } from './sizes.ts'
+import { folderSizes, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
 import type { HealthDeps } from './deps.ts'
 
@@ -99,10 +99,8 @@ export function createBackground(deps: HealthDeps): Background {
   }
 
   async function measure(): Promise<void> {
-    for (const [name, path] of Object.entries(deps.dirs)) {
-      const size = await folderSize(path, stopping.signal)
+    for await (const [name, size] of folderSizes(deps.dirs, stopping.signal))
       seen = { ...seen, sizes: { ...seen.sizes, [name]: size } }
-    }
   }
 
   /** Repeats, `ms` after the last run ended. A round that fails keeps the results before it. */

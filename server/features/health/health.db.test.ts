@@ -15,7 +15,7 @@ import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
 import { createRepreproProbe } from './reprepro.ts'
-import { folderSize } from './sizes.ts'
+import { folderSizes } from './sizes.ts'
 
 let stock: Stock
 let started: Health[]
@@ -440,8 +440,14 @@ describe('probes', () => {
     await writeFile(join(folder, 'one'), '12345')
     await writeFile(join(folder, 'a', 'b', 'two'), '123')
     const { signal } = new AbortController()
-    expect(await folderSize(folder, signal)).toEqual({ bytes: 8, files: 2 })
-    expect(await folderSize(join(folder, 'a', 'b', 'two'), signal)).toBeNull()
-    expect(await folderSize(join(folder, 'nowhere'), signal)).toBeNull()
+    const folders = { whole: folder, file: join(folder, 'a', 'b', 'two'), none: join(folder, 'nowhere') }
+    const measured: unknown[] = []
+    for await (const one of folderSizes(folders, signal)) measured.push(one)
+    expect(measured).toEqual([
+      ['whole', { bytes: 8, files: 2 }],
+      ['file', null],
+      ['none', null],
+    ])
+    await expect(folderSizes(folders, AbortSignal.abort(new Error('stopped'))).next()).rejects.toThrow('stopped')
   })
 })

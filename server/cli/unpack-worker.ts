@@ -46,7 +46,7 @@ async function* stored(
   place: { readonly path: string; readonly offset: number },
   size: number,
 ): AsyncGenerator<Buffer> {
-  const window = await openWindow(place.path)
+  const window = await openWindow(place)
   try {
     yield* window.stream(place.offset, size)
   } finally {

@@ -60,6 +60,7 @@ describe('a body that arrives whole', () => {
     })
     expect(Buffer.from(file.head)).toEqual(bytes.subarray(0, 512))
     expect((await readFile(file.path)).equals(bytes)).toBe(true)
+    expect(file.bytes?.equals(bytes)).toBe(size > 128 * 1024 ? undefined : true)
     expect(await left()).toHaveLength(1)
     await file.discard()
     await file.discard()
@@ -71,6 +72,19 @@ describe('a body that arrives whole', () => {
     expect((await spool.receive(chunked(Buffer.alloc(1000), 10), { ...options, limitBytes: 1000 })).blob.size).toBe(
       1000,
     )
+  })
+
+  test('of small files at most 16 MiB stay in memory, until they are discarded', async () => {
+    const { spool, options } = await makeSpool()
+    const take = (n: number) =>
+      Promise.all(Array.from({ length: n }, () => spool.receive(chunked(Buffer.alloc(128 * 1024), 65_536), options)))
+    const first = await take(130)
+    expect(first.filter(({ bytes }) => bytes !== undefined)).toHaveLength(128)
+    for (const file of first.slice(0, 3)) {
+      await file.discard()
+      await file.discard()
+    }
+    expect((await take(4)).filter(({ bytes }) => bytes !== undefined)).toHaveLength(3)
   })
 
   test('many at once do not mix', async () => {

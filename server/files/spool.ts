@@ -16,6 +16,8 @@ export interface SpooledFile {
   readonly blob: Blob
   /** The first 512 bytes. */
   readonly head: Uint8Array
+  /** All bytes of a small file, so that it is not read again; until it is discarded. */
+  readonly bytes?: Buffer
   /** The other files of the same version, where there are several; `discard` removes them too. */
   readonly beside?: readonly SpooledFile[]
   /** Removes the file. Harmless when it was moved into the pool. */
@@ -77,6 +79,9 @@ const HEAD = 512
 const SMALL = 256 * 1024
 // large bodies are written in pieces of this size: a write per 64 KB chunk takes three times the system calls
 const BATCH = 512 * 1024
+// small bodies are kept for those who read them next: this much of each, and of all together
+const KEPT = 128 * 1024
+const KEPT_IN_ALL = 16 * 1024 * 1024
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** Turns an error of the disk or the sender into one of ours. */
@@ -155,11 +160,29 @@ interface Written {
   readonly digests: Digests
   readonly head: Uint8Array
   readonly size: number
+  /** The whole body, where it is small. */
+  readonly bytes?: Buffer
 }
 
 /** Makes the spool over `incoming/`. */
 export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
   const folder = layout.incoming
+  let kept = 0
+
+  /** Keeps the bytes of a small body while there is room. */
+  function keep(bytes: Buffer | undefined): { readonly bytes?: Buffer; readonly letGo: () => void } {
+    if (bytes === undefined || bytes.length > KEPT || kept + bytes.length > KEPT_IN_ALL)
+      return { letGo: () => undefined }
+    let held = bytes.length
+    kept += held
+    return {
+      bytes,
+      letGo: () => {
+        kept -= held
+        held = 0
+      },
+    }
+  }
 
   async function write(part: string, handle: FileHandle, incoming: AsyncGenerator<Batch>): Promise<Written> {
     const first = await incoming.next()
@@ -168,7 +191,10 @@ export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
     let { size } = first.value
     await writeAll(handle, chunks, 0)
     let next = await incoming.next()
-    if (next.done === true) return { digests: digestBytes(chunks), head, size }
+    if (next.done === true) {
+      const bytes = Buffer.concat(chunks)
+      return { digests: digestBytes(bytes), head, size, bytes }
+    }
     const following = threads.follow(part)
     try {
       for (; next.done !== true; next = await incoming.next()) {
@@ -192,13 +218,18 @@ export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
       let handle: FileHandle | undefined
       try {
         handle = await open(part, 'wx', 0o640)
-        const { digests, head, size } = await write(part, handle, incoming)
+        const { digests, head, size, bytes } = await write(part, handle, incoming)
         await handle.close()
         handle = undefined
         failpoint('spool:before-rename')
         await rename(part, path)
         const blob: Blob = { ...digests, sha256: sha256(digests.sha256), size }
-        return { path, filename: options.filename, blob, head, discard: () => rm(path, { force: true }) }
+        const { letGo, ...known } = keep(bytes)
+        const discard = (): Promise<void> => {
+          letGo()
+          return rm(path, { force: true })
+        }
+        return { path, filename: options.filename, blob, head, ...known, discard }
       } catch (error) {
         await handle?.close().catch(() => undefined)
         await rm(part, { force: true })

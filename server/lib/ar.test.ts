@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function list(bytes: Buffer): Promise<readonly [string, string][]> {
   const path = join(folder, 'archive')
   await writeFile(path, bytes)
-  const file = await openWindow(path)
+  const file = await openWindow({ path })
   try {
     const members = await listAr(file, 5)
     return await Promise.all(
@@ -69,7 +69,7 @@ test('a stream over a file gives its bytes in order and leaves the rest', async 
   const path = join(folder, 'streamed')
   const bytes = Buffer.from(Array.from({ length: 700_000 }, (_, i) => i % 251))
   await writeFile(path, bytes)
-  const file = await openWindow(path)
+  const file = await openWindow({ path })
   const chunks: Buffer[] = []
   for await (const chunk of file.stream(1000, 650_000)) chunks.push(chunk)
   await file.close()

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createWorkers, type ThreadBody } from './workers.ts'
 
 /** The four digests that indexes use, lower-case hex. */
@@ -10,12 +10,8 @@ export interface Digests {
 }
 
 /** Digests bytes on this thread: 0.3 ms for 100 KB, 3 ms for 1 MiB. Use `DigestThreads` for more. */
-export function digestBytes(chunks: readonly Uint8Array[]): Digests {
-  const hex = (algorithm: string): string => {
-    const hash = createHash(algorithm)
-    for (const chunk of chunks) hash.update(chunk)
-    return hash.digest('hex')
-  }
+export function digestBytes(bytes: Uint8Array): Digests {
+  const hex = (algorithm: string): string => hash(algorithm, bytes, 'hex')
   return { md5: hex('md5'), sha1: hex('sha1'), sha256: hex('sha256'), sha512: hex('sha512') }
 }
 

@@ -15,8 +15,37 @@ export interface FileWindow {
   close(): Promise<void>
 }
 
+/** A file on disk; with its bytes where they are in memory, too. */
+export interface FileSource {
+  readonly path: string
+  readonly bytes?: Buffer
+}
+
+/** @throws Malformed */
+function mustHold(size: number, offset: number, length: number): void {
+  if (offset + length > size)
+    malformed(`it ends at byte ${size}, in the middle of something that goes on to byte ${offset + length}`)
+}
+
+function windowOnBytes(bytes: Buffer): FileWindow {
+  const { length: size } = bytes
+  return {
+    size,
+    async read(offset, length) {
+      mustHold(size, offset, length)
+      return bytes.subarray(offset, offset + length)
+    },
+    async *stream(offset, length) {
+      mustHold(size, offset, length)
+      if (length > 0) yield bytes.subarray(offset, offset + length)
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
 /** Opens a file for reading at any position. The caller closes it. */
-export async function openWindow(path: string): Promise<FileWindow> {
+export async function openWindow({ path, bytes }: FileSource): Promise<FileWindow> {
+  if (bytes !== undefined) return windowOnBytes(bytes)
   const handle = await open(path, 'r')
   try {
     const { size } = await handle.stat()
@@ -26,8 +55,7 @@ export async function openWindow(path: string): Promise<FileWindow> {
     }
     const head = await fromDisk(0, Math.min(size, CHUNK))
     const read = async (offset: number, length: number): Promise<Buffer> => {
-      if (offset + length > size)
-        malformed(`it ends at byte ${size}, in the middle of something that goes on to byte ${offset + length}`)
+      mustHold(size, offset, length)
       return offset + length <= head.length ? head.subarray(offset, offset + length) : fromDisk(offset, length)
     }
     return {

@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function readAll(bytes: Buffer): Promise<{ readonly plain: Buffer; readonly end: number }[]> {
   const path = join(folder, 'file')
   await writeFile(path, bytes)
-  const file = await openWindow(path)
+  const file = await openWindow({ path })
   try {
     const found = []
     for (let at = 0; at < file.size;) {
@@ -103,7 +103,7 @@ test.each([
 test('a reader that stops early leaves no file open and gets no end position', async () => {
   const path = join(folder, 'left')
   await writeFile(path, gzipSync(Buffer.alloc(5_000_000)))
-  const file = await openWindow(path)
+  const file = await openWindow({ path })
   const member = readGzipMember(file, 0, 'the member')
   for await (const chunk of member.chunks) if (chunk.length > 0) break
   expect(() => member.end()).toThrow('was not read to its end')

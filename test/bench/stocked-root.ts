@@ -51,7 +51,7 @@ async function put(file: string, content: Buffer | string): Promise<void> {
 async function place(layout: Layout, model: Manifest, n: number): Promise<Manifest> {
   const spec = specOf(n)
   const bytes = await buildDeb(spec)
-  const digests = digestBytes([bytes])
+  const digests = digestBytes(bytes)
   const blob = { ...digests, sha256: sha256(digests.sha256), size: bytes.length }
   const path = layout.blob(blob.sha256)
   await put(path, bytes)

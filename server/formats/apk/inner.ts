@@ -10,7 +10,7 @@ import { MAX_PKGINFO } from './pkginfo.ts'
 /** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(file: SpooledFile, unpack: (window: FileWindow) => AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
-    const window = await openWindow(file.path)
+    const window = await openWindow(file)
     try {
       yield* unpack(window)
     } finally {
@@ -23,7 +23,7 @@ async function* read(file: SpooledFile, unpack: (window: FileWindow) => AsyncIte
 
 async function find(file: SpooledFile): Promise<ApkMembers> {
   try {
-    const window = await openWindow(file.path)
+    const window = await openWindow(file)
     try {
       return await findMembers(window, { maxPkginfo: MAX_PKGINFO })
     } finally {

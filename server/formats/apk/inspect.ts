@@ -40,7 +40,7 @@ function embedded({ signatures, control }: ApkMembers, path: string): EmbeddedSi
 }
 
 async function* readStretch(path: string, { offset, size }: ApkMembers['control']): AsyncGenerator<Buffer> {
-  const file = await openWindow(path)
+  const file = await openWindow({ path })
   try {
     yield* file.stream(offset, size)
   } finally {
@@ -81,7 +81,7 @@ async function look(file: FileWindow, path: string, signal: AbortSignal): Promis
  */
 export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
   try {
-    const window = await openWindow(file.path)
+    const window = await openWindow(file)
     try {
       return await look(window, file.path, signal)
     } finally {

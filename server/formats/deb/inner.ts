@@ -16,7 +16,7 @@ async function* read(
   limitBytes: number,
 ): AsyncGenerator<Buffer> {
   try {
-    const deb = await openDeb(file.path)
+    const deb = await openDeb(file)
     try {
       const packed = pick(deb)
       if (packed !== undefined) yield* limited(unpack(packed), limitBytes, packed.what)
@@ -36,7 +36,7 @@ export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   if (file.beside !== undefined) return yield* innerSource(file)
   let skipped: readonly string[] = []
   try {
-    const deb = await openDeb(file.path)
+    const deb = await openDeb(file)
     skipped = deb.skipped.map(({ what }) => what)
     await deb.close()
   } catch (error) {

@@ -96,7 +96,7 @@ async function readSignature(deb: DebMembers, path: string): Promise<EmbeddedSig
 
 /** debsigs signs the three members joined. */
 async function* signedBytes(path: string): AsyncGenerator<Buffer> {
-  const deb = await openDeb(path)
+  const deb = await openDeb({ path })
   try {
     for (const member of deb.signed) yield* member.chunks()
   } finally {
@@ -143,7 +143,7 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
 export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<DebFacts>> {
   if (isDsc(file.head)) return inspectSource(file, signal)
   try {
-    const deb = await openDeb(file.path)
+    const deb = await openDeb(file)
     try {
       return await look(deb, file.path, signal)
     } finally {

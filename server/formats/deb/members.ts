@@ -2,7 +2,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 import type { Compression, Packed } from '../../lib/packed.ts'
 import { listAr } from '../../lib/ar.ts'
 import type { ArMember } from '../../lib/ar.ts'
-import { openWindow } from '../../lib/file-window.ts'
+import { openWindow, type FileSource } from '../../lib/file-window.ts'
 
 /** The three members, and a few that begin with an underscore, such as signatures. */
 const MAX_MEMBERS = 32
@@ -64,8 +64,8 @@ function arrange(members: readonly ArMember[]): {
 }
 
 /** @throws Malformed when it is no .deb by its outer structure. Source: deb(5). */
-export async function openDeb(path: string): Promise<DebMembers> {
-  const file = await openWindow(path)
+export async function openDeb(source: FileSource): Promise<DebMembers> {
+  const file = await openWindow(source)
   try {
     const { version, control, data, skipped } = arrange(await listAr(file, MAX_MEMBERS))
     if (version.size < 4 || version.size > 1024)
@@ -77,7 +77,7 @@ export async function openDeb(path: string): Promise<DebMembers> {
       what: name,
       compression,
       size,
-      place: { path, offset },
+      place: { path: source.path, offset },
       chunks: () => file.stream(offset, size),
     })
     return {

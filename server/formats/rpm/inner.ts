@@ -14,7 +14,7 @@ import { SCRIPTS } from './tags.ts'
 /** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   try {
-    const rpm = await openRpm(file.path)
+    const rpm = await openRpm(file)
     try {
       yield* pick(rpm)
     } finally {
@@ -73,7 +73,7 @@ export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
 export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   let hasScripts = false
   try {
-    const rpm = await openRpm(file.path)
+    const rpm = await openRpm(file)
     try {
       hasScripts = scriptsOf(rpm.header).length > 0
     } finally {

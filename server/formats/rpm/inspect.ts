@@ -55,7 +55,7 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
  */
 export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
   try {
-    const rpm = await openRpm(file.path)
+    const rpm = await openRpm(file)
     try {
       return await look(rpm, file.path, signal)
     } finally {

@@ -1,7 +1,6 @@
 import type { Compression, Packed } from '../../lib/packed.ts'
 import { malformed, quote } from '../../lib/limited.ts'
-import { openWindow } from '../../lib/file-window.ts'
-import type { FileWindow } from '../../lib/file-window.ts'
+import { openWindow, type FileSource, type FileWindow } from '../../lib/file-window.ts'
 import type { PayloadDigests } from './digests.ts'
 import { checkHeaderDigests, createPayloadDigests } from './digests.ts'
 import type { RpmHeader } from './header.ts'
@@ -127,8 +126,8 @@ async function read(file: FileWindow): Promise<Omit<RpmPackage, 'close'>> {
  * @throws Malformed when it is no .rpm that rpm would install
  * Source: https://rpm-software-management.github.io/rpm/manual/format_v4.html, format_v6.html
  */
-export async function openRpm(path: string): Promise<RpmPackage> {
-  const file = await openWindow(path)
+export async function openRpm(source: FileSource): Promise<RpmPackage> {
+  const file = await openWindow(source)
   try {
     return { ...(await read(file)), close: () => file.close() }
   } catch (error) {

@@ -15,7 +15,7 @@ function decode(text: string): Buffer {
 
 /** Opens the file again, so it may be read late, twice or never. */
 async function* signedBytes(path: string, withPayload: boolean): AsyncGenerator<Buffer> {
-  const rpm = await openRpm(path)
+  const rpm = await openRpm({ path })
   try {
     yield* rpm.bytes(rpm.header.start, withPayload ? rpm.size : rpm.header.end)
   } finally {

@@ -15,7 +15,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map([
 
 async function* read(file: SpooledFile, ending: string): AsyncGenerator<Buffer> {
   try {
-    const window = await openWindow(file.path)
+    const window = await openWindow(file)
     try {
       const packed = {
         what: file.filename,

@@ -65,7 +65,7 @@ describe.skipIf(lacking('dpkg-dev', 'apt-utils').length > 0)('source packages', 
       const [dsc = '', ...others] = Object.keys(files).reverse()
       const listed = [dsc, ...others.reverse()].map(name => {
         const body = files[name] ?? Buffer.alloc(0)
-        return { name, size: body.length, ...digestBytes([body]) }
+        return { name, size: body.length, ...digestBytes(body) }
       })
       ours += printStanza(parseDsc(files[dsc] ?? Buffer.alloc(0)).control, 'pool', listed)
     }

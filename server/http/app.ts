@@ -7,7 +7,7 @@ import type { Repositories } from '../core/repository.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { Starting } from '../record/starting.ts'
-import { boundLeftover } from './body.ts'
+import { boundLeftover, readBeforeClosing } from './body.ts'
 import { createConsole } from './console.ts'
 import { createDocsPage, createOpenApi } from './openapi.ts'
 import { catchProblems } from './problem.ts'
@@ -151,6 +151,7 @@ function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
     address(callerOf),
     recordWith(record),
     hardening(production),
+    readBeforeClosing,
     catchProblems(log) as Middleware,
     boundLeftover,
     cors(corsOrigins),

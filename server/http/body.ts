@@ -45,6 +45,15 @@ export function readAway(request: IncomingMessage): Promise<void> {
   })
 }
 
+/**
+ * Where a connection ends with its answer, the request is read out first: closing a socket while bytes come in resets
+ * it, and the answer is lost. Other connections stay open and are read out after the answer.
+ */
+export const readBeforeClosing: Middleware = async (ctx, next) => {
+  await next()
+  if (!ctx.res.shouldKeepAlive) await readAway(ctx.req)
+}
+
 /** How long a request may go on arriving after its answer. */
 export const boundLeftover: Middleware = async (ctx, next) => {
   const { req, res } = ctx

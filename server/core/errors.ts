@@ -181,7 +181,7 @@ export const ERRORS = {
     'The package was not looked at: {waiting} packages of its size are waiting to be unpacked already. Nothing was kept; send it again in {retry_after} s.',
   ],
   upload_too_large: [413, 'The file is larger than {limit_mb} MB. {remedy}'],
-  bad_archive: [422, 'The archive cannot be read further: {why}. Files before that were taken as the answer says.'],
+  bad_archive: [422, 'The archive is refused: {why}. Nothing of it is taken but the files that this answer names.'],
   bad_member: [422, '{filename} is not taken: {why}.'],
   batch_full: [413, 'One request has at most {most} files. Send the others in another one.'],
   upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],

@@ -4,7 +4,7 @@ import tar from 'tar-stream'
 import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
-import { followFields, incomplete, isForm, linger, makeParser, plainName, type Fields } from './form-parser.ts'
+import { badForm, followFields, incomplete, isForm, linger, makeParser, plainName, type Fields } from './form-parser.ts'
 
 /** One file of a request that has many. */
 export interface Member {
@@ -62,9 +62,18 @@ async function readForm(raw: RawRequest, { known, fields, take }: ManyOptions): 
   followFields(parser, { known, fields }, refusal => {
     failure ??= refusal
   })
-  parser.on('file', (_, body, filename) => {
+  let hasFile = false
+  parser.prependListener('field', name => {
+    // it would hold for some files and not for others
+    if (hasFile)
+      failure ??= badForm(`The form field ${name.slice(0, 40)} comes after a file. Send the fields before the files.`)
+  })
+  parser.on('file', (name, body, filename) => {
+    hasFile = true
     body.on('error', () => undefined) // whoever reads the file gets the error as well
     open.add(body)
+    if (name !== 'file')
+      failure ??= badForm(`The form has a file under ${name.slice(0, 40)}. Files are taken under the name file.`)
     turn = turn
       .then(() => (failure === undefined ? take({ filename: plainName(filename), body }) : undefined))
       .catch((error: unknown) => {
@@ -115,11 +124,30 @@ function complain({
   return undefined
 }
 
+const COMPRESSED: Readonly<Record<string, string>> = {
+  '1f8b': 'gzip',
+  '425a68': 'bzip2',
+  'fd377a58': 'xz',
+  '28b52ffd': 'zstd',
+}
+
+/** Why a tar cannot be read, in words of ours. */
+function whyUnread(error: unknown, begin: Buffer): string {
+  const message = error instanceof Error ? error.message : String(error)
+  if (/end of data|destroyed|premature/i.test(message)) return 'it is cut off'
+  const packed = Object.entries(COMPRESSED).find(([magic]) => begin.toString('hex').startsWith(magic))?.[1]
+  if (packed !== undefined) return `it is compressed with ${packed}. Packages are compressed already: send a plain tar`
+  if (/max size/i.test(message)) return 'a long name or pax header in it is too large'
+  return 'it is no tar, or one of its headers is damaged'
+}
+
 async function readTar(raw: RawRequest, { take }: ManyOptions): Promise<void> {
   const extract = tar.extract()
+  let begin: Buffer | undefined
   let last = Buffer.alloc(0)
   async function* tapped(): AsyncGenerator<Buffer> {
     for await (const chunk of chunksOf(raw)) {
+      begin ??= chunk.subarray(0, 8)
       last = Buffer.concat([last, chunk]).subarray(-END_MARK)
       yield chunk
     }
@@ -138,7 +166,7 @@ async function readTar(raw: RawRequest, { take }: ManyOptions): Promise<void> {
   } catch (error) {
     extract.destroy()
     if (error instanceof AppError) throw error
-    throw new AppError('bad_archive', { why: error instanceof Error ? error.message : String(error) }, error)
+    throw new AppError('bad_archive', { why: whyUnread(error, begin ?? last) }, error)
   }
   if (last.length < END_MARK || last.some(byte => byte !== 0))
     fail('bad_archive', { why: 'it has no end mark, so it is cut off' })

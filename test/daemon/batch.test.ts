@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BatchReply } from '../../server/features/uploads/batch-contract.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
@@ -114,6 +115,45 @@ describe('POST /upload/batch', () => {
       { name: third.filename, body: third.bytes },
     ])
     expect(short(inTar.body)).toEqual([[third.filename, 422, 'digest_mismatch']])
+    const unread = await send(formOf([third], { sha256sums: `${digest(third.bytes).slice(1)}  ${third.filename}` }))
+    expect(unread.body).toMatchObject({
+      code: 'bad_request',
+      facts: { said: 'Line 1 of the SHA-256 sums is none that sha256sum writes.' },
+    })
+    expect(await served()).not.toContain(third.name)
+  })
+
+  test('refuses what would hold for some files only: a field behind a file', async () => {
+    const [one, two] = (await debs(2)) as [Deb, Deb]
+    const form = formOf([one])
+    form.append('component', 'main')
+    form.append('file', new Blob([new Uint8Array(two.bytes)]), two.filename)
+    const { body } = await send(form)
+    // the first file may have been taken by then
+    expect(body.stopped ?? body).toMatchObject({
+      code: 'bad_request',
+      facts: { said: 'The form field component comes after a file. Send the fields before the files.' },
+    })
+    const otherName = formOf([])
+    otherName.append('files', new Blob([new Uint8Array(two.bytes)]), two.filename)
+    expect((await send(otherName)).body).toMatchObject({
+      code: 'bad_request',
+      facts: { said: 'The form has a file under files. Files are taken under the name file.' },
+    })
+    expect(await served()).not.toContain(two.name)
+  })
+
+  test.each<[string, (tar: Buffer) => Buffer, string]>([
+    ['nothing at all', () => Buffer.alloc(0), 'it has no end mark, so it is cut off'],
+    ['an empty tar', () => tar([]), 'it holds no package'],
+    ['a compressed tar', gzipSync, 'it is compressed with gzip. Packages are compressed already: send a plain tar'],
+    ['noise', () => Buffer.alloc(4096, 'noise'), 'it is no tar, or one of its headers is damaged'],
+    ['a tar cut off in a file', whole => whole.subarray(0, 700), 'it is cut off'],
+    ['a tar cut off in a header', whole => whole.subarray(0, 100), 'it is cut off'],
+  ])('says in words of its own what is wrong with %s', async (_, spoil, why) => {
+    const [one] = (await debs(1)) as [Deb]
+    const { status, body } = await sendTar(spoil(tar([{ name: one.filename, body: one.bytes }])))
+    expect([status, body]).toMatchObject([422, { code: 'bad_archive', facts: { why } }])
   })
 
   test('refuses the whole request before its first file where no file could be taken', async () => {
@@ -184,7 +224,8 @@ describe('POST /upload/batch', () => {
     expect(short(cut.body)[0]).toEqual([one.filename, 201, 'published'])
     expect(cut.body.stopped).toMatchObject({
       status: expect.any(Number),
-      code: expect.stringMatching(/bad_archive|upload_incomplete/),
+      code: 'bad_archive',
+      facts: { why: 'it is cut off' },
     })
     const names = await served()
     expect([names.has(one.name), names.has(two.name)]).toEqual([true, false])

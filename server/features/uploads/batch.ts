@@ -4,6 +4,7 @@ import { needScope } from '../../core/access.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256 } from '../../core/identity.ts'
 import type { Distribution } from '../../core/repository.ts'
+import { isForm } from '../../files/form-parser.ts'
 import { readMany, type Member } from '../../files/many.ts'
 import type { SpooledFile } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
@@ -13,6 +14,7 @@ import { passGate } from '../../pipeline/gate.ts'
 import { MOST_FILES, type batches, type BatchReply, type FileAnswer, type Refused } from './batch-contract.ts'
 import { recogniseActive, record, waitOf, type UploadDeps } from './handlers.ts'
 import { replyOf, statusOf } from './result.ts'
+import { readSums } from './sums.ts'
 import { chooseTarget, needComponent } from './target.ts'
 
 export interface BatchDeps extends UploadDeps {
@@ -38,14 +40,6 @@ interface Target {
 /** What became of one file. */
 type Fate = { readonly changed: Changed } | { readonly error: unknown }
 
-/** The lines of sha256sum, by file name; other lines are passed over. */
-function readSums(text: string): Map<string, string> {
-  const sums = new Map<string, string>()
-  for (const [, digest = '', name = ''] of text.matchAll(/^([0-9a-f]{64}) [ *](?:\.\/)?(.+?)\r?$/gim))
-    sums.set(name, digest.toLowerCase())
-  return sums
-}
-
 async function readText({ body, filename }: Member): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
@@ -69,7 +63,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   const fates: { readonly filename: string; readonly fate: Promise<Fate> }[] = []
   const names = new Set<string>()
   const running = new Set<Promise<unknown>>()
-  let sums = new Map<string, string>()
+  const sums = new Map<string, string>()
   let target: Target | undefined
 
   /** @throws missing_field, unknown_distribution, distribution_retired, outside_distribution, bad_component */
@@ -80,7 +74,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
     if (distribution.state === 'retired') fail('distribution_retired', { codename })
     const component = fields.get('component')?.trim() ?? ''
     needComponent(distribution, component)
-    sums = new Map([...readSums(fields.get('sha256sums') ?? ''), ...sums])
+    readSums(fields.get('sha256sums') ?? '', sums)
     return { distribution, component }
   }
 
@@ -143,7 +137,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
       const { filename } = member
       const found = (target ??= findTarget())
       if (fates.length === 0 && names.size === 0 && member.why === undefined && SUMS.test(filename)) {
-        sums = readSums(await readText(member))
+        readSums(await readText(member), sums)
         return
       }
       if (fates.length >= MOST_FILES) fail('batch_full', { most: MOST_FILES })
@@ -205,7 +199,8 @@ export const batchHandlers: Handlers<typeof batches, BatchDeps> = {
       await batch.end()
       leave()
     }
-    if (batch.fates.length === 0) fail('missing_field', { field: 'file' })
+    if (batch.fates.length === 0)
+      isForm(raw) ? fail('missing_field', { field: 'file' }) : fail('bad_archive', { why: 'it holds no package' })
     const files = await answersOf(deps, batch.fates, { waitMs: waitOf(raw), requestId: raw.requestId })
     const taken = files.filter(({ status }) => status < 300).length
     return {

@@ -9,6 +9,7 @@ import { sessions } from './features/auth/sessions/contract.ts'
 import { apiTokens } from './features/auth/tokens/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
+import { promotionTargets } from './features/distributions/targets-contract.ts'
 import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
@@ -50,6 +51,7 @@ export const api = {
   ...artifacts,
   ...artifactVersions,
   ...distributions,
+  ...promotionTargets,
   ...documents,
   ...ownDistributions,
   ...release,

@@ -98,7 +98,7 @@ const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
 /** The action for one finding: by its severity, and at least that for its exploitation. */
-function actionOf(finding: Finding, policy: CvePolicy): Action {
+export function actionOf(finding: Finding, policy: CvePolicy): Action {
   const { kev_action = 'allow', epss_action = 'allow', epss_threshold = 1, require_fix = false } = policy
   const bySeverity = actionFor(finding.severity, policy)
   const byFix = require_fix && finding.fixed_in === undefined ? softer(bySeverity, 'warn') : bySeverity

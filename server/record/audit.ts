@@ -6,6 +6,7 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
+import { listVisible, type VisibleFile } from './audit-archive.ts'
 import { walkChain, type ChainReport } from './audit-chain.ts'
 import {
   appendLines,
@@ -47,6 +48,8 @@ export interface Audit {
   tally(viewer: Viewer, from: string): Promise<readonly DayTally[]>
   /** Everything the viewer may see, newest first, a block of a file at a time. */
   all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
+  /** The files with the lines that the viewer may see, oldest first. */
+  files(viewer: Viewer): AsyncGenerator<VisibleFile>
   /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
   integrity(): Promise<ChainReport>
   /** The digest, size and number of lines of every file. Reads every file. */
@@ -216,6 +219,10 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     all: async function* (viewer, filter) {
       await deliver().catch(() => undefined) // as above
       yield* files.all(viewer, filter)
+    },
+    files: async function* (viewer) {
+      await deliver().catch(() => undefined) // as above
+      yield* listVisible(folder, viewer)
     },
     digests: async () => {
       const names = await auditFiles(folder)

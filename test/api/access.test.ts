@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fetchAuditArchive } from '../support/audit-archive.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 
@@ -102,6 +103,16 @@ describe('a distribution that not everybody may see', () => {
     },
   )
 
+  test('has no line in the archive of the audit log that an auditor gets', async () => {
+    const lines = [...(await fetchAuditArchive(it, tokenOf('otto'))).values()].join('').trimEnd().split('\n')
+    const about = lines.map(line => JSON.parse(line) as { package?: string; detail: string })
+    expect(about.some(entry => entry.package === 'open')).toBe(true)
+    expect(lines.filter(line => /secretpkg|noble/.test(line))).toEqual([])
+    const all = [...(await fetchAuditArchive(it, admin)).values()].join('').trimEnd().split('\n')
+    expect(all.filter(line => line.includes('secretpkg')).length).toBeGreaterThan(0)
+    for (const line of lines) expect(all).toContain(line)
+  })
+
   test.each(['mona', 'rita'])('is there for %s, by role or by group', async name => {
     expect((await it.call<{ total: number }>('GET', '/packages/', { token: tokenOf(name) })).body.total).toBe(2)
     expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf(name) })).status).toBe(200)
@@ -116,6 +127,7 @@ describe('a distribution that not everybody may see', () => {
       ['GET', '/distributions/bookworm/retention'],
       ['GET', '/distributions/bookworm/compare?with=jammy'],
       ['GET', '/distributions/jammy/compare?with=bookworm'],
+      ['GET', '/artifacts/darkpkg/promote/targets?from_dist=bookworm'],
       ['GET', '/sbom/export?distribution=bookworm'],
       ['GET', '/sbom/preview?distribution=bookworm'],
       ['POST', '/distributions/init', { codename: 'bookworm' }],

@@ -90,6 +90,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'POST /distributions/{codename}/reactivate': ADMINS,
   'GET /distributions/{codename}/packages': ANY,
   'POST /distributions/init': MAINTAINERS,
+  'GET /artifacts/{name}/promote/targets': ANY,
   'POST /distributions/promote': MAINTAINERS,
   'POST /distributions/migrate': MAINTAINERS,
   // Statistics and dashboard
@@ -170,6 +171,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /auth/oidc/exchange': EVERYONE,
   'GET /artifacts/audit/integrity': AUDITORS,
   'GET /artifacts/audit/export': AUDITORS,
+  'GET /artifacts/audit/export/archive': AUDITORS,
   'GET /artifacts/audit/export/user/{username}': AUDITORS,
   'GET /settings/schema': ADMINS,
   'GET /settings/gpg': ADMINS,

@@ -85,6 +85,14 @@ export const audit = contract({
     reply: 'file',
     types: ['application/json'],
   },
+  'GET /artifacts/audit/export/archive': {
+    summary: 'Exports the audit log as it lies on disk: a gzipped tar with one file of JSON lines for each day.',
+    details:
+      'Only lines about what the caller may see are in it; with all of them, each line still names the digest of the one before it.',
+    access: 'auditor+',
+    reply: 'file',
+    types: ['application/gzip'],
+  },
   'GET /artifacts/audit/export/user/{username}': {
     summary: 'Exports what one user did: `username`, `exported_at`, `entries`, newest first, and their `count`.',
     access: 'auditor+',

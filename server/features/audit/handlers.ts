@@ -6,10 +6,11 @@ import type { State } from '../../core/manifest.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Audit, AuditEntry } from '../../record/audit.ts'
+import { archiveOf } from './archive.ts'
 import type { audit, ShownEntry } from './contract.ts'
 
 export interface AuditDeps {
-  readonly audit: Pick<Audit, 'search' | 'all' | 'integrity' | 'digests'>
+  readonly audit: Pick<Audit, 'search' | 'all' | 'files' | 'integrity' | 'digests'>
   readonly repositories: Pick<Repositories, 'all'>
   readonly clock: Clock
 }
@@ -117,6 +118,11 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
   },
   'GET /artifacts/audit/export': (deps, { viewer }) =>
     download(printList(deps.audit.all(viewer, {}), formatsOf(deps)), 'audit.json'),
+  'GET /artifacts/audit/export/archive': ({ audit: log, clock }, { viewer }) => ({
+    body: archiveOf(log.files(viewer), clock.now()),
+    type: 'application/gzip',
+    name: `audit-${isoNow(clock).slice(0, 10)}.tar.gz`,
+  }),
   'GET /artifacts/audit/export/user/{username}': (deps, { params: { username }, viewer }) => {
     const list = printList(deps.audit.all(viewer, { user: username }), formatsOf(deps))
     return download(printUser(username, isoNow(deps.clock), list), 'audit-user.json')

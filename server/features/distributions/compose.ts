@@ -7,22 +7,22 @@ import type { Outbox } from '../../db/outbox.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn, switchesFor } from '../../formats/index.ts'
 import type { Audit } from '../../record/audit.ts'
-import type { Settings } from '../../settings/store.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
 import { formatCards } from './format-cards.ts'
-import { distributionHandlers, type DistributionRouteDeps } from './handlers.ts'
+import { distributionHandlers, targetHandlers, type DistributionRouteDeps, type TargetRouteDeps } from './handlers.ts'
+import { promotionTargets } from './targets-contract.ts'
 import { createInit } from './init.ts'
 
-export interface DistributionNeeds extends Pick<
-  DistributionRouteDeps,
-  'catalog' | 'publisher' | 'clientFacts' | 'repositories'
-> {
+export interface DistributionNeeds
+  extends
+    Pick<DistributionRouteDeps, 'publisher' | 'clientFacts' | 'repositories'>,
+    Pick<TargetRouteDeps, 'settings' | 'clock'> {
+  readonly catalog: DistributionRouteDeps['catalog'] & TargetRouteDeps['catalog']
   readonly db: Db
   readonly outbox: Outbox
   readonly audit: Audit
   readonly keyring: Keyring
-  readonly settings: Pick<Settings, 'now'>
   readonly formats: readonly Format[]
   /** The formats that REPO_FORMAT switches on. */
   readonly activeFormats: ReadonlySet<FormatId>
@@ -30,7 +30,8 @@ export interface DistributionNeeds extends Pick<
 
 /** Distributions: setting up, publishing, promoting, going back. */
 export function composeDistributions(needs: DistributionNeeds): Feature {
-  const { db, outbox, audit, keyring, settings, activeFormats, catalog, publisher, clientFacts, repositories } = needs
+  const { db, outbox, audit, keyring, settings, activeFormats, catalog, publisher, clientFacts, repositories, clock } =
+    needs
   const { formats: list } = needs
   const formats = formatsIn(list)
   const isActive = ({ format }: Distribution): boolean =>
@@ -53,20 +54,23 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     isPublishable,
     formatSetting: ({ format }) => switchesFor(format, list),
   })
+  const deps: DistributionRouteDeps & TargetRouteDeps = {
+    db,
+    catalog,
+    audit,
+    keyring,
+    settings,
+    clock,
+    repositories,
+    formats,
+    formatCards: formatCards(list, activeFormats),
+    isActive,
+    isPublishable,
+    init,
+    publisher,
+    clientFacts,
+  }
   return {
-    routes: bind(distributions, distributionHandlers, {
-      db,
-      catalog,
-      audit,
-      keyring,
-      repositories,
-      formats,
-      formatCards: formatCards(list, activeFormats),
-      isActive,
-      isPublishable,
-      init,
-      publisher,
-      clientFacts,
-    }),
+    routes: [...bind(distributions, distributionHandlers, deps), ...bind(promotionTargets, targetHandlers, deps)],
   }
 }

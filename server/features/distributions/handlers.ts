@@ -5,9 +5,12 @@ import { packageItem } from '../../catalog/view.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import { policyOf } from '../../core/policy.ts'
 import { asSeenBy } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Audit } from '../../record/audit.ts'
+import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { Settings } from '../../settings/store.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { setupsOf } from './client-setups.ts'
 import { compareDistributions, summarise } from './compare.ts'
@@ -16,6 +19,8 @@ import type { FormatCard } from './format-cards.ts'
 import { listGenerations, rollBack, type Generations } from './generations.ts'
 import { listDistributions, type createInit, type DistributionDeps } from './init.ts'
 import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
+import { listTargets, type TargetDeps } from './targets.ts'
+import type { promotionTargets } from './targets-contract.ts'
 
 export interface DistributionRouteDeps
   extends
@@ -138,4 +143,26 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       ip: raw.clientIp,
       why: body.justification ?? body.reason ?? '',
     }),
+}
+
+export interface TargetRouteDeps
+  extends
+    Pick<DistributionRouteDeps, 'db' | 'repositories' | 'isActive' | 'isPublishable'>,
+    Pick<TargetDeps, 'catalog'> {
+  readonly settings: Pick<Settings, 'now'>
+  readonly clock: Clock
+}
+
+export const targetHandlers: Handlers<typeof promotionTargets, TargetRouteDeps> = {
+  'GET /artifacts/{name}/promote/targets': (deps, { params: { name }, query, viewer }) =>
+    listTargets(
+      { ...asSeenBy(deps, viewer), isTarget: one => deps.isActive(one) && deps.isPublishable(one) },
+      { name, version: query.version, arch: query.arch },
+      {
+        from: either(query, 'from_dist', 'from_distribution'),
+        viewer,
+        policy: policyOf(deps.settings.now()),
+        now: isoNow(deps.clock),
+      },
+    ),
 }

@@ -82,7 +82,7 @@ function roadOf({ repositories }: Pick<PromoteDeps, 'repositories'>, { from, to 
 }
 
 /** What the choice means in the source. @throws package_not_found, version_not_found, not_promotable */
-async function choose(
+export async function choose(
   db: Db,
   viewer: Viewer,
   { codename, name, version, arch }: Choice & Pick<Distribution, 'codename'>,

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueLicense } from '../../../server/core/license.ts'
+import { fetchAuditArchive } from '../../support/audit-archive.ts'
 import { startDaemon, type Answer, type Daemon } from '../../support/daemon.ts'
 import { buildDeb } from '../../support/packages.ts'
 
@@ -268,6 +269,13 @@ describe('the audit log', () => {
     expect(entries.length).toBeGreaterThan(1)
     const { status, text: said } = await ask('GET', '/artifacts/audit/export')
     expect([status, JSON.parse(said)]).toEqual([200, entries])
+  })
+
+  test('is exported as an archive of its files, byte for byte', async () => {
+    const files = await fetchAuditArchive(it, token)
+    const onDisk = (await readdir(join(it.root, 'audit'))).filter(name => name.endsWith('.jsonl')).sort()
+    expect([...files.keys()]).toEqual(onDisk)
+    for (const [name, said] of files) expect(await readFile(join(it.root, 'audit', name), 'utf8')).toBe(said)
   })
 
   test('is exported for one user, with the number of entries', async () => {

@@ -38,6 +38,53 @@ test('the packages of a distribution are all of them unless a page is asked for'
   expect(names((await get('/distributions/jammy/packages?q=THR')).body.packages)).toEqual(['three'])
 })
 
+test('the targets of a promotion are distributions that take the package, with what the policy says', async () => {
+  expect(
+    (
+      await daemon.upload(await buildDeb({ name: 'two', version: '1', files: { other: 'bytes' } }), {
+        token,
+        distribution: 'focal',
+      })
+    ).body.status,
+  ).toBe('published')
+  const { status, body, text } = await get('/artifacts/two/promote/targets?from_dist=jammy')
+  expect(status, text).toBe(200)
+  expectShape(
+    body,
+    obj({
+      package: s,
+      from_dist: s,
+      targets: list(s),
+      policy_verdict: obj({
+        verdict: s,
+        reason: s,
+        warnings: list(obj({})),
+        blocking: list(obj({})),
+        reviewing: list(obj({})),
+      }),
+    }),
+  )
+  const targets = body.targets as string[]
+  expect(targets).toContain('noble')
+  for (const none of ['jammy', 'focal', 'almalinux9', 'alpine3.20']) expect(targets).not.toContain(none)
+  expect(body.differences).toContainEqual({
+    distribution: 'focal',
+    name: 'two',
+    version: '1',
+    arch: 'amd64',
+    target: '1',
+    standing: 'conflict',
+  })
+  expect(body.policy_verdict).toMatchObject({ verdict: 'allow', warnings: [], blocking: [], reviewing: [] })
+  const codes = async (path: string) => {
+    const answer = await get(`/artifacts/${path}`)
+    return [answer.status, answer.body.code]
+  }
+  expect(await codes('two/promote/targets')).toEqual([422, 'missing_property'])
+  expect(await codes('none/promote/targets?from_dist=jammy')).toEqual([404, 'package_not_found'])
+  expect(await codes('two/promote/targets?from_dist=nowhere')).toEqual([422, 'unknown_distribution'])
+})
+
 test('a migration names what went', async () => {
   const road = { from_dist: 'jammy', to_dist: 'noble' }
   const migrate = (more = {}): Promise<Answer> =>

@@ -3,18 +3,18 @@ import { printRef } from '../core/identity.ts'
 import type { Distribution } from '../core/repository.ts'
 import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
-import { DatabaseUnavailable } from '../db/database-unavailable.ts'
+import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { HoldDistribution } from '../db/distribution-lock.ts'
-import { getFormat } from '../formats/index.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
-import { createGroups, type Outcome } from '../lib/groups.ts'
+import { createGroups, shareReads, type Outcome } from '../lib/groups.ts'
 import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
 import type { Blobs } from './blobs.ts'
 import type { Actor, Admit, Copy, Written } from './change.ts'
-import { insertManifests } from './queries/insert-many.ts'
-import { findManifest, findRival, lockManifest, lockOutOtherBytes, lockOutRivals } from './queries/store.ts'
+import { findRivals, lockOutClashes, placesOf, type Clash } from './queries/clashes.ts'
+import { insertManifests } from './queries/insert.ts'
+import { findManifest, findManifests, lockManifest } from './queries/store.ts'
 
 export interface AdmissionDeps {
   readonly db: Db
@@ -76,18 +76,20 @@ interface Arrival {
   readonly fact: AuditFact
 }
 
-/** Of two arrivals with a key in common, the second must see what the first wrote. */
-function rivalKeys({ manifest: { ref, kind } }: Arrival): string[] {
-  const { format, codename, name, version } = ref
-  return [
-    printRef(ref),
-    ...(getFormat(format).neutralSharesAddress === true ? [`${format} ${codename} ${name} ${version}`] : []),
-    ...(kind === 'source' ? [`source ${format} ${codename} ${name}`] : []),
-  ]
+/** What is there already: the same identity, and another one at the same address with other files. */
+interface Standing {
+  readonly known: Manifest | undefined
+  readonly rival: Manifest | undefined
+}
+
+/** What stands in the way of a version, as it is said to its sender. @throws duplicate_conflict, file_conflict */
+function refuseClash({ rival, file }: Clash, incoming: Pick<Manifest, 'ref' | 'files'>): void {
+  if (rival !== undefined) refuseOtherFiles(rival, incoming)
+  if (file !== undefined) fail('file_conflict', { ...file, ref: printRef(file.ref) })
 }
 
 /** A refusal concerns one version; any other error ends the transaction. */
-async function refusalOf(work: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+async function refusalOf(work: () => Promise<void> | void): Promise<{ readonly error: unknown } | undefined> {
   try {
     await work()
     return undefined
@@ -102,16 +104,28 @@ async function refusalOf(work: () => Promise<void>): Promise<{ readonly error: u
  * while a transaction runs share the next one.
  */
 export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDeps): Admission {
-  /** @throws wrong_arch, bad_component, distribution_not_found, duplicate_conflict, file_conflict */
-  async function mustComeIn(tx: Tx, manifest: Manifest, held: Map<string, Promise<Distribution>>): Promise<void> {
-    const { ref, kind } = manifest
-    const holding = held.get(ref.codename) ?? hold(tx, ref.codename)
-    held.set(ref.codename, holding)
-    mustFit(await holding, manifest)
-    const rival = await lockOutRivals(tx, ref)
-    if (rival !== undefined) refuseOtherFiles(rival, manifest)
-    const clash = kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
-    if (clash !== undefined) fail('file_conflict', { ...clash, ref: printRef(clash.ref) })
+  /** What may not come in, and why: the repository does not take it, or another version stands in its way. */
+  async function refusedOf(tx: Tx, arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome<Written | undefined>>> {
+    const outcomes = new Map<Arrival, Outcome<Written | undefined>>()
+    const held = new Map<string, Promise<Distribution>>()
+    for (const arrival of arrivals) {
+      const { codename } = arrival.manifest.ref
+      const holding = held.get(codename) ?? hold(tx, codename)
+      held.set(codename, holding)
+      const refused = await refusalOf(async () => mustFit(await holding, arrival.manifest))
+      if (refused !== undefined) outcomes.set(arrival, refused)
+    }
+    const fitting = arrivals.filter(arrival => !outcomes.has(arrival))
+    const clashes = await lockOutClashes(
+      tx,
+      fitting.map(({ manifest }) => manifest),
+    )
+    for (const arrival of fitting) {
+      const clash = clashes.get(printRef(arrival.manifest.ref)) ?? {}
+      const refused = await refusalOf(() => refuseClash(clash, arrival.manifest))
+      if (refused !== undefined) outcomes.set(arrival, refused)
+    }
+    return outcomes
   }
 
   /** @returns undefined where the other one was deleted between two looks, so that the place is free now */
@@ -124,12 +138,7 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
 
   /** @returns `already` when another request added the same files first */
   async function insertIn(tx: Tx, arrivals: readonly Arrival[]): Promise<readonly Outcome<Written | undefined>[]> {
-    const outcomes = new Map<Arrival, Outcome<Written | undefined>>()
-    const held = new Map<string, Promise<Distribution>>()
-    for (const arrival of arrivals) {
-      const refused = await refusalOf(() => mustComeIn(tx, arrival.manifest, held))
-      if (refused !== undefined) outcomes.set(arrival, refused)
-    }
+    const outcomes = await refusedOf(tx, arrivals)
     const fitting = arrivals.filter(arrival => !outcomes.has(arrival))
     const fresh = new Set(
       await insertManifests(
@@ -156,25 +165,19 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
 
   const groups = createGroups<Arrival, Written | undefined>({
     most: GROUP_MOST,
-    keysOf: rivalKeys,
-    async work(arrivals) {
-      try {
-        return await db.tx(tx => insertIn(tx, arrivals))
-      } catch (error) {
-        if (arrivals.length === 1 || error instanceof DatabaseUnavailable) throw error
-      }
-      // one of them cannot be written; the others must not fail with it
-      const outcomes: Outcome<Written | undefined>[] = []
-      for (const arrival of arrivals)
-        outcomes.push(
-          await db
-            .tx(tx => insertIn(tx, [arrival]))
-            .then(([outcome]) => outcome ?? { value: undefined })
-            .catch((error: unknown) => ({ error })),
-        )
-      return outcomes
-    },
+    // of two with a place in common, the second must see what the first wrote
+    keysOf: ({ manifest }) => [printRef(manifest.ref), ...placesOf(manifest)],
+    work: arrivals => db.tx(tx => insertIn(tx, arrivals)),
+    concernsAll: isUnavailable,
   })
+  const findStanding = shareReads(async (asked: readonly Manifest[]): Promise<readonly Standing[]> => {
+    const known = await findManifests(
+      db,
+      asked.map(({ ref }) => ref),
+    )
+    const rivals = await findRivals(db, asked)
+    return asked.map(({ ref }) => ({ known: known.get(printRef(ref)), rival: rivals.get(printRef(ref)) }))
+  }, isUnavailable)
 
   const insert = async (manifest: Manifest, fact: AuditFact): Promise<Written> =>
     (await groups.join({ manifest, fact })) ?? insert(manifest, fact)
@@ -183,12 +186,11 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
     admit: (change, actor) =>
       blobs.hold(change.manifest.files, async () => {
         const { manifest, files } = change
-        const known = await findManifest(db, ALL_SEEING, manifest.ref)
+        const { known, rival } = await findStanding(manifest)
         if (known !== undefined) {
           refuseOtherFiles(known, manifest)
           return { outcome: 'already', manifest: known }
         }
-        const rival = await findRival(db, manifest.ref)
         if (rival !== undefined) refuseOtherFiles(rival, manifest)
         await blobs.oweWayBack(manifest.files)
         await blobs.place(files, manifest.state)

@@ -1,15 +1,24 @@
 import { fail } from '../core/errors.ts'
-import type { FormatId, PackageName, PackageRef, Sha256 } from '../core/identity.ts'
+import {
+  printRef,
+  type Codename,
+  type FormatId,
+  type PackageName,
+  type PackageRef,
+  type Sha256,
+} from '../core/identity.ts'
 import { isServed, type Manifest } from '../core/manifest.ts'
 import { keepBooks } from '../core/review.ts'
 import type { Tag } from '../core/tag.ts'
 import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
+import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { HoldDistribution } from '../db/distribution-lock.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
+import { shareReads } from '../lib/groups.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
@@ -19,7 +28,14 @@ import { createBlobs } from './blobs.ts'
 import type { Actor, Change, Changed, Delete, Review, Written } from './change.ts'
 import { oweEffects, type Step } from './effects.ts'
 import { readTags } from './queries/tags.ts'
-import { deleteManifest, findManifest, findManifests, isFrozen, lockManifest, updateManifest } from './queries/store.ts'
+import {
+  deleteManifest,
+  findManifest,
+  findManifests,
+  listFrozen,
+  lockManifest,
+  updateManifest,
+} from './queries/store.ts'
 import { createTags } from './tags.ts'
 
 /** The only writer of packages: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
@@ -32,6 +48,8 @@ export interface Catalog {
    */
   change(change: Change, actor: Actor): Promise<Changed>
   find(viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined>
+  /** As `find` for eyes that see everything; those who ask at the same time share a question to the database. */
+  findKnown(ref: PackageRef): Promise<Manifest | undefined>
   /** Those that are there, by `printRef`. */
   findAll(refs: readonly PackageRef[]): Promise<ReadonlyMap<string, Manifest>>
   /** The tags of one package, in the order of their names. */
@@ -67,6 +85,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const { db, outbox, audit, events, clock, notices } = deps
   const blobs = createBlobs(deps)
   const tags = createTags(deps)
+  const isFrozen = shareReads(async (codenames: readonly Codename[]) => {
+    const frozen = new Set(await listFrozen(db, codenames))
+    return codenames.map(codename => frozen.has(codename))
+  }, isUnavailable)
   const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record: recordAll })
 
   /** What every change of a version entails, in its transaction. */
@@ -146,6 +168,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
 
   return {
     find: (viewer, ref) => findManifest(db, viewer, ref),
+    findKnown: shareReads(async (refs: readonly PackageRef[]) => {
+      const found = await findManifests(db, refs)
+      return refs.map(ref => found.get(printRef(ref)))
+    }, isUnavailable),
     findAll: refs => findManifests(db, refs),
     tags: (viewer, of) => readTags(db, viewer, of),
     async change(change, actor) {
@@ -162,7 +188,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
         settled: async timeoutMs =>
           ask === undefined ||
           ((await outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs)) &&
-            !(entersTree(outcome, manifest) && (await isFrozen(db, manifest.ref.codename)))),
+            !(entersTree(outcome, manifest) && (await isFrozen(manifest.ref.codename)))),
       }
     },
     settleBlob: blobs.settle,

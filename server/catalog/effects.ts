@@ -2,7 +2,7 @@ import type { FormatId, PackageName } from '../core/identity.ts'
 import { isServed, type Manifest } from '../core/manifest.ts'
 import type { Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import { markAllDirty, refreshArtifacts, type Mark } from './queries/store.ts'
+import { markDirty, refreshArtifacts, type Mark } from './queries/store.ts'
 
 /** Whether a format has signed trees: where it has none, nothing is published. */
 export type HasTree = (format: FormatId) => boolean
@@ -51,7 +51,7 @@ export async function oweEffects(
     return `publish:${ref.codename}`
   })
   for (const [format, these] of names) await refreshArtifacts(tx, format, [...these])
-  await markAllDirty(tx, dirty)
+  await markDirty(tx, dirty)
   const asks = await outbox.oweAll(tx, owed)
   return publicationOf.map(key => (key === undefined ? undefined : asks.get(key)))
 }

@@ -1,16 +1,15 @@
 import { printRef, type FormatId, type PackageRef } from '../core/identity.ts'
-import { differentFile, type Manifest } from '../core/manifest.ts'
+import type { Manifest } from '../core/manifest.ts'
 import { DatabaseUnavailable } from '../db/database-unavailable.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
-import { FORMATS } from '../formats/index.ts'
 import type { HasTree } from './effects.ts'
-import { insertManifests, markManyDirty } from './queries/insert-many.ts'
+import { lockOutClashes, placesOf } from './queries/clashes.ts'
+import { insertManifests } from './queries/insert.ts'
 import {
   deleteManifest,
-  findRival,
   lockChangedAt,
-  lockOutOtherBytes,
+  markDirty,
   refreshArtifacts,
   rewriteFiles,
   updateManifest,
@@ -45,39 +44,31 @@ const NAMES_AT_ONCE = 500
 /** The publications of a whole rebuild share a few trees. */
 const COALESCE_MS = 2_000
 
-/** What makes two packages clash: their address where the format builds it from the version, or their source's name. */
-function placeOf({ ref, kind }: Manifest): string | undefined {
-  if (kind === 'source') return JSON.stringify(['source', ref.format, ref.codename, ref.name, ref.arch])
-  const format = FORMATS.find(({ id }) => id === ref.format)
-  if (format?.neutralSharesAddress !== true) return undefined
-  return JSON.stringify([ref.format, ref.codename, ref.name, ref.version])
-}
-
 /** Cuts a batch so that no two of a part can clash: of those the second must find the first in the database. */
 function* apart(batch: readonly Read[]): Generator<readonly Read[]> {
   let part: Read[] = []
-  let places = new Set<string>()
+  let taken = new Set<string>()
   for (const read of batch) {
-    const place = placeOf(read.manifest)
-    if (place !== undefined && places.has(place)) {
+    const places = placesOf(read.manifest)
+    if (places.some(place => taken.has(place))) {
       yield part
       part = []
-      places = new Set()
+      taken = new Set()
     }
-    if (place !== undefined) places.add(place)
+    for (const place of places) taken.add(place)
     part.push(read)
   }
   if (part.length > 0) yield part
 }
 
-/** @throws Error where clients would find two packages at one address */
-async function refuseClash(tx: Tx, manifest: Manifest): Promise<void> {
-  const rival = await findRival(tx, manifest.ref)
-  if (rival !== undefined && differentFile(rival.files, manifest.files) !== undefined)
-    throw new Error(`${printRef(rival.ref)} has the same address and other bytes: remove one of the two`)
-  const clash = manifest.kind === 'source' ? await lockOutOtherBytes(tx, manifest) : undefined
-  if (clash !== undefined)
-    throw new Error(`${printRef(clash.ref)} has a file ${clash.path} with other bytes: remove one of the two`)
+/** @throws Error where clients would find two packages, or two files, at one address */
+async function refuseClashes(tx: Tx, manifests: readonly Manifest[]): Promise<void> {
+  for (const { rival, file } of (await lockOutClashes(tx, manifests)).values()) {
+    if (rival !== undefined)
+      throw new Error(`${printRef(rival.ref)} has the same address and other bytes: remove one of the two`)
+    if (file !== undefined)
+      throw new Error(`${printRef(file.ref)} has a file ${file.path} with other bytes: remove one of the two`)
+  }
 }
 
 /** @param isOwed  whether the manifest of a row is there or about to be written */
@@ -94,7 +85,10 @@ export function createRebuildRows({
 }): RebuildRows {
   async function oweTrees(tx: Tx, all: readonly PackageRef[]): Promise<void> {
     const refs = all.filter(ref => hasTree(ref.format))
-    await markManyDirty(tx, refs)
+    await markDirty(
+      tx,
+      refs.map(ref => ({ ref, component: null })),
+    )
     for (const codename of new Set(refs.map(ref => ref.codename)))
       for (const kind of ['publish', 'contents']) await outbox.owe(tx, `${kind}:${codename}`, { delayMs: COALESCE_MS })
   }
@@ -111,13 +105,9 @@ export function createRebuildRows({
   function writeAll(part: readonly Read[]): Promise<readonly Read[]> {
     return db.tx(async tx => {
       const fresh = part.filter(({ row }) => row === undefined)
-      for (const { manifest } of fresh) if (placeOf(manifest) !== undefined) await refuseClash(tx, manifest)
-      const inserted = new Set(
-        await insertManifests(
-          tx,
-          fresh.map(({ manifest }) => manifest),
-        ),
-      )
+      const manifests = fresh.map(({ manifest }) => manifest)
+      await refuseClashes(tx, manifests)
+      const inserted = new Set(await insertManifests(tx, manifests))
       const written = fresh.filter(({ manifest }) => inserted.has(manifest))
       for (const read of part) if (read.row !== undefined && (await update(tx, read))) written.push(read)
       await oweTrees(

@@ -30,7 +30,7 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * Returns the same error, or DatabaseGone when that is what it means. @param error  thrown by a statement or a
+ * Returns the same error, or `DatabaseUnavailable` when that is what it means. @param error  thrown by a statement or a
  * connection
  */
 export function asUnavailable(error: unknown): unknown {
@@ -42,3 +42,6 @@ export function asUnavailable(error: unknown): unknown {
     ? new DatabaseUnavailable(first)
     : error
 }
+
+/** Whether any other statement would fail with it, too: the database does not answer. */
+export const isUnavailable = (error: unknown): boolean => error instanceof DatabaseUnavailable

@@ -6,8 +6,13 @@ export interface GroupsOptions<Item, Result> {
   readonly most: number
   /** Two items with a key in common never share a group. */
   readonly keysOf: (item: Item) => readonly string[]
-  /** Does the work of one group; answers in the order of the items. When it throws, each item fails with that. */
+  /**
+   * Does the work of one group; answers in the order of the items. When it throws, it has done nothing, and is tried
+   * again with each item alone: one that cannot be done must not take the others with it.
+   */
   readonly work: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>
+  /** Whether an error would meet every item alone, too: then all fail with it at once. */
+  readonly concernsAll: (error: unknown) => boolean
 }
 
 /** Does together what is asked for while others are at work: one commit for all of them instead of one for each. */
@@ -23,7 +28,12 @@ interface Waiting<Item, Result> {
 }
 
 /** Makes groups; one is at work at a time. */
-export function createGroups<Item, Result>({ most, keysOf, work }: GroupsOptions<Item, Result>): Groups<Item, Result> {
+export function createGroups<Item, Result>({
+  most,
+  keysOf,
+  work,
+  concernsAll,
+}: GroupsOptions<Item, Result>): Groups<Item, Result> {
   let waiting: Waiting<Item, Result>[] = []
   let running = false
 
@@ -42,19 +52,27 @@ export function createGroups<Item, Result>({ most, keysOf, work }: GroupsOptions
     return group
   }
 
+  /** The work of these, and of each alone where it fails for all of them. */
+  async function answersFor(items: readonly Item[]): Promise<readonly Outcome<Result>[]> {
+    try {
+      return await work(items)
+    } catch (error) {
+      if (items.length <= 1 || concernsAll(error)) return items.map(() => ({ error }))
+    }
+    const outcomes: Outcome<Result>[] = []
+    for (const item of items) outcomes.push(...(await answersFor([item])))
+    return outcomes
+  }
+
   async function run(): Promise<void> {
     while (waiting.length > 0) {
       const group = takeGroup()
-      try {
-        const outcomes = await work(group.map(({ item }) => item))
-        for (const [n, { resolve, reject }] of group.entries()) {
-          const outcome = outcomes[n]
-          if (outcome === undefined) reject(new Error('a group has answered for fewer items than it has'))
-          else if ('error' in outcome) reject(outcome.error)
-          else resolve(outcome.value)
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error)
+      const outcomes = await answersFor(group.map(({ item }) => item))
+      for (const [n, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[n]
+        if (outcome === undefined) reject(new Error('a group has answered for fewer items than it has'))
+        else if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.value)
       }
     }
     running = false
@@ -70,4 +88,23 @@ export function createGroups<Item, Result>({ most, keysOf, work }: GroupsOptions
         setImmediate(() => void run())
       }),
   }
+}
+
+/**
+ * Reads what many ask for at the same time with one question. Whoever asks while a read runs takes part in the next
+ * one, so the answer is never older than the question.
+ * @param read  answers in the order of the keys
+ * @param concernsAll  as in `GroupsOptions`
+ */
+export function shareReads<Key, Value>(
+  read: (keys: readonly Key[]) => Promise<readonly Value[]>,
+  concernsAll: (error: unknown) => boolean,
+): (key: Key) => Promise<Value> {
+  const { join } = createGroups<Key, Value>({
+    most: 100,
+    keysOf: () => [],
+    work: async keys => (await read(keys)).map(value => ({ value })),
+    concernsAll,
+  })
+  return join
 }

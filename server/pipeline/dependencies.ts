@@ -2,7 +2,9 @@ import { listFileProviders, listServedProvides } from '../catalog/queries/provid
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Offered } from '../core/relation.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Queryable } from '../db/db.ts'
+import { shareReads } from '../lib/groups.ts'
 import { machinesOf, meets, onBestMachine } from './machines.ts'
 import type { Step, Subject } from './subject.ts'
 
@@ -10,15 +12,25 @@ interface Wanted extends Pick<Subject, 'format' | 'distribution'> {
   readonly names: readonly string[]
 }
 
-/** What served packages of the distribution offer under these names. */
-async function offered(db: Queryable, { format, distribution: { codename }, names }: Wanted): Promise<Offered[]> {
-  const rows = await listServedProvides(db, ALL_SEEING, { format, codename, names })
-  return rows.map(({ provides, version, arch, reach }) => ({
-    name: provides,
-    ...(version === null ? {} : { version }),
-    arch,
-    reach,
-  }))
+/** What served packages of the distributions offer under these names: packages looked at together ask together. */
+async function offered(db: Queryable, wanted: readonly Wanted[]): Promise<readonly (readonly Offered[])[]> {
+  const answers = new Map<Wanted, readonly Offered[]>()
+  const together = Map.groupBy(wanted, ({ format, distribution }) => `${format.id} ${distribution.codename}`)
+  for (const same of together.values()) {
+    const [{ format, distribution }] = same as [Wanted]
+    const names = [...new Set(same.flatMap(one => one.names))]
+    const rows = await listServedProvides(db, ALL_SEEING, { format, codename: distribution.codename, names })
+    const byName = Map.groupBy(
+      rows.map(({ provides: name, version, ...row }) => ({ name, ...(version === null ? {} : { version }), ...row })),
+      ({ name }) => name,
+    )
+    for (const one of same)
+      answers.set(
+        one,
+        one.names.flatMap(name => byName.get(name) ?? []),
+      )
+  }
+  return wanted.map(one => answers.get(one) ?? [])
 }
 
 /** Names that are paths, from the file lists of served packages. */
@@ -33,6 +45,7 @@ async function offeredFiles(db: Queryable, { format, distribution: { codename },
  * distribution's own archive is not known here, so a missing dependency is a warning: most come from there.
  */
 export function dependenciesStep(db: Queryable): Step {
+  const findOffered = shareReads((wanted: readonly Wanted[]) => offered(db, wanted), isUnavailable)
   return {
     name: 'dependencies',
     async run(subject, signal) {
@@ -49,7 +62,7 @@ export function dependenciesStep(db: Queryable): Step {
       const others = names.filter(name => !own.some(offer => offer.name === name))
       const offers = [
         ...own,
-        ...(await offered(db, { format, distribution, names })),
+        ...(await findOffered({ format, distribution, names })),
         ...(await offeredFiles(db, { format, distribution, names: others })),
       ]
       const missing = onBestMachine(machinesOf(distribution, { arch: identity.arch, kind }), machine => {

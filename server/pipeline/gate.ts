@@ -7,7 +7,6 @@ import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { decide, type Verdict, policyOf } from '../core/policy.ts'
 import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
-import { ALL_SEEING } from '../core/viewer.ts'
 import type { Inspection } from '../formats/format.ts'
 import type { Arrivals } from '../lib/arrivals.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -42,7 +41,7 @@ export interface Gate {
 export interface GateDeps {
   /** `createSteps(…)`. */
   readonly steps: readonly Step[]
-  readonly catalog: Pick<Catalog, 'change' | 'find'>
+  readonly catalog: Pick<Catalog, 'change' | 'findKnown'>
   readonly settings: Pick<Settings, 'now'>
   readonly signing: PackageSigning
   /** `createUnpacking()`: one for the whole process. */
@@ -70,7 +69,7 @@ async function findKnown(
   ref: PackageRef,
   { file }: Subject,
 ): Promise<Changed | undefined> {
-  const known = await catalog.find(ALL_SEEING, ref)
+  const known = await catalog.findKnown(ref)
   if (known === undefined) return undefined
   // sent again as it was sent before, or as clients get it
   const [first] = known.files

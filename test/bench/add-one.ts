@@ -1,7 +1,9 @@
 import { link, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { insertManifest, markDirty } from '../../server/catalog/queries/store.ts'
+import { insertManifests } from '../../server/catalog/queries/insert.ts'
+import { markDirty } from '../../server/catalog/queries/store.ts'
+import type { Manifest } from '../../server/core/manifest.ts'
 import type { Distribution } from '../../server/core/repository.ts'
 import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
@@ -61,6 +63,7 @@ async function stock(
   const format = getFormat(id)
   for (let start = from; start < to; start += BATCH) {
     await db.tx(async tx => {
+      const manifests: Manifest[] = []
       for (let n = start; n < Math.min(to, start + BATCH); n++) {
         const file = await spoolBytes(folder, 'in', await build(n))
         const { identity, about, facts, paths } = await format.inspect(file, new AbortController().signal)
@@ -70,7 +73,7 @@ async function stock(
         await link(file.path, join(packages, filename))
         await file.discard()
         const at = new Date().toISOString()
-        await insertManifest(tx, {
+        manifests.push({
           schema: 2,
           ref: { ...identity, codename },
           files: [{ path: filename, blob: file.blob }],
@@ -85,8 +88,12 @@ async function stock(
           at,
           changed_at: at,
         })
-        await markDirty(tx, { ...identity, codename }, '')
       }
+      await insertManifests(tx, manifests)
+      await markDirty(
+        tx,
+        manifests.map(({ ref }) => ({ ref, component: '' })),
+      )
     })
   }
 }

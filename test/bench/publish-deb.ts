@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { link, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { insertManifest, markDirty } from '../../server/catalog/queries/store.ts'
+import { insertManifests } from '../../server/catalog/queries/insert.ts'
+import { markDirty } from '../../server/catalog/queries/store.ts'
 import { sha256, type Blob, type Codename } from '../../server/core/identity.ts'
+import type { Manifest } from '../../server/core/manifest.ts'
 import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
 import { migrate } from '../../server/db/migrate.ts'
@@ -64,6 +66,7 @@ async function stock(
 ): Promise<void> {
   for (let start = from; start < to; start += 500) {
     await db.tx(async tx => {
+      const manifests: Manifest[] = []
       for (let n = start; n < Math.min(to, start + 500); n++) {
         const name = nameOf(n)
         const blob = blobOf(n)
@@ -71,7 +74,7 @@ async function stock(
         await link(`${one}-${n >> 13}`, layout.blob(blob.sha256)) // ext4 gives one file at most 65,000 names
         const at = new Date().toISOString()
         const control = controlText(specOf(n)).trimEnd()
-        await insertManifest(tx, {
+        manifests.push({
           schema: 2,
           ref: { format: 'deb', name, version: '1.0-1', arch: 'amd64', codename: JAMMY },
           files: [{ path: `${name}.deb`, blob }],
@@ -94,8 +97,12 @@ async function stock(
             conflicts: [],
           },
         })
-        await markDirty(tx, { format: 'deb', codename: JAMMY, name, version: '1.0-1', arch: 'amd64' }, '')
       }
+      await insertManifests(tx, manifests)
+      await markDirty(
+        tx,
+        manifests.map(({ ref }) => ({ ref, component: '' })),
+      )
     })
   }
 }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { dirname, join } from 'node:path'
-import { insertManifest, markDirty, refreshArtifact } from '../../server/catalog/queries/store.ts'
+import { insertManifests } from '../../server/catalog/queries/insert.ts'
+import { markDirty, refreshArtifacts } from '../../server/catalog/queries/store.ts'
 import { sha256 } from '../../server/core/identity.ts'
 import type { Manifest } from '../../server/core/manifest.ts'
 import { readManifest } from '../../server/core/read-manifest.ts'
@@ -77,12 +78,18 @@ async function stock(
 ): Promise<void> {
   for (let start = 1; start < packages; start += BATCH)
     await db.tx(async tx => {
-      for (let n = start; n < Math.min(packages, start + BATCH); n++) {
-        const manifest = await place(layout, model, n)
-        await insertManifest(tx, manifest)
-        await refreshArtifact(tx, manifest.ref)
-        await markDirty(tx, manifest.ref, '')
-      }
+      const manifests: Manifest[] = []
+      for (let n = start; n < Math.min(packages, start + BATCH); n++) manifests.push(await place(layout, model, n))
+      await insertManifests(tx, manifests)
+      await refreshArtifacts(
+        tx,
+        'deb',
+        manifests.map(({ ref }) => ref.name),
+      )
+      await markDirty(
+        tx,
+        manifests.map(({ ref }) => ({ ref, component: '' })),
+      )
     })
   await db.query(`insert into outbox (key, not_before) values ('publish:jammy', now()), ('contents:jammy', now())`)
   await db.query('vacuum analyze')

@@ -9,7 +9,7 @@ import type { Changed } from '../../server/catalog/change.ts'
 import type { Principal } from '../../server/core/access.ts'
 import type { RawRequest } from '../../server/core/contract.ts'
 import type { Finding } from '../../server/core/findings.ts'
-import type { Codename, PackageRef } from '../../server/core/identity.ts'
+import type { Codename, FormatId, PackageRef } from '../../server/core/identity.ts'
 import type { Manifest, PackageKind } from '../../server/core/manifest.ts'
 import type { Alternatives, Provided } from '../../server/core/relation.ts'
 import type { Repositories } from '../../server/core/repository.ts'
@@ -32,6 +32,7 @@ import { layoutOf, repositories } from './repositories.ts'
 
 /** A package in the test catalogue. Default: `hello 1.0 amd64`, published in jammy. */
 export interface Item {
+  readonly format?: FormatId
   readonly name?: string
   readonly version?: string
   readonly arch?: string
@@ -70,7 +71,7 @@ export interface Stock {
 
 function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...SpooledFile[]], at: string): Manifest {
   const { name = 'hello', version = '1.0', arch = 'amd64', codename = 'jammy', findings = [] } = item
-  const ref: PackageRef = { format: 'deb', name, version, arch, codename: codename as Codename }
+  const ref: PackageRef = { format: item.format ?? 'deb', name, version, arch, codename: codename as Codename }
   const severity = findings[0]?.severity
   return {
     schema: 2,

@@ -1,5 +1,5 @@
 import { rankOf, worst, type Finding } from '../../core/findings.ts'
-import type { Iso, PackageRef } from '../../core/identity.ts'
+import type { Iso } from '../../core/identity.ts'
 import type { Decision, Manifest } from '../../core/manifest.ts'
 import { acceptanceOf, heldSince, openFindings, reopensAt, wasScanned } from '../../core/review.ts'
 import type { Tx } from '../../db/db.ts'
@@ -20,6 +20,12 @@ export const REVIEW_COLUMNS = [
   'unscanned',
 ] as const
 
+/** A package and its row. */
+export interface Written {
+  readonly id: number
+  readonly manifest: Manifest
+}
+
 /** The values of `REVIEW_COLUMNS`, in that order: the queue sorts and filters by them without opening a manifest. */
 export function reviewColumns(manifest: Manifest): unknown[] {
   const open = openFindings(manifest, manifest.changed_at)
@@ -38,20 +44,26 @@ export function reviewColumns(manifest: Manifest): unknown[] {
   ]
 }
 
-async function writeFindings(tx: Tx, packageId: number, manifest: Manifest): Promise<void> {
-  const { findings } = manifest
-  const column = <T>(read: (finding: Finding) => T): T[] => findings.map(read)
-  const accepted = findings.map(finding => acceptanceOf(manifest, finding, manifest.changed_at))
+const acceptedBy = (manifest: Manifest, finding: Finding): Decision | undefined =>
+  acceptanceOf(manifest, finding, manifest.changed_at)
+
+/** Writes the finding rows of these packages. Known findings keep the time when they were first seen. */
+export async function insertFindings(tx: Tx, written: readonly Written[]): Promise<void> {
+  const rows = written.flatMap(({ id, manifest }) =>
+    manifest.findings.map(finding => ({ id, manifest, finding, accepted: acceptedBy(manifest, finding) })),
+  )
+  if (rows.length === 0) return
+  const column = <T>(read: (finding: Finding) => T): T[] => rows.map(({ finding }) => read(finding))
   await tx.query(
     `
     insert into finding (package_id, cve, component, severity, rank, epss, kev, fixed_in, accepted, accepted_until, first_seen)
-    select distinct on (f.cve, f.component) $1::bigint, f.*, $11::timestamptz
-    from unnest($2::text[], $3::text[], $4::text[], $5::smallint[], $6::real[], $7::boolean[], $8::text[], $9::boolean[], $10::timestamptz[])
-      as f (cve, component, severity, rank, epss, kev, fixed_in, accepted, accepted_until)
+    select distinct on (f.package_id, f.cve, f.component) f.*
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::real[], $7::boolean[], $8::text[], $9::boolean[], $10::timestamptz[], $11::timestamptz[])
+      as f (package_id, cve, component, severity, rank, epss, kev, fixed_in, accepted, accepted_until, first_seen)
     on conflict (package_id, cve, component) do update set severity = excluded.severity, rank = excluded.rank, epss = excluded.epss, kev = excluded.kev,
       fixed_in = excluded.fixed_in, accepted = excluded.accepted, accepted_until = excluded.accepted_until`,
     [
-      packageId,
+      rows.map(({ id }) => id),
       column(({ id }) => id),
       column(one => one.package),
       column(({ severity }) => severity),
@@ -59,41 +71,43 @@ async function writeFindings(tx: Tx, packageId: number, manifest: Manifest): Pro
       column(({ epss }) => epss ?? null),
       column(({ kev }) => kev === true),
       column(one => one.fixed_in ?? null),
-      accepted.map(decision => decision !== undefined),
-      accepted.map(decision => decision?.expires_at ?? null),
-      manifest.changed_at,
+      rows.map(({ accepted }) => accepted !== undefined),
+      rows.map(({ accepted }) => accepted?.expires_at ?? null),
+      rows.map(({ manifest }) => manifest.changed_at),
     ],
   )
 }
 
-/** Updates the finding rows of a package from its manifest. Known findings keep the time when they were first seen. */
-export async function indexFindings(tx: Tx, packageId: number, manifest: Manifest): Promise<void> {
-  const { findings } = manifest
+/** Updates the finding rows of a package from its manifest. */
+export async function indexFindings(tx: Tx, one: Written): Promise<void> {
+  const { findings } = one.manifest
   await tx.query(
     `
     delete from finding where package_id = $1 and not exists (
       select 1 from unnest($2::text[], $3::text[]) as kept (cve, component) where kept.cve = finding.cve and kept.component = finding.component)`,
-    [packageId, findings.map(({ id }) => id), findings.map(finding => finding.package)],
+    [one.id, findings.map(({ id }) => id), findings.map(finding => finding.package)],
   )
-  if (findings.length > 0) await writeFindings(tx, packageId, manifest)
+  await insertFindings(tx, [one])
 }
 
-/** Writes the new decisions. None is ever changed or removed: they are the record. */
-export async function indexDecisions(tx: Tx, ref: PackageRef, history: readonly Decision[]): Promise<void> {
-  if (history.length === 0) return
+/** Writes the new decisions of these. None is ever changed or removed: they are the record. */
+export async function indexDecisions(tx: Tx, manifests: readonly Manifest[]): Promise<void> {
+  const rows = manifests.flatMap(({ ref, review }) => (review?.history ?? []).map(decision => ({ ref, decision })))
+  if (rows.length === 0) return
   const column = (read: (decision: Decision) => string | Iso | undefined): (string | null)[] =>
-    history.map(decision => read(decision) ?? null)
+    rows.map(({ decision }) => read(decision) ?? null)
   await tx.query(
     `
     insert into decision (format, codename, name, version, arch, cve, decision, action, justification, decided_by, decided_at, expires_at, due_at)
-    select $1, $2, $3, $4, $5, d.* from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[]) as d
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+      $11::timestamptz[], $12::timestamptz[], $13::timestamptz[])
     on conflict do nothing`,
     [
-      ref.format,
-      ref.codename,
-      ref.name,
-      ref.version,
-      ref.arch,
+      rows.map(({ ref }) => ref.format),
+      rows.map(({ ref }) => ref.codename),
+      rows.map(({ ref }) => ref.name),
+      rows.map(({ ref }) => ref.version),
+      rows.map(({ ref }) => ref.arch),
       column(({ cve }) => cve ?? ''),
       column(({ decision }) => decision),
       column(({ action }) => action),

@@ -1,23 +1,24 @@
-import { printRef, type PackageRef } from '../../core/identity.ts'
-import type { Manifest, PackageFile } from '../../core/manifest.ts'
+import { printRef, type Codename, type PackageRef } from '../../core/identity.ts'
+import type { Manifest } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
 import { describedBy, params, seenBy } from './sql.ts'
-import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns } from './review-index.ts'
+import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns, type Written } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
 const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
 export const refParams = (ref: PackageRef): string[] => [ref.format, ref.codename, ref.name, ref.version, ref.arch]
 
-interface Row {
+/** A row of `package` with its whole manifest. */
+export interface Row {
   readonly id: number
   readonly manifest: Omit<Manifest, 'facts' | 'paths'>
   readonly facts: unknown
   readonly paths: string
 }
 
-const fromRow = (row: Row): Manifest => ({
+export const fromRow = (row: Row): Manifest => ({
   ...row.manifest,
   facts: row.facts,
   paths: row.paths === '' ? [] : row.paths.split('\n'),
@@ -54,55 +55,6 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
   return row && fromRow(row)
 }
 
-/** The package of another architecture that clients would find at this one's address. */
-export async function findRival(db: Queryable, ref: PackageRef): Promise<Manifest | undefined> {
-  const { neutralSharesAddress, archs } = getFormat(ref.format)
-  if (neutralSharesAddress !== true) return undefined
-  const row = await db.first<Row>(
-    'select id, manifest, facts, paths from package where format = $1 and codename = $2 and name = $3 and version = $4 and arch <> $5 and (arch = any($6) or $5 = any($6)) limit 1',
-    [...refParams(ref), archs.neutral],
-  )
-  return row && fromRow(row)
-}
-
-/** As `findRival`, before an insert: of two at the same moment the second sees the first. */
-export async function lockOutRivals(tx: Tx, ref: PackageRef): Promise<Manifest | undefined> {
-  if (getFormat(ref.format).neutralSharesAddress !== true) return undefined
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-    `${ref.format} ${ref.codename} ${ref.name} ${ref.version}`,
-  ])
-  return findRival(tx, ref)
-}
-
-/** A file of one source package that another file would be mistaken for. */
-export interface FileClash {
-  readonly path: string
-  readonly ref: PackageRef
-  readonly incoming_sha256: string
-  readonly existing_sha256: string
-}
-
-/**
- * A file of another version of the same source with the name of one of these and other bytes. Versions share their
- * upstream tarball, and clients find it by its name alone. Of two inserts at the same moment the second sees the first.
- */
-export async function lockOutOtherBytes(tx: Tx, { ref, files }: Manifest): Promise<FileClash | undefined> {
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-    `files ${ref.format} ${ref.codename} ${ref.name}`,
-  ])
-  const row = await tx.first<PackageRef & { path: string; incoming_sha256: string; existing_sha256: string }>(
-    `
-    select p.format, p.codename, p.name, p.version, p.arch, f.path, mine.sha256 as incoming_sha256, f.sha256 as existing_sha256
-    from package p join package_file f on f.package_id = p.id
-    join unnest($5::text[], $6::text[]) as mine (path, sha256) on mine.path = f.path and mine.sha256 <> f.sha256
-    where p.format = $1 and p.codename = $2 and p.name = $3 and p.arch = $4 limit 1`,
-    [ref.format, ref.codename, ref.name, ref.arch, files.map(file => file.path), files.map(file => file.blob.sha256)],
-  )
-  if (row === undefined) return undefined
-  const { path, incoming_sha256, existing_sha256, ...other } = row
-  return { path, incoming_sha256, existing_sha256, ref: other }
-}
-
 /** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
 export function columns(manifest: Manifest): unknown[] {
   const { facts, paths, ...rest } = manifest
@@ -128,21 +80,24 @@ export function columns(manifest: Manifest): unknown[] {
   ]
 }
 
-async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Promise<void> {
-  const column = <T>(read: (file: PackageFile) => T): T[] => files.map(read)
+/** Writes the file rows of these, in the order of their files. */
+export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<void> {
+  const files = written.flatMap(({ id, manifest }) =>
+    manifest.files.map(({ path, blob }, n) => ({ id, n, path, ...blob })),
+  )
   await tx.query(
     `
     insert into package_file (package_id, n, path, sha256, size, md5, sha1, sha512)
-    select $1, f.n - 1, f.path, f.sha256, f.size, f.md5, f.sha1, f.sha512
-    from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[]) with ordinality as f (path, sha256, size, md5, sha1, sha512, n)`,
+    select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])`,
     [
-      packageId,
-      column(({ path }) => path),
-      column(({ blob }) => blob.sha256),
-      column(({ blob }) => blob.size),
-      column(({ blob }) => blob.md5),
-      column(({ blob }) => blob.sha1),
-      column(({ blob }) => blob.sha512),
+      files.map(({ id }) => id),
+      files.map(({ n }) => n),
+      files.map(({ path }) => path),
+      files.map(({ sha256 }) => sha256),
+      files.map(({ size }) => size),
+      files.map(({ md5 }) => md5),
+      files.map(({ sha1 }) => sha1),
+      files.map(({ sha512 }) => sha512),
     ],
   )
 }
@@ -150,33 +105,7 @@ async function insertFiles(tx: Tx, packageId: number, { files }: Manifest): Prom
 /** The columns of `refParams` and `columns`, in their order. */
 export const PACKAGE_COLUMNS = `format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
   uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, kind, ${REVIEW_COLUMNS.join(', ')}`
-const REVIEW_PARAMS = REVIEW_COLUMNS.map((_, n) => `$${23 + n}`)
 const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${23 + n}`)
-
-/** The rows for the review beside a package's own. Most packages have neither findings nor decisions. */
-export async function writeReview(tx: Tx, packageId: number, manifest: Manifest, isNew: boolean): Promise<void> {
-  if (!isNew || manifest.findings.length > 0) await indexFindings(tx, packageId, manifest)
-  await indexDecisions(tx, manifest.ref, manifest.review?.history ?? [])
-}
-
-/** @returns false when the identity exists already in this distribution; then nothing is written */
-export async function insertManifest(tx: Tx, manifest: Manifest): Promise<boolean> {
-  const row = await tx.first<{ id: number }>(
-    `
-    insert into package (${PACKAGE_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, ${REVIEW_PARAMS.join(', ')})
-    on conflict (format, codename, name, version, arch) do nothing returning id`,
-    [...refParams(manifest.ref), ...columns(manifest)],
-  )
-  if (row === undefined) return false
-  const offers = manifest.about.provides
-  await tx.query(
-    'insert into package_offer (package_id, provides, version) select $1, name, version from unnest($2::text[], $3::text[]) as offer (name, version)',
-    [row.id, offers.map(offer => offer.name), offers.map(offer => offer.version ?? null)],
-  )
-  await insertFiles(tx, row.id, manifest)
-  await writeReview(tx, row.id, manifest, true)
-  return true
-}
 
 /**
  * Writes a manifest over the row of the same reference. Offers and files stay: they follow from the bytes and the
@@ -191,7 +120,9 @@ export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> 
     where ${REF} returning id`,
     [...refParams(manifest.ref), ...columns(manifest)],
   )
-  if (row !== undefined) await writeReview(tx, row.id, manifest, false)
+  if (row === undefined) return
+  await indexFindings(tx, { id: row.id, manifest })
+  await indexDecisions(tx, [manifest])
 }
 
 /** Updates the file rows of a known version from its manifest on disk, for a rebuild. */
@@ -199,7 +130,7 @@ export async function rewriteFiles(tx: Tx, manifest: Manifest): Promise<void> {
   const row = await tx.first<{ id: number }>(`select id from package where ${REF}`, refParams(manifest.ref))
   if (row === undefined) return
   await tx.query('delete from package_file where package_id = $1', [row.id])
-  await insertFiles(tx, row.id, manifest)
+  await insertFiles(tx, [{ id: row.id, manifest }])
 }
 
 /** Deletes the row. The caller owes the changes to bytes, trees and the manifest file. */
@@ -224,22 +155,15 @@ export async function refreshArtifacts(tx: Tx, format: string, names: readonly s
   )
 }
 
-/** As `refreshArtifacts`, of one name. */
-export async function refreshArtifact(tx: Tx, { format, name }: Pick<PackageRef, 'format' | 'name'>): Promise<void> {
-  await refreshArtifacts(tx, format, [name])
-}
-
-/**
- * A name whose index entries must be written again. `component` is empty for the first one, null where it may have been
- * in another before.
- */
+/** A name whose index entries must be written again. */
 export interface Mark {
   readonly ref: Pick<PackageRef, 'codename' | 'name' | 'arch'>
+  /** Empty for the first one, null where it may have been in another before. */
   readonly component: string | null
 }
 
 /** Notes that the index entries of these names must be written again. */
-export async function markAllDirty(tx: Queryable, marks: readonly Mark[]): Promise<void> {
+export async function markDirty(tx: Queryable, marks: readonly Mark[]): Promise<void> {
   if (marks.length === 0) return
   await tx.query(
     'insert into publish_dirty (codename, name, arch, component) select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])',
@@ -252,17 +176,13 @@ export async function markAllDirty(tx: Queryable, marks: readonly Mark[]): Promi
   )
 }
 
-/** As `markAllDirty`, of one name. */
-export async function markDirty(tx: Queryable, ref: PackageRef, component: string | null): Promise<void> {
-  await markAllDirty(tx, [{ ref, component }])
-}
-
-/** Whether clients are kept at an earlier generation, so that publications wait until the distribution goes forward. */
-export async function isFrozen(db: Queryable, codename: string): Promise<boolean> {
-  return (
-    (await db.first('select 1 from distribution where codename = $1 and frozen_to is not null', [codename])) !==
-    undefined
+/** Of these distributions, those whose clients are kept at an earlier generation until they go forward again. */
+export async function listFrozen(db: Queryable, codenames: readonly Codename[]): Promise<readonly Codename[]> {
+  const rows = await db.query<{ codename: Codename }>(
+    'select codename from distribution where codename = any($1::text[]) and frozen_to is not null',
+    [codenames],
   )
+  return rows.map(({ codename }) => codename)
 }
 
 /**

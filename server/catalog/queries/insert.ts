@@ -1,0 +1,49 @@
+import { printRef, type PackageRef } from '../../core/identity.ts'
+import type { Manifest } from '../../core/manifest.ts'
+import type { Tx } from '../../db/db.ts'
+import { indexDecisions, insertFindings, type Written } from './review-index.ts'
+import { columns, insertFiles, PACKAGE_COLUMNS, refParams } from './store.ts'
+
+async function insertPackages(tx: Tx, manifests: readonly Manifest[]): Promise<Map<string, number>> {
+  const values: unknown[] = []
+  const places = manifests.map(manifest => {
+    const row = [...refParams(manifest.ref), ...columns(manifest)]
+    return `(${row.map(value => `$${values.push(value)}`).join(', ')})`
+  })
+  const rows = await tx.query<PackageRef & { readonly id: number }>(
+    `insert into package (${PACKAGE_COLUMNS}) values ${places.join(', ')}
+    on conflict (format, codename, name, version, arch) do nothing returning id, format, codename, name, version, arch`,
+    values,
+  )
+  return new Map(rows.map(row => [printRef(row), row.id]))
+}
+
+async function insertOffers(tx: Tx, written: readonly Written[]): Promise<void> {
+  const offers = written.flatMap(({ id, manifest }) => manifest.about.provides.map(offer => ({ id, ...offer })))
+  if (offers.length === 0) return
+  await tx.query(
+    'insert into package_offer (package_id, provides, version) select * from unnest($1::bigint[], $2::text[], $3::text[])',
+    [offers.map(({ id }) => id), offers.map(({ name }) => name), offers.map(({ version }) => version ?? null)],
+  )
+}
+
+/**
+ * Adds versions, with one statement for each table: at most 2,000 of them, each of another identity.
+ * @returns those that were not there yet; the others are left as they are
+ */
+export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
+  if (manifests.length === 0) return []
+  const ids = await insertPackages(tx, manifests)
+  const written = manifests.flatMap(manifest => {
+    const id = ids.get(printRef(manifest.ref))
+    return id === undefined ? [] : [{ id, manifest }]
+  })
+  await insertOffers(tx, written)
+  await insertFiles(tx, written)
+  await insertFindings(tx, written)
+  await indexDecisions(
+    tx,
+    written.map(({ manifest }) => manifest),
+  )
+  return written.map(({ manifest }) => manifest)
+}

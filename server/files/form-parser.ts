@@ -43,17 +43,20 @@ export function makeParser({ headers }: RawRequest, limits: FormLimits): BusboyI
   }
 }
 
+/** How a message shows the name of a part; the parser also reports parts that have none, against its types. */
+export const shownName = (name: string | undefined): string => (name || '(no name)').slice(0, 40)
+
 /** Collects the fields; refuses unknown ones, too many, too long ones, and two values of one name. */
 export function followFields(
   parser: BusboyInstance,
   { known, fields }: Fields,
   refuse: (refusal: AppError) => void,
 ): void {
-  parser.on('field', (name, value, nameCut, valueCut) => {
-    const shown = name.slice(0, 40)
+  parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
+    const shown = shownName(name)
     if (nameCut || valueCut) refuse(badForm(`The form field ${shown} is too long.`))
     // a file sent as text is missing as a file, which says more
-    else if (name !== 'file' && !known.includes(name))
+    else if (name === undefined || (name !== 'file' && !known.includes(name)))
       refuse(new AppError('unknown_field', { field: shown, known: ['file', ...known].join(', ') }))
     // whoever looks at the form before us may take the other one
     else if ((fields.get(name) ?? value) !== value)

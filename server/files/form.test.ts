@@ -121,6 +121,15 @@ describe('a refusal leaves nothing behind', () => {
     expect(await send(body)).toBe(code)
   })
 
+  // nobody else catches what is thrown while the parser reports a part
+  test.each([
+    ['a field', 'form-data', 'unknown_field'],
+    ['a file', 'form-data; filename="a.deb"', 'bad_request'],
+  ])('%s without a name', async (_, disposition, code) => {
+    const form = Buffer.from(`--edge\r\nContent-Disposition: ${disposition}\r\n\r\nwhat\r\n--edge--\r\n`)
+    expect(await send(form, { 'content-type': 'multipart/form-data; boundary=edge' })).toBe(code)
+  })
+
   test('a body over the limit that does not say how long it is, from a client that reads nothing before it has sent all', async () => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')

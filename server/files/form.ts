@@ -2,7 +2,7 @@ import type { BusboyInstance } from '@fastify/busboy'
 import type { Readable } from 'node:stream'
 import type { RawRequest } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
-import { badForm, followFields, incomplete, isForm, linger, makeParser, plainName } from './form-parser.ts'
+import { badForm, followFields, incomplete, isForm, linger, makeParser, plainName, shownName } from './form-parser.ts'
 import { tooLarge, type SizeLimit, type Spool, type SpooledFile } from './spool.ts'
 
 /** A form that has arrived whole: its one file on disk, its fields as text. The holder must discard the file. */
@@ -54,11 +54,11 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
     let files = 0
     let size = 0
     followFields(parser, on, reject)
-    parser.on('file', (name, body, filename) => {
+    parser.on('file', (name: string | undefined, body, filename) => {
       body.on('error', () => undefined) // whoever reads the file gets the error as well
       if (name === 'file' && files++ === 0) return void on.file(body, plainName(filename)).catch(reject)
       body.resume()
-      reject(badForm(`The form has a file under ${name.slice(0, 40)}. One file is taken, under the name file.`))
+      reject(badForm(`The form has a file under ${shownName(name)}. One file is taken, under the name file.`))
     })
     parser.on('filesLimit', () => reject(badForm('The form has more than one file. Send one file a request.')))
     parser.on('partsLimit', () => reject(badForm('The form has too many parts.')))

@@ -4,7 +4,17 @@ import tar from 'tar-stream'
 import type { RawRequest } from '../core/contract.ts'
 import { AppError, fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
-import { badForm, followFields, incomplete, isForm, linger, makeParser, plainName, type Fields } from './form-parser.ts'
+import {
+  badForm,
+  followFields,
+  incomplete,
+  isForm,
+  linger,
+  makeParser,
+  plainName,
+  shownName,
+  type Fields,
+} from './form-parser.ts'
 
 /** One file of a request that has many. */
 export interface Member {
@@ -63,17 +73,17 @@ async function readForm(raw: RawRequest, { known, fields, take }: ManyOptions): 
     failure ??= refusal
   })
   let hasFile = false
-  parser.prependListener('field', name => {
+  parser.prependListener('field', (name: string | undefined) => {
     // it would hold for some files and not for others
     if (hasFile)
-      failure ??= badForm(`The form field ${name.slice(0, 40)} comes after a file. Send the fields before the files.`)
+      failure ??= badForm(`The form field ${shownName(name)} comes after a file. Send the fields before the files.`)
   })
-  parser.on('file', (name, body, filename) => {
+  parser.on('file', (name: string | undefined, body, filename) => {
     hasFile = true
     body.on('error', () => undefined) // whoever reads the file gets the error as well
     open.add(body)
     if (name !== 'file')
-      failure ??= badForm(`The form has a file under ${name.slice(0, 40)}. Files are taken under the name file.`)
+      failure ??= badForm(`The form has a file under ${shownName(name)}. Files are taken under the name file.`)
     turn = turn
       .then(() => (failure === undefined ? take({ filename: plainName(filename), body }) : undefined))
       .catch((error: unknown) => {

@@ -143,6 +143,20 @@ describe('POST /upload/batch', () => {
     expect(await served()).not.toContain(two.name)
   })
 
+  test.each(['form-data', 'form-data; filename="a.deb"'])('refuses a part without a name: %s', async disposition => {
+    const edge = { 'Content-Type': 'multipart/form-data; boundary=edge' }
+    const part = `--edge\r\nContent-Disposition: ${disposition}\r\n\r\nwhat\r\n--edge--\r\n`
+    const answer = await fetch(`${daemon.url}/api/v1/upload/batch?distribution=jammy`, {
+      method: 'POST',
+      body: part,
+      headers: { Authorization: `Bearer ${token}`, ...edge },
+    })
+    expect([answer.status, await answer.text()]).toEqual([
+      expect.toSatisfy(status => status === 400 || status === 422),
+      expect.stringContaining('(no name)'),
+    ])
+  })
+
   test.each<[string, (tar: Buffer) => Buffer, string]>([
     ['nothing at all', () => Buffer.alloc(0), 'it has no end mark, so it is cut off'],
     ['an empty tar', () => tar([]), 'it holds no package'],

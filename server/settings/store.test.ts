@@ -290,8 +290,22 @@ describe('a patch', () => {
     const settings = await open({ isEnterprise: () => false })
     expect(await refusal(settings, { ldap: { enabled: true } })).toContain('enterprise_only')
     expect(await refusal(settings, { retention_days: 5 })).toContain('enterprise_only')
+    expect(await refusal(settings, { ldap: { enabled: 'yes' } })).toContain('enterprise_only')
     await settings.patch({ cve_policy: { high: 'warn' } })
     expect(settings.now().cve_policy.high).toBe('warn')
+  })
+
+  test('in the community edition may send back what it read: unchanged values are no change', async () => {
+    const settings = await open({ isEnterprise: () => false })
+    const read = settings.masked()
+    expect(await settings.patch(read as never)).toEqual({ changed: [] })
+    expect(await settings.patch({ ...read, signing: { ...read.signing, key_name: 'Ada' } } as never)).toEqual({
+      changed: ['signing.key_name'],
+    })
+    expect(await refusal(settings, { ...read, sync: { ...read.sync, hour: read.sync.hour + 1 } })).toContain(
+      'enterprise_only',
+    )
+    expect(settings.now().signing.key_name).toBe('Ada')
   })
 })
 

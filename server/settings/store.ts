@@ -79,10 +79,11 @@ async function load(path: string, box: SecretBox): Promise<Tree> {
   })
 }
 
-/** Sections of the enterprise edition that the change touches. */
-function refuseLocked(change: Tree): void {
-  for (const key of Object.keys(change)) {
-    const edition = (SETTINGS.properties as Record<string, { edition?: string }>)[key]?.edition
+/** Refuses the first of these keys that is in a section of the enterprise edition. */
+function refuseLocked(keys: readonly string[]): void {
+  for (const key of keys) {
+    const [section = ''] = key.split('.')
+    const edition = (SETTINGS.properties as Record<string, { edition?: string }>)[section]?.edition
     if (edition !== undefined) fail('enterprise_only', { feature: `The settings section ${edition}` })
   }
 }
@@ -116,12 +117,14 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
         if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
         const faults: AppError[] = []
         const parts = translateLegacy(change, faults)
-        if (!isEnterprise()) parts.forEach(refuseLocked)
         const next = parts.reduce<Tree>((sofar, part) => lay(SETTINGS, sofar, part, { path: '', faults }), current)
         const before = new Map([...leaves(SETTINGS, current)].map(leaf => [leaf.path, leaf.value]))
         const differing = [...leaves(SETTINGS, next)].filter(
           leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path)),
         )
+        // a client may send back all that it read: only what differs is a change
+        if (!isEnterprise())
+          refuseLocked([...differing.map(({ path }) => path), ...faults.map(({ facts }) => String(facts['key']))])
         for (const { path: key, inert: why } of differing)
           if (why !== undefined) faults.push(refusal('setting_not_available', { key, why }))
         refuseAll(faults)

@@ -26,9 +26,21 @@ export interface Found {
   readonly uploadedBy: string
 }
 
-async function candidates(db: Queryable, viewer: Viewer, which: VersionPlace): Promise<readonly Found[]> {
+// with more of one version than this, a person cannot tell them apart anyway
+const MOST = 50
+
+/**
+ * Every package that the request means. @param most  how many; undefined means all. @throws package_not_found,
+ * version_not_found
+ */
+export async function findEach(
+  db: Queryable,
+  viewer: Viewer,
+  which: VersionPlace,
+  most?: number,
+): Promise<readonly Found[]> {
   const { name, version } = which
-  const rows = await listCandidates(db, viewer, which)
+  const rows = await listCandidates(db, viewer, { ...which, most })
   if (rows.length === 0) {
     return (await isKnown(db, viewer, name))
       ? fail('version_not_found', { name, version })
@@ -39,16 +51,22 @@ async function candidates(db: Queryable, viewer: Viewer, which: VersionPlace): P
 
 /**
  * The one package that the request means: a reviewer acts on one version in one distribution.
+ * @param how  what the caller may add to say which
  * @throws package_not_found, version_not_found, ambiguous_version naming where it lies
  */
-export async function findOne(db: Queryable, viewer: Viewer, which: VersionPlace): Promise<Found> {
-  const found = await candidates(db, viewer, which)
+export async function findOne(
+  db: Queryable,
+  viewer: Viewer,
+  which: VersionPlace,
+  how = '?distribution= and ?arch=',
+): Promise<Found> {
+  const found = await findEach(db, viewer, which, MOST)
   const [first] = found
   if (first !== undefined && found.length === 1) return first
   return fail('ambiguous_version', {
     name: which.name,
     version: which.version,
-    how: '?distribution= and ?arch=',
+    how,
     where: found.map(({ ref }) => `${ref.codename}/${ref.arch}`).join(', '),
     variants: found.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),
   })
@@ -60,7 +78,7 @@ async function findAny(
   viewer: Viewer,
   which: VersionPlace,
 ): Promise<{ readonly found: Found; readonly others: readonly Found[] }> {
-  const [found, ...others] = await candidates(db, viewer, which)
+  const [found, ...others] = await findEach(db, viewer, which, MOST)
   return found === undefined
     ? fail('version_not_found', { name: which.name, version: which.version })
     : { found, others }

@@ -20,22 +20,19 @@ export interface VersionPlace {
   readonly arch?: string | undefined
 }
 
-// with more of one version than this, a person cannot tell them apart anyway
-const MOST = 50
-
-/** Every matching package, published ones first. */
+/** Every matching package, published ones first. @param most  how many; undefined means all */
 export function listCandidates(
   db: Queryable,
   viewer: Viewer,
-  { name, version, distribution, arch }: VersionPlace,
+  { name, version, distribution, arch, most }: VersionPlace & { readonly most?: number | undefined },
 ): Promise<Candidate[]> {
-  const { values, add } = params(name, version, distribution ?? null, arch ?? null)
+  const { values, add } = params(name, version, distribution ?? null, arch ?? null, most ?? null)
   return db.query<Candidate>(
     `
     select id, format, codename, name, version, arch, state, uploaded_by from package
     where name = $1 and version = $2 and ($3::text is null or codename = $3) and ($4::text is null or arch = $4)
       and ${seenBy(viewer, add, 'codename')}
-    order by (state = 'published') desc, codename, arch limit ${MOST}`,
+    order by (state = 'published') desc, codename, arch limit $5`,
     values,
   )
 }

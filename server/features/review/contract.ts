@@ -1,9 +1,10 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TProperties } from '@sinclair/typebox'
 import type { Numbers, Page } from '../../catalog/page.ts'
 import { NAMED, pageSchema, pagingQuery, Term } from '../../catalog/schemas.ts'
 import { SnapshotSchema } from '../../catalog/snapshot.ts'
 import type { NamedVersion } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
+import type { Severity } from '../../core/findings.ts'
 import type { State } from '../../core/manifest.ts'
 import { listed, NameVersion, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { VersionDecision } from '../../review/version-view.ts'
@@ -26,6 +27,7 @@ import {
   WhereQuery,
 } from '../../review/schemas.ts'
 import type { SlaCheck } from '../../review/deadlines.ts'
+import type { Refused } from './several.ts'
 
 const Word = Type.Optional(Type.String({ maxLength: 100 }))
 
@@ -38,15 +40,43 @@ const WRITE_FAILS = [
   'outside_distribution',
 ] as const
 
-/** A decision with what became of the package. */
-export interface DecideReply extends DecisionView, NamedVersion {
+/** A package that an act may have brought into another state. */
+interface MovedView extends NamedVersion {
+  readonly previous_status: State
+  readonly published: boolean
+  readonly updated_at: string
+}
+/** A decision with what became of one package. */
+export interface DecidedView extends DecisionView, MovedView {
   readonly package: string
   readonly new_status: State
   readonly message: string
-  readonly published: boolean
   readonly cves: readonly string[]
-  readonly updated_at: string
 }
+interface QuarantinedView extends MovedView {
+  readonly package: string
+  readonly message: string
+}
+interface RescannedView extends MovedView {
+  readonly cve_scan: string
+  readonly said: string
+  readonly findings: number
+  readonly severity: Severity | null
+  readonly new: readonly string[]
+  readonly gone: readonly string[]
+}
+
+/** What became of the first package, with all of them and those that were refused. */
+export type Several<View> = View & { readonly packages: readonly View[]; readonly errors: readonly Refused[] }
+export type DecideReply = Several<DecidedView>
+
+const Errors = Type.Array(Type.Object({ distribution: Text, arch: Text, code: Text, error: Text }))
+const several = <View>(members: TProperties) =>
+  Type.Unsafe<Several<View>>(Type.Object({ ...members, packages: Type.Array(Type.Object(members)), errors: Errors }))
+const EVERY = { all: Type.Optional(Type.Boolean()) }
+const PlaceQuery = Type.Object({ ...WhereQuery.properties, ...EVERY })
+const IN_SEVERAL =
+  'A version that lies in several places is refused unless `distribution` and `arch` name one, or `all=true` means each: then `packages` has them all, and `errors` those that were refused.'
 
 /** The packages that wait, and how many are in quarantine. */
 export interface ReviewQueue extends Numbers {
@@ -132,13 +162,14 @@ export const review = contract({
   },
   'POST /security/packages/{name}/{version}/decide': {
     summary: 'Decides on one version in one distribution, or with `cve` on vulnerabilities of it.',
-    details: '`approve`, `accepted`, `accept_risk` and `exception` publish; `reject` and `upgrade_required` do not.',
+    details: `\`approve\`, \`accepted\`, \`accept_risk\` and \`exception\` publish; \`reject\` and \`upgrade_required\` do not. ${IN_SEVERAL}`,
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
-    query: WhereQuery,
+    query: PlaceQuery,
     body: Type.Object({
       ...Where,
+      ...EVERY,
       decision: Word,
       action: Word,
       justification: Type.Optional(Type.String({ maxLength: 4_000 })),
@@ -159,20 +190,14 @@ export const review = contract({
       'missing_justification',
       'bad_expiry',
     ],
-    reply: Type.Unsafe<DecideReply>(
-      Type.Object({
-        ...NAMED,
-        package: Text,
-        ...DECISION,
-        status: StateName,
-        cve_status: Text,
-        published: Type.Boolean(),
-        cves: Type.Array(Text),
-        new_status: StateName,
-        message: Text,
-        updated_at: Time,
-      }),
-    ),
+    reply: several<DecidedView>({
+      ...MOVED,
+      ...DECISION,
+      package: Text,
+      cves: Type.Array(Text),
+      new_status: StateName,
+      message: Text,
+    }),
   },
   'POST /security/packages/{name}/{version}/assign': {
     summary: 'Assigns a held version to a maintainer or admin; without a name to nobody.',
@@ -190,28 +215,31 @@ export const review = contract({
   },
   'POST /security/packages/{name}/{version}/quarantine': {
     summary: 'Quarantines one version in one distribution at once.',
+    details: IN_SEVERAL,
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
-    query: WhereQuery,
+    query: PlaceQuery,
     body: Type.Object({
       ...Where,
+      ...EVERY,
       reason: Type.Optional(Type.String({ maxLength: 4_000 })),
       justification: Type.Optional(Type.String({ maxLength: 4_000 })),
       comment: Type.Optional(Type.String({ maxLength: 4_000 })),
     }),
     fails: WRITE_FAILS,
-    reply: Type.Object({ ...MOVED, package: Text, message: Text }),
+    reply: several<QuarantinedView>({ ...MOVED, package: Text, message: Text }),
   },
   'POST /security/packages/{name}/{version}/rescan': {
     summary: 'Rescans one version with the current vulnerability data and applies the policy again.',
+    details: IN_SEVERAL,
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,
-    query: WhereQuery,
-    body: Type.Object(Where),
+    query: PlaceQuery,
+    body: Type.Object({ ...Where, ...EVERY }),
     fails: WRITE_FAILS,
-    reply: Type.Object({
+    reply: several<RescannedView>({
       ...MOVED,
       cve_scan: Text,
       said: Text,

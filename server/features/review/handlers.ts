@@ -3,9 +3,10 @@ import type { Changed } from '../../catalog/change.ts'
 import { numbersOf, pagingOf } from '../../catalog/page.ts'
 import { countStates } from '../../catalog/queries/counts.ts'
 import { namedVersion } from '../../catalog/view.ts'
-import { needScope, type Principal } from '../../core/access.ts'
+import type { Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { Named } from '../../core/identity.ts'
+import type { State } from '../../core/manifest.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -14,14 +15,14 @@ import type { Clock } from '../../lib/clock.ts'
 import type { SlaWatch } from '../../review/deadlines.ts'
 import { readRequestedDecision } from '../../review/requested-decision.ts'
 import type { Decisions } from '../../review/decisions.ts'
-import type { VersionPlace } from '../../catalog/queries/versions.ts'
-import { findOne, readVersion, versionPlaceOf, type Found } from '../../review/find-version.ts'
+import { readVersion, versionPlaceOf, type Found } from '../../review/find-version.ts'
 import { decisionView, listDecisions } from '../../review/history.ts'
 import { listReviews } from '../../review/queue.ts'
 import type { Rescans } from '../../review/rescan.ts'
 import { versionDecision } from '../../review/version-view.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { DecisionPage, review } from './contract.ts'
+import { actOnEach, asksForAll, targetsOf, type Every, type Some } from './several.ts'
 
 export interface ReviewHandlerDeps {
   readonly db: Db
@@ -36,27 +37,33 @@ export interface ReviewHandlerDeps {
 
 const FOLLOW_MS = 30_000
 
+/** At once, so that all wait for their trees together. */
+const allOf = <T, U>([first, ...others]: Some<T>, view: (one: T) => Promise<U>): Promise<Some<U>> =>
+  Promise.all([view(first), ...others.map(view)])
+
 const actorOf = (who: Principal, raw: RawRequest) => ({ name: who.name, ip: raw.clientIp })
 
 interface Caller {
-  readonly who: Pick<Principal, 'scope'>
+  readonly who: Principal
   readonly viewer: Viewer
 }
+type Place = Every & { readonly distribution?: string; readonly arch?: string }
 
-/** The package that a change concerns, if the caller may change it there. @throws unknown_distribution */
-async function target(
-  { db, repositories }: ReviewHandlerDeps,
-  which: VersionPlace,
-  { who, viewer }: Caller,
-): Promise<Found> {
-  if (which.distribution !== undefined) repositories.seenBy(viewer).get(which.distribution)
-  const found = await findOne(db, viewer, which)
-  needScope(who, found.ref.codename)
-  return found
-}
+/** The packages that a change concerns, as path, query and body name them together. @throws what `targetsOf` does */
+const targets = (
+  deps: ReviewHandlerDeps,
+  {
+    params,
+    query,
+    body,
+    who,
+    viewer,
+  }: Caller & { params: Parameters<typeof versionPlaceOf>[0]; query: Place; body: Place },
+): Promise<Some<Found>> =>
+  targetsOf(asSeenBy(deps, viewer), versionPlaceOf(params, query, body), { who, viewer, all: asksForAll(query, body) })
 
 /** Waits until clients see it; the decision stands in any case. */
-async function movedView(changed: Changed, before: string) {
+async function movedView(changed: Changed, before: State) {
   const published = await changed.settled(FOLLOW_MS).catch(() => false)
   return {
     ...namedVersion(changed.manifest),
@@ -91,25 +98,31 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
     return versionDecision(manifest, others, { days: slaDays(deps.settings.now().cve_policy), now: deps.clock.now() })
   },
-  'POST /security/packages/{name}/{version}/decide': async (deps, { params, query, body, who, viewer, raw }) => {
+  'POST /security/packages/{name}/{version}/decide': async (deps, input) => {
+    const { body, who, raw } = input
     const now = deps.clock.now()
     const said = readRequestedDecision(body, now)
-    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
-    const { decisions, changed } = await deps.decisions.decide(found, said, actorOf(who, raw))
-    const [first] = decisions
-    if (first === undefined) throw new Error('a decision about nothing')
-    const { previous_status: _, ...moved } = await movedView(changed, found.state)
-    return {
-      ...moved,
-      package: found.ref.name,
-      ...decisionView(first, now.toISOString()),
-      cves: decisions.flatMap(({ cve }) => cve ?? []),
-      new_status: moved.status,
-      message: `${printNamed(moved)} is ${moved.status}: ${first.decision}, ${first.justification}`,
-    }
+    const { done, errors } = await actOnEach(await targets(deps, input), async found => ({
+      found,
+      ...(await deps.decisions.decide(found, said, actorOf(who, raw))),
+    }))
+    const packages = await allOf(done, async ({ found, decisions, changed }) => {
+      const [decision] = decisions
+      if (decision === undefined) throw new Error('a decision about nothing')
+      const moved = await movedView(changed, found.state)
+      return {
+        ...moved,
+        package: found.ref.name,
+        ...decisionView(decision, now.toISOString()),
+        cves: decisions.flatMap(({ cve }) => cve ?? []),
+        new_status: moved.status,
+        message: `${printNamed(moved)} is ${moved.status}: ${decision.decision}, ${decision.justification}`,
+      }
+    })
+    return { ...packages[0], packages, errors }
   },
   'POST /security/packages/{name}/{version}/assign': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
+    const [found] = await targets(deps, { params, query, body, who, viewer })
     const username = (body.assignee ?? body.assigned_to ?? '') as string
     const { manifest } = await deps.decisions.assign(found, username === '' ? undefined : username, actorOf(who, raw))
     return {
@@ -118,21 +131,26 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       updated_at: manifest.changed_at,
     }
   },
-  'POST /security/packages/{name}/{version}/quarantine': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
+  'POST /security/packages/{name}/{version}/quarantine': async (deps, input) => {
+    const { body, who, raw } = input
     const why =
       [body.reason, body.justification, body.comment].map(text => text?.trim() ?? '').find(text => text !== '') ?? ''
-    const moved = await movedView(await deps.decisions.quarantine(found, why, actorOf(who, raw)), found.state)
-    return { ...moved, package: moved.name, message: `${printNamed(moved)} is ${moved.status}.` }
+    const { done, errors } = await actOnEach(await targets(deps, input), async found => ({
+      found,
+      changed: await deps.decisions.quarantine(found, why, actorOf(who, raw)),
+    }))
+    const packages = await allOf(done, async ({ found, changed }) => {
+      const moved = await movedView(changed, found.state)
+      return { ...moved, package: moved.name, message: `${printNamed(moved)} is ${moved.status}.` }
+    })
+    return { ...packages[0], packages, errors }
   },
-  'POST /security/packages/{name}/{version}/rescan': async (deps, { params, query, body, who, viewer, raw }) => {
-    const found = await target(deps, versionPlaceOf(params, query, body), { who, viewer })
-    const { changed, before, report, fresh, gone } = await deps.rescans.rescan(
-      { ref: found.ref, viewer },
-      actorOf(who, raw),
-      raw.signal,
+  'POST /security/packages/{name}/{version}/rescan': async (deps, input) => {
+    const { who, viewer, raw } = input
+    const { done, errors } = await actOnEach(await targets(deps, input), ({ ref }) =>
+      deps.rescans.rescan({ ref, viewer }, actorOf(who, raw), raw.signal),
     )
-    return {
+    const packages = await allOf(done, async ({ changed, before, report, fresh, gone }) => ({
       ...(await movedView(changed, before)),
       cve_scan: report.verdict,
       said: report.said,
@@ -140,7 +158,8 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       severity: changed.manifest.worst ?? null,
       new: [...fresh],
       gone: [...gone],
-    }
+    }))
+    return { ...packages[0], packages, errors }
   },
   'POST /security/check-sla': async ({ sla }, { viewer }) => {
     const { near, ...checked } = await sla.check(viewer)

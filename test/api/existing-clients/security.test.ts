@@ -245,3 +245,36 @@ test('quarantine answers what it did', async () => {
     message: 'blind 1.0 in jammy is quarantined.',
   })
 })
+
+describe('a version that lies in several places', () => {
+  const act = (what: string, body: object): Promise<Answer> =>
+    daemon.call('POST', `/security/packages/wide/1.0/${what}`, { token, body })
+  const places = (packages: unknown): string[] =>
+    (packages as { distribution: string; status: string }[]).map(one => `${one.distribution} ${one.status}`)
+
+  test.each(['decide', 'quarantine', 'rescan'])('is ambiguous to %s, unless `all` means each', async what => {
+    for (const distribution of ['jammy', 'noble'])
+      await daemon.upload(await buildDeb({ name: 'wide', version: '1.0' }), { token, distribution })
+    const body = what === 'decide' ? { action: 'accept_risk', justification: 'Known.' } : {}
+    const refused = await act(what, body)
+    expect([refused.status, refused.body.code]).toEqual([409, 'ambiguous_version'])
+    expect(refused.body.detail).toContain('?all=true')
+    const to = what === 'quarantine' ? 'quarantined' : 'published'
+    const one = await act(what, { ...body, distribution: 'noble' })
+    expect([one.status, places([one.body]), places(one.body.packages)]).toEqual([200, [`noble ${to}`], [`noble ${to}`]])
+    // what is in quarantine cannot be put there again: that is said of it, and the other goes
+    const all = await act(`${what}?all=true`, body)
+    expect(all.status, all.text).toBe(200)
+    expect(places(all.body.packages)).toEqual(
+      what === 'quarantine' ? ['jammy quarantined'] : ['jammy published', 'noble published'],
+    )
+    expect(all.body.errors).toEqual(
+      what === 'quarantine'
+        ? [{ distribution: 'noble', arch: 'amd64', code: 'not_possible', error: expect.any(String) as string }]
+        : [],
+    )
+    const again = await act(what, { ...body, all: true })
+    expect([again.status, again.body.code]).toEqual(what === 'quarantine' ? [409, 'not_possible'] : [200, undefined])
+    await daemon.call('DELETE', '/artifacts/wide', { token })
+  })
+})

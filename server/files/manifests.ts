@@ -6,6 +6,7 @@ import { readManifest } from '../core/read-manifest.ts'
 import { readTagList, type TagList } from '../core/tag.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { writeAtomic } from '../lib/atomic.ts'
+import { replaceTogether } from '../lib/disk-thread.ts'
 import { listFiles } from '../lib/list-files.ts'
 import { TAGS_FILE, type Layout } from './layout.ts'
 
@@ -64,7 +65,7 @@ export function createManifests(layout: Layout): Manifests {
   return {
     async write(manifest) {
       failpoint('manifest:before-write')
-      await writeAtomic(layout.manifest(manifest.ref), `${JSON.stringify(manifest)}\n`)
+      await replaceTogether(layout.manifest(manifest.ref), `${JSON.stringify(manifest)}\n`)
       failpoint('manifest:after-write')
     },
     remove: ref => rm(layout.manifest(ref), { force: true }),

@@ -1,10 +1,10 @@
-import type { Dirent } from 'node:fs'
-import { access, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { statSync, type Dirent } from 'node:fs'
+import { access, open, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import type { Sha256 } from '../core/identity.ts'
 import type { PackageFile } from '../core/manifest.ts'
-import { fsyncFolder } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
+import { moveTogether } from '../lib/disk-thread.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Layout } from './layout.ts'
@@ -55,17 +55,13 @@ export interface PoolDeps {
   readonly clock: Clock
 }
 
+/** Larger files are made durable by themselves: small ones that come with them need not wait for that. */
+const LARGE = 1024 * 1024
 // a new blob may not have its row yet: an upload is committed within minutes of its last byte
 const SPARED_MS = 60 * 60 * 1000
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
+// asked several times for each upload, mostly in vain: a rejected promise costs a hundred times as much
+const sizeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.size
 
 async function fsyncFile(path: string): Promise<void> {
   const handle = await open(path, 'r')
@@ -76,17 +72,6 @@ async function fsyncFile(path: string): Promise<void> {
   }
 }
 
-/** Renames durably and makes the folder. `from` and `to` are on one file system. */
-async function move(from: string, to: string): Promise<void> {
-  const folder = dirname(to)
-  const made = await mkdir(folder, { recursive: true, mode: 0o755 })
-  await rename(from, to)
-  await fsyncFolder(folder)
-  // a new folder is itself an entry of its parent
-  for (let above = dirname(folder); made !== undefined && above.length >= dirname(made).length; above = dirname(above))
-    await fsyncFolder(above)
-}
-
 /** Makes the pool. Bytes are made durable (file, then folder) before any call returns. */
 export function createPool({ layout, clock }: PoolDeps): Pool {
   // the sweep must not remove the same bytes between the check and the move
@@ -95,25 +80,26 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
   /** True when the whole blob is there; it then counts as new for `sweep`. */
   async function refresh(path: string, size: number): Promise<boolean> {
     // absent, or torn by a disk that lied about its fsync: the whole file replaces it
-    if ((await sizeOf(path)) !== size) return false
+    if (sizeOf(path) !== size) return false
     const now = clock.now()
     await utimes(path, now, now)
     return true
   }
 
-  async function place({ path, blob, discard }: SpooledFile, to: string): Promise<void> {
-    if (await refresh(to, blob.size)) return discard()
-    await fsyncFile(path)
+  /** What the place has whole counts as new; what is torn by a disk that lied about its fsync is replaced. */
+  const move = (from: string, to: string, sizeBytes: number): Promise<void> =>
+    moveTogether({ from, to, sizeBytes, now: clock.now() })
+
+  async function place({ path, blob: { size } }: SpooledFile, to: string): Promise<void> {
+    if (size > LARGE && sizeOf(to) !== size) await fsyncFile(path)
     failpoint('pool:before-rename')
-    await move(path, to)
+    await move(path, to, size)
   }
 
   /** Moves between the two areas. Does nothing when the blob is over there already, or in neither. */
   async function shift(from: string, to: string): Promise<void> {
-    const size = await sizeOf(from)
-    if (size === undefined) return
-    if (await refresh(to, size)) await rm(from, { force: true })
-    else await move(from, to)
+    const size = sizeOf(from)
+    if (size !== undefined) await move(from, to, size)
   }
 
   async function* blobs(): AsyncGenerator<{ readonly path: string; readonly digest: Sha256 }> {
@@ -129,7 +115,8 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
     add: file =>
       lock.run(file.blob.sha256, async () => {
         await place(file, layout.blob(file.blob.sha256))
-        await rm(layout.quarantined(file.blob.sha256), { force: true })
+        const held = layout.quarantined(file.blob.sha256)
+        if (sizeOf(held) !== undefined) await rm(held, { force: true })
       }),
     quarantine: file =>
       lock.run(file.blob.sha256, async () => {
@@ -144,11 +131,11 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
         await rm(layout.quarantined(digest), { force: true })
       }),
     async has(digest) {
-      if ((await sizeOf(layout.blob(digest))) !== undefined) return 'pool'
-      return (await sizeOf(layout.quarantined(digest))) === undefined ? 'nowhere' : 'quarantine'
+      if (sizeOf(layout.blob(digest)) !== undefined) return 'pool'
+      return sizeOf(layout.quarantined(digest)) === undefined ? 'nowhere' : 'quarantine'
     },
     async locate(digest) {
-      if ((await sizeOf(layout.blob(digest))) !== undefined) return layout.blob(digest)
+      if (sizeOf(layout.blob(digest)) !== undefined) return layout.blob(digest)
       await access(layout.quarantined(digest))
       return layout.quarantined(digest)
     },

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import type { Blob } from '../core/identity.ts'
 import { sha256 } from '../core/identity.ts'
 import { AppError, fail } from '../core/errors.ts'
 import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
+import { writeNew } from '../lib/disk-thread.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Layout } from './layout.ts'
 
@@ -56,7 +58,7 @@ export interface ReceiveOptions extends SizeLimit {
   readonly check?: (head: Uint8Array) => void
 }
 
-/** Receives bodies: `incoming/<id>.part` while they arrive, `incoming/<id>` once they are whole. */
+/** Receives bodies into `incoming/<id>`; a large one is `<id>.part` while it arrives. */
 export interface Spool {
   /**
    * Writes the stream to disk and digests it in the same pass. Holds about 0.5 MiB in memory. On every throw nothing is
@@ -75,7 +77,8 @@ export interface SpoolDeps {
 }
 
 const HEAD = 512
-// up to this size one write and digests on this thread are cheaper than another thread (at most 0.8 ms of this one)
+const MODE = 0o640
+// below this size a body is written in one piece and digested on this thread (at most 0.8 ms of it)
 const SMALL = 256 * 1024
 // large bodies are written in pieces of this size: a write per 64 KB chunk takes three times the system calls
 const BATCH = 512 * 1024
@@ -184,55 +187,72 @@ export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
     }
   }
 
-  async function write(part: string, handle: FileHandle, incoming: AsyncGenerator<Batch>): Promise<Written> {
-    const first = await incoming.next()
-    if (first.done === true) throw new Error('a body has at least one batch')
-    const { chunks, head } = first.value
-    let { size } = first.value
-    await writeAll(handle, chunks, 0)
-    let next = await incoming.next()
-    if (next.done === true) {
-      const bytes = Buffer.concat(chunks)
-      return { digests: digestBytes(bytes), head, size, bytes }
-    }
+  async function writeSmall(path: string, { chunks, head, size }: Batch): Promise<Written> {
+    // not from the shared pool of small buffers: this one may stay, and goes to a thread
+    const bytes = Buffer.allocUnsafeSlow(size)
+    let at = 0
+    for (const chunk of chunks) at += chunk.copy(bytes, at)
+    await writeNew(path, bytes, MODE)
+    return { digests: digestBytes(bytes), head, size, bytes }
+  }
+
+  async function write(
+    part: string,
+    handle: FileHandle,
+    { first, incoming }: { readonly first: Batch; readonly incoming: AsyncGenerator<Batch> },
+  ): Promise<Written> {
+    let { size } = first
+    await writeAll(handle, first.chunks, 0)
     const following = threads.follow(part)
     try {
-      for (; next.done !== true; next = await incoming.next()) {
+      for (let next = await incoming.next(); next.done !== true; next = await incoming.next()) {
         await writeAll(handle, next.value.chunks, size)
         size = next.value.size
         following.grown(size)
       }
-      return { digests: await following.finish(size), head, size }
+      return { digests: await following.finish(size), head: first.head, size }
     } catch (error) {
       following.abandon()
       throw error
     }
   }
 
+  async function writeLarge(path: string, first: Batch, incoming: AsyncGenerator<Batch>): Promise<Written> {
+    const part = `${path}.part`
+    const handle = await open(part, 'wx', MODE)
+    try {
+      const written = await write(part, handle, { first, incoming })
+      await handle.close()
+      await rename(part, path)
+      return written
+    } catch (error) {
+      await handle.close().catch(() => undefined)
+      await rm(part, { force: true })
+      throw error
+    }
+  }
+
   return {
     async receive(stream, options) {
-      const id = random(12).toString('hex')
-      const path = join(folder, id)
-      const part = `${path}.part`
+      const path = join(folder, random(12).toString('hex'))
       const incoming = batches(stream, options)
-      let handle: FileHandle | undefined
       try {
-        handle = await open(part, 'wx', 0o640)
-        const { digests, head, size, bytes } = await write(part, handle, incoming)
-        await handle.close()
-        handle = undefined
-        failpoint('spool:before-rename')
-        await rename(part, path)
-        const blob: Blob = { ...digests, sha256: sha256(digests.sha256), size }
+        const { value: first } = await incoming.next()
+        if (first === undefined) throw new Error('a body has at least one batch')
+        const isWhole = first.size < SMALL
+        const { digests, head, size, bytes } = await (isWhole
+          ? writeSmall(path, first)
+          : writeLarge(path, first, incoming))
+        failpoint('spool:before-done')
         const { letGo, ...known } = keep(bytes)
-        const discard = (): Promise<void> => {
+        const discard = async (): Promise<void> => {
           letGo()
-          return rm(path, { force: true })
+          // mostly it was moved into the pool: a rejected promise costs a hundred times as much
+          if (existsSync(path)) await rm(path, { force: true })
         }
+        const blob: Blob = { ...digests, sha256: sha256(digests.sha256), size }
         return { path, filename: options.filename, blob, head, ...known, discard }
       } catch (error) {
-        await handle?.close().catch(() => undefined)
-        await rm(part, { force: true })
         throw explain(error, options.signal)
       } finally {
         await incoming.return(undefined)

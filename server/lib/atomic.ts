@@ -12,7 +12,8 @@ export async function fsyncFolder(folder: string): Promise<void> {
   }
 }
 
-function temporary(path: string): string {
+/** The name of a file while it is written in the place of `path`. */
+export function unfinishedName(path: string): string {
   return join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
 }
 
@@ -28,7 +29,7 @@ export async function writeAtomic(
   options: { readonly mode?: number } = {},
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const part = temporary(path)
+  const part = unfinishedName(path)
   try {
     const handle = await open(part, 'wx', options.mode ?? 0o644)
     try {
@@ -48,7 +49,7 @@ export async function writeAtomic(
 /** Points the symbolic link `path` at `target` with one rename: there is never a moment without a link. */
 export async function swapLink(target: string, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const part = temporary(path)
+  const part = unfinishedName(path)
   await symlink(target, part)
   await rename(part, path)
   await fsyncFolder(dirname(path))

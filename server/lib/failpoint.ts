@@ -4,7 +4,7 @@
  * the crash test visits each.
  */
 export const FAILPOINTS = [
-  'spool:before-rename',
+  'spool:before-done',
   'pool:before-rename',
   'catalog:before-commit',
   'catalog:after-commit',

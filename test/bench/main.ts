@@ -2,6 +2,7 @@
 type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
+  'gate': () => import('./gate.ts'),
   'match': () => import('./match.ts'),
   'publish': async () => ({ run: args => everyFormat(args) }),
   'publish-apk': () => import('./publish-apk.ts'),

@@ -62,7 +62,7 @@ async function freePort(): Promise<number> {
 async function timedStart(root: string): Promise<{ server: Server; ready: number; heard: number; cpu: number }> {
   const [start, port] = [performance.now(), await freePort()]
   let heard = 0
-  const starting = startServer(root, 'node', port)
+  const starting = startServer(root, { port })
   const listening = (async () => {
     while (heard === 0) {
       const answer = await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined)
@@ -125,7 +125,7 @@ async function browse(server: Server): Promise<void> {
 }
 
 async function idleMemory(root: string, packages: number): Promise<readonly Line[]> {
-  const server = await startServer(root, 'npm')
+  const server = await startServer(root, { by: 'npm' })
   await browse(server)
   await upload(server, packages)
   await setTimeout(REST_MS)

@@ -21,8 +21,19 @@ export interface Server {
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Starts it on a folder; resolves when it is ready. @param by  `npm` as people start it, with npm's own processes */
-export async function startServer(root: string, by: 'node' | 'npm' = 'node', port = 0): Promise<Server> {
+export interface StartOptions {
+  /** `npm` as people start it, with npm's own processes. */
+  readonly by?: 'node' | 'npm'
+  /** A free one by default. */
+  readonly port?: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts it on a folder; resolves when it is ready. */
+export async function startServer(
+  root: string,
+  { by = 'node', port = 0, env: more = {} }: StartOptions = {},
+): Promise<Server> {
   const env = {
     ...DAEMON_ENV,
     PATH: process.env.PATH ?? '',
@@ -30,6 +41,7 @@ export async function startServer(root: string, by: 'node' | 'npm' = 'node', por
     REPOS_ROOT: root,
     PORT: String(port),
     LOG_LEVEL: 'warn',
+    ...more,
   }
   const [command, args] =
     by === 'npm' ? ['npm', ['start']] : [process.execPath, [...DAEMON_FLAGS, join(ROOT, 'server', 'main.ts')]]
@@ -102,10 +114,10 @@ export const json = (value: unknown): Pick<Sent, 'body' | 'type'> => ({
   type: 'application/json',
 })
 
-/** An upload to jammy. */
-export function formOf(name: string, bytes: Buffer): Pick<Sent, 'body' | 'type'> {
+/** An upload. */
+export function formOf(name: string, bytes: Buffer, codename = 'jammy'): Pick<Sent, 'body' | 'type'> {
   const edge = 'gatehouse-bench'
-  const head = `--${edge}\r\nContent-Disposition: form-data; name="distribution"\r\n\r\njammy\r\n--${edge}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`
+  const head = `--${edge}\r\nContent-Disposition: form-data; name="distribution"\r\n\r\n${codename}\r\n--${edge}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`
   return {
     body: Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${edge}--\r\n`)]),
     type: `multipart/form-data; boundary=${edge}`,

@@ -27,7 +27,8 @@ export interface ListedFile {
   readonly path: RelPath
   readonly size: number
   readonly sha256: string
-  readonly sha512: string
+  /** Of files that releases before 0.2 published, whose roots name it. */
+  readonly sha512?: string
   readonly plain?: { readonly size: number; readonly sha256: string }
   /** `beside`: once the file is gone it can still be joined from pieces. `only`: it is no file, and always joined. */
   readonly recipe?: 'beside' | 'only'

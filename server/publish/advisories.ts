@@ -20,8 +20,7 @@ export interface AdvisoryDeps {
 }
 
 const pack = promisify(gzip)
-const digest = (algorithm: 'sha256' | 'sha512', bytes: Buffer): string =>
-  createHash(algorithm).update(bytes).digest('hex')
+const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /**
  * Writes the advisories about packages that fix something, beside the file lists. The same advisories and packages give
@@ -45,14 +44,13 @@ export async function buildAdvisories(
     if (text === undefined) continue
     const plain = Buffer.from(text)
     const packed = await pack(plain, { level: 9 })
-    const sha256 = digest('sha256', packed)
+    const sha256 = digest(packed)
     await writeAtomic(contentsFile(layout, codename, sha256), packed)
     files.push({
       path: relPath(join(dirname(path), `${sha256}-${basename(path)}.gz`)),
       size: packed.length,
       sha256,
-      sha512: digest('sha512', packed),
-      plain: { size: plain.length, sha256: digest('sha256', plain) },
+      plain: { size: plain.length, sha256: digest(plain) },
     })
   }
   return files

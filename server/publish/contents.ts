@@ -31,7 +31,6 @@ export async function buildContents(
   const part = join(folder, `.${randomBytes(6).toString('hex')}.part`)
   const gz = createGzip({ level: 6 })
   const sha256 = createHash('sha256')
-  const sha512 = createHash('sha512')
   let size = 0
   const written = pipeline(
     gz,
@@ -39,7 +38,6 @@ export async function buildContents(
       for await (const chunk of chunks) {
         size += chunk.length
         sha256.update(chunk)
-        sha512.update(chunk)
         yield chunk
       }
     },
@@ -65,7 +63,7 @@ export async function buildContents(
     await written
     const digest = sha256.digest('hex')
     await rename(part, contentsFile(layout, distribution.codename, digest))
-    return { path, size, sha256: digest, sha512: sha512.digest('hex') }
+    return { path, size, sha256: digest }
   } catch (error) {
     gz.destroy()
     await written.catch(() => undefined) // it holds the file until then

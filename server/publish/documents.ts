@@ -71,7 +71,6 @@ async function make(
     path: relPath(addressed === 'name' ? join(dirname(asked), `${sha256}-${basename(asked)}`) : asked),
     size: bytes.length,
     sha256,
-    sha512: createHash('sha512').update(bytes).digest('hex'),
     ...(kind === '' ? {} : { plain: { size: plain.length, sha256: document.sha256 } }),
   }
 }

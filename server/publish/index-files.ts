@@ -112,7 +112,6 @@ export async function writeIndex(
       : await joiner.join({
           key: `${codename}/${plan.path}`,
           parts: await partsOf(cache, plan, { shards, kind: '' }),
-          sha256Only: true,
         })
   for (const [n, kind] of plan.kinds.entries()) {
     const asked = `${plan.path}${kind}`

@@ -15,27 +15,23 @@ export interface JoinOrder {
   readonly parts: readonly Part[]
   /** The version before. What it shares with this one is read from it, instead of from hundreds of pieces. */
   readonly was?: { readonly path: string; readonly sha256: string } | undefined
-  /** Skips the SHA-512, which is most of the work when nothing is written; the result is then that of no bytes. */
-  readonly sha256Only?: true
 }
 
 export interface Joined {
   readonly size: number
   readonly sha256: string
-  readonly sha512: string
 }
 
 /** Runs in the thread: writes the parts one after the other and hashes them on the way. */
 function joinBody(require: Require) {
   const { openSync, readSync, writeSync, closeSync, fstatSync } = require('node:fs') as typeof Fs
   const { createHash } = require('node:crypto') as typeof Crypto
-  type Hashes = readonly [Crypto.Hash, Crypto.Hash]
   interface Kept {
     readonly ids: readonly string[]
     /** Where each part begins. */
     readonly starts: readonly number[]
-    /** The hashes of the first `parts` parts, every quarter of a MiB. */
-    readonly marks: readonly { readonly parts: number; readonly hashes: Hashes }[]
+    /** The hash of the first `parts` parts, every quarter of a MiB. */
+    readonly marks: readonly { readonly parts: number; readonly hash: Crypto.Hash }[]
     readonly size: number
     readonly sha256: string
   }
@@ -44,7 +40,6 @@ function joinBody(require: Require) {
   const chunk = Buffer.allocUnsafe(1 << 20)
   const sizeOf = (part: Part | undefined): number =>
     part === undefined ? 0 : 'bytes' in part ? part.bytes.length : part.size
-  const copyOf = ([one, other]: Hashes): Hashes => [one.copy(), other.copy()]
 
   /** How many parts two versions begin with, and then end with, alike. */
   function alike(ids: readonly string[], before: readonly string[]): { readonly head: number; readonly tail: number } {
@@ -71,10 +66,10 @@ function joinBody(require: Require) {
 
   /** Collects bytes and passes them on in large chunks. */
   function createSink(target: number | undefined) {
-    let [filled, hashed] = [0, undefined as Hashes | undefined]
+    let [filled, hashed] = [0, undefined as Crypto.Hash | undefined]
     const pass = (bytes: Uint8Array): void => {
       if (target !== undefined) for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
-      for (const one of hashed ?? []) one.update(bytes)
+      hashed?.update(bytes)
     }
     function flush(): void {
       if (filled > 0) pass(chunk.subarray(0, filled))
@@ -82,8 +77,8 @@ function joinBody(require: Require) {
     }
     return {
       flush,
-      /** From here on, the bytes go into these hashes, too. */
-      hash(into: Hashes): void {
+      /** From here on, the bytes go into this hash, too. */
+      hash(into: Crypto.Hash): void {
         flush()
         hashed = into
       },
@@ -118,7 +113,7 @@ function joinBody(require: Require) {
   }
 
   function join(order: JoinOrder): Joined {
-    const { key, out, parts, sha256Only } = order
+    const { key, out, parts } = order
     const before = kept.get(key)
     const ids = parts.map(part => part.id)
     const { head, tail } = alike(ids, before?.ids ?? [])
@@ -128,14 +123,13 @@ function joinBody(require: Require) {
     const target = out === undefined ? undefined : openSync(out, 'wx', 0o644)
     try {
       const sink = createSink(target)
-      const hashes = copyOf(mark?.hashes ?? [createHash('sha256'), createHash('sha512')])
-      const hashed = sha256Only === true ? ([hashes[0]] as unknown as Hashes) : hashes
+      const hash = mark?.hash.copy() ?? createHash('sha256')
       const shift = (before?.ids.length ?? 0) - parts.length
       const starts: number[] = []
       let [at, unmarked] = [0, 0]
       for (const [n, part] of parts.entries()) {
         const length = sizeOf(part)
-        if (n === (mark?.parts ?? 0)) sink.hash(hashed)
+        if (n === (mark?.parts ?? 0)) sink.hash(hash)
         // what is neither hashed nor written need not be read
         if (target !== undefined || n >= (mark?.parts ?? 0)) {
           if ('bytes' in part) sink.put(part.bytes)
@@ -149,13 +143,13 @@ function joinBody(require: Require) {
         unmarked += length
         if (unmarked < MARK_EVERY) continue
         sink.flush()
-        marks.push({ parts: n + 1, hashes: copyOf(hashes) })
+        marks.push({ parts: n + 1, hash: hash.copy() })
         unmarked = 0
       }
       sink.flush()
-      const [sha256, sha512] = hashes.map(one => one.digest('hex')) as [string, string]
+      const sha256 = hash.digest('hex')
       kept.set(key, { ids, starts, marks, size: at, sha256 })
-      return { size: at, sha256, sha512 }
+      return { size: at, sha256 }
     } finally {
       if (target !== undefined) closeSync(target)
       if (old !== undefined) closeSync(old)

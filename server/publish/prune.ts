@@ -134,7 +134,7 @@ export function createPruner(layout: Places): Pruner {
     const needed = new Set(
       states
         .filter(state => kept.has(state.n))
-        .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512, basename(file.path)]))
+        .flatMap(state => state.files.flatMap(file => [file.sha256, file.sha512 ?? '', basename(file.path)]))
         .flatMap(name => [name, recipePath(name)]),
     )
     const before = now.getTime() - GRACE_MS

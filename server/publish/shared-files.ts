@@ -18,7 +18,9 @@ const isHashed = ({ path, sha256 }: ListedFile): boolean => !basename(path).star
 /** The by-hash path of a file, for clients with an older root. All generations of the distribution share the folder. */
 export function sharedPaths(file: ListedFile): readonly string[] {
   const folder = dirname(file.path)
-  return isHashed(file) ? [join(folder, 'SHA256', file.sha256), join(folder, 'SHA512', file.sha512)] : [file.path]
+  if (!isHashed(file)) return [file.path]
+  const { sha256, sha512 } = file
+  return [join(folder, 'SHA256', sha256), ...(sha512 === undefined ? [] : [join(folder, 'SHA512', sha512)])]
 }
 
 /** Links a file under its digests in the folder that all generations of the distribution share. */

@@ -78,7 +78,6 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
         path,
         size: bytes.length,
         sha256,
-        sha512: digest('sha512', bytes),
         plain: { size: plain.length, sha256: digest('sha256', plain) },
       })
     }

@@ -87,10 +87,10 @@ async function publish(
       const sha256 = digest('sha256', bytes)
       const name = `${plan.addressed === 'name' ? `${sha256}-` : ''}${basename(plan.path)}${kind}`
       const path = relPath(join(dirname(plan.path), name))
-      const file = { path, size: bytes.length, sha256, sha512: digest('sha512', bytes) }
+      const file = { path, size: bytes.length, sha256 }
       listed.push({ ...file, plain: { size: plain.length, sha256: digest('sha256', plain) } })
       tree.set(path, bytes)
-      if (plan.addressed === 'by-hash') tree.set(relPath(join(dirname(path), 'by-hash', 'SHA512', file.sha512)), bytes)
+      if (plan.addressed === 'by-hash') tree.set(relPath(join(dirname(path), 'by-hash', 'SHA256', sha256)), bytes)
     }
   }
   const read = (path: RelPath): Promise<Buffer> => Promise.resolve(tree.get(path) ?? Buffer.alloc(0))

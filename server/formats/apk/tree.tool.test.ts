@@ -86,7 +86,7 @@ async function write(
     const found = files.get(path)
     return found === undefined ? Promise.reject(new Error(`${path} is not there`)) : Promise.resolve(found)
   }
-  const listed = { path: INDEX, size: index.length, sha256: hex('sha256', index), sha512: hex('sha512', index) }
+  const listed = { path: INDEX, size: index.length, sha256: hex('sha256', index) }
   for (const [path, bytes] of await apkTree.root([listed], DISTRIBUTION, {
     signer: by,
     at: new Date(),

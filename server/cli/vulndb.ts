@@ -17,7 +17,7 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
 import { coverageOf } from '../vulndb/match/coverage.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
-import { readFeedStates } from '../vulndb/feeds/feed-state.ts'
+import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf, resultOf } from '../vulndb/store/importer.ts'
 import { ecosystemOf, ecosystemsOf } from '../vulndb/match/ecosystems.ts'
@@ -127,7 +127,7 @@ async function importInto(
 async function printStatus({ layout, settings }: Opened, asJson: boolean): Promise<void> {
   const snapshot = await createDatabase({ security: layout.security }).open()
   const { vuln_data_max_age_days: maxAgeDays } = settings.now().validation
-  const checked = await readFeedStates(layout.security)
+  const checked = await createFeedChecks(layout.security)()
   const distributions = repositories.all().map(distribution => ({
     distribution: distribution.codename,
     ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }),

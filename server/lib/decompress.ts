@@ -19,6 +19,7 @@ const AT_ONCE_UNPACKED = 2 * 2 ** 20
 /** From this size on a hop to another thread costs less than the garbage of the decoder in this one. */
 const THREAD_PACKED = 1024 * 1024
 const OUT = 64 * 1024
+const LEAST_ROOM = 1024
 /**
  * How many unpacked bytes of an xz stream may wait for the reader, and in which steps its input is looked at. A decoder
  * begins a chunk, of 2 MiB at most, when it has the whole of it: with less room than that it would wait for ever.
@@ -45,12 +46,22 @@ function mustBeWhole(what: string, taken: number, size: number): void {
     )
 }
 
+/**
+ * How much room to begin with: what gzip says at its end that it unpacks to, modulo 4 GiB (RFC 1952, 2.3.1), or a usual
+ * ratio. More is made as it is needed; 64 KiB for each of many tiny members is garbage.
+ */
+function firstRoom(compression: Packed['compression'], bytes: Buffer): number {
+  const guess =
+    compression === 'gzip' && bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) + 1 : 8 * bytes.length
+  return Math.min(OUT, Math.max(LEAST_ROOM, guess))
+}
+
 /** Unpacks a small member in one call; undefined when the result would be larger than allowed. */
 async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | undefined> {
   const { what } = packed
   // loaded at the first xz and outside the try: a missing binary is a fault of the installation, not of the package
   const xz = packed.compression === 'xz' ? await import('@napi-rs/lzma/xz') : undefined
-  const options = { maxOutputLength: AT_ONCE_UNPACKED, chunkSize: OUT, info: true }
+  const options = { maxOutputLength: AT_ONCE_UNPACKED, chunkSize: firstRoom(packed.compression, bytes), info: true }
   try {
     if (xz !== undefined) {
       const watch = createXzWatch()

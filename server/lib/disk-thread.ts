@@ -1,195 +1,28 @@
 import { unfinishedName } from './atomic.ts'
-import { createWorkers, type ThreadBody, type Workers } from './workers.ts'
-
-/** A new file. It is not durable yet. */
-interface Write {
-  readonly kind: 'write'
-  readonly to: string
-  readonly bytes: string | Uint8Array
-  readonly mode: number
-}
-/** A whole file in place of another one. */
-interface Replace {
-  readonly kind: 'replace'
-  readonly to: string
-  /** The name until it is complete. */
-  readonly part: string
-  readonly bytes: string | Uint8Array
-  readonly mode: number
-}
-
-/** A file that moves to its place on the same file system. */
-export interface Move {
-  readonly from: string
-  readonly to: string
-  /** A file of this size in the place is the same one: it counts as new at `now`, and `from` goes. */
-  readonly sizeBytes: number
-  readonly now: Date
-}
-type Order = Write | Replace | (Move & { readonly kind: 'move' })
-/** Undefined: done. */
-type Fault = { readonly message: string; readonly code?: string } | undefined
-
-/**
- * Runs in the thread as source text: it may use nothing but its parameters and globals. What arrives while a group is
- * made durable is the next one: its files are written, all synced at the same time, then renamed, then each folder
- * synced once.
- */
-const workOnDisk: ThreadBody<Order, Fault> = require => {
-  const fs = require('node:fs') as typeof import('node:fs')
-  const path = require('node:path') as typeof import('node:path')
-  interface Task {
-    readonly order: Order
-    readonly answer: (fault: Fault) => void
-    readonly folders: Set<string>
-    fd?: number
-    isDone?: boolean
-  }
-  /** Files of one group, all open at once. */
-  const most = 64
-  let waiting: Task[] = []
-  let isWorking = false
-
-  const sync = (fd: number): Promise<unknown> =>
-    new Promise(resolve => {
-      fs.fsync(fd, error => resolve(error ?? undefined))
-    })
-
-  function finish(task: Task, error?: unknown): void {
-    if (task.isDone === true) return
-    task.isDone = true
-    const { order, fd } = task
-    if (fd !== undefined) fs.closeSync(fd)
-    if (error === undefined || error === null) return task.answer(undefined)
-    if (order.kind !== 'move' && fd !== undefined)
-      fs.rmSync(order.kind === 'write' ? order.to : order.part, { force: true })
-    const { message, code } = error as { readonly message: string; readonly code?: string }
-    task.answer({ message, ...(code === undefined ? {} : { code }) })
-  }
-
-  /** Makes the folder; a new one is itself an entry of the one above. */
-  function makeFolder({ order, folders }: Task): void {
-    const folder = path.dirname(order.to)
-    folders.add(folder)
-    if (fs.existsSync(folder)) return
-    const made = fs.mkdirSync(folder, { recursive: true, mode: 0o755 })
-    if (made === undefined) return
-    for (let above = path.dirname(folder); above.length >= path.dirname(made).length; above = path.dirname(above))
-      folders.add(above)
-  }
-
-  /** Everything before the first fsync. */
-  function begin(task: Task): void {
-    const { order } = task
-    if (order.kind === 'move') {
-      if (fs.statSync(order.to, { throwIfNoEntry: false })?.size === order.sizeBytes) {
-        fs.utimesSync(order.to, order.now, order.now)
-        fs.rmSync(order.from, { force: true })
-        return finish(task)
-      }
-      task.fd = fs.openSync(order.from, 'r')
-      return
-    }
-    if (order.kind === 'replace') makeFolder(task)
-    const fd = fs.openSync(order.kind === 'write' ? order.to : order.part, 'wx', order.mode)
-    task.fd = fd
-    fs.writeFileSync(fd, order.bytes)
-    if (order.kind === 'write') finish(task)
-  }
-
-  /** Between the fsync of the file and that of its folders. */
-  function rename(task: Task): void {
-    const { order } = task
-    if (order.kind === 'move') makeFolder(task)
-    if (order.kind !== 'write') fs.renameSync(order.kind === 'move' ? order.from : order.part, order.to)
-  }
-
-  function each(tasks: readonly Task[], work: (task: Task) => void): Task[] {
-    for (const task of tasks)
-      try {
-        work(task)
-      } catch (error) {
-        finish(task, error)
-      }
-    return tasks.filter(({ isDone }) => isDone !== true)
-  }
-
-  async function syncFolder(folder: string): Promise<unknown> {
-    let fd: number | undefined
-    try {
-      fd = fs.openSync(folder, 'r')
-      return await sync(fd)
-    } catch (error) {
-      return error
-    } finally {
-      if (fd !== undefined) fs.closeSync(fd)
-    }
-  }
-
-  async function run(group: readonly Task[]): Promise<void> {
-    let left = each(group, begin)
-    await Promise.all(
-      left.map(async task => {
-        const error = await sync(task.fd ?? -1)
-        if (error !== undefined) finish(task, error)
-      }),
-    )
-    left = each(
-      left.filter(({ isDone }) => isDone !== true),
-      rename,
-    )
-    const folders = [...new Set(left.flatMap(task => [...task.folders]))]
-    const faults = new Map<string, unknown>()
-    await Promise.all(
-      folders.map(async folder => {
-        const error = await syncFolder(folder)
-        if (error !== undefined) faults.set(folder, error)
-      }),
-    )
-    for (const task of left)
-      finish(
-        task,
-        [...task.folders].map(folder => faults.get(folder)).find(fault => fault !== undefined),
-      )
-  }
-
-  /** One group after the other: a folder that one makes is durable before the next one relies on it. */
-  async function work(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting.slice(0, most)
-      waiting = waiting.slice(most)
-      await run(group)
-    }
-    isWorking = false
-  }
-
-  return (_, order, answer) => {
-    const task: Task = { order, answer, folders: new Set() }
-    if (order.kind === 'write') return void each([task], begin)
-    waiting.push(task)
-    if (isWorking) return
-    isWorking = true
-    // after the messages that are here already: what arrived together is one group
-    setImmediate(() => void work())
-  }
-}
+import { workOnDisk, type Fault, type Lasting, type Move, type Order, type Orders, type Write } from './disk-work.ts'
+import { createWorkers, type Workers } from './workers.ts'
 
 const IDLE_MS = 30_000
 
-let workers: Workers<Order, Fault> | undefined
+interface Asked<One extends Order> {
+  readonly order: One
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+let workers: Workers<Orders, readonly Fault[]> | undefined
 let underWay = 0
 let idle: NodeJS.Timeout | undefined
 
 /** The thread starts with the first order and ends a while after the last. */
-async function send(order: Order): Promise<void> {
+async function send(orders: Orders): Promise<readonly Fault[]> {
   workers ??= createWorkers({ body: workOnDisk, size: 1 })
   clearTimeout(idle)
   underWay++
   try {
     const job = workers.job()
-    job.send(order)
-    const fault = await job.answer
-    if (fault !== undefined) throw Object.assign(new Error(fault.message), { code: fault.code })
+    job.send(orders)
+    return await job.answer
   } finally {
     if (--underWay === 0)
       idle = setTimeout(() => {
@@ -199,16 +32,43 @@ async function send(order: Order): Promise<void> {
   }
 }
 
+/** Orders of one moment go in one message, which costs as much as one of them. */
+function together<One extends Order>(ordersOf: (orders: readonly One[]) => Orders): (order: One) => Promise<void> {
+  let asked: Asked<One>[] = []
+  async function flush(): Promise<void> {
+    const these = asked
+    asked = []
+    try {
+      const faults = await send(ordersOf(these.map(({ order }) => order)))
+      for (const [n, { resolve, reject }] of these.entries()) {
+        const fault = faults[n]
+        if (fault === undefined) resolve()
+        else reject(Object.assign(new Error(fault.message), { code: fault.code }))
+      }
+    } catch (error) {
+      for (const { reject } of these) reject(error as Error)
+    }
+  }
+  return order =>
+    new Promise((resolve, reject) => {
+      asked.push({ order, resolve, reject })
+      if (asked.length === 1) setImmediate(() => void flush())
+    })
+}
+
+const write = together<Write>(orders => ({ write: orders }))
+const last = together<Lasting>(orders => ({ last: orders }))
+
 /** Writes a new file. A power cut may take it away again. @throws EEXIST when there is one */
 export const writeNew = (to: string, bytes: string | Uint8Array, mode: number): Promise<void> =>
-  send({ kind: 'write', to, bytes, mode })
+  write({ kind: 'write', to, bytes, mode })
 
 /**
  * As `writeAtomic`: readers see the old bytes or the new ones, also after a power cut. Those that come together are
  * made durable together.
  */
 export const replaceTogether = (to: string, bytes: string | Uint8Array, mode = 0o644): Promise<void> =>
-  send({ kind: 'replace', to, part: unfinishedName(to), bytes, mode })
+  last({ kind: 'replace', to, part: unfinishedName(to), bytes, mode })
 
 /** Moves a file and makes its folder; durable, bytes and name. Those that come together are made durable together. */
-export const moveTogether = (move: Move): Promise<void> => send({ kind: 'move', ...move })
+export const moveTogether = (move: Move): Promise<void> => last({ kind: 'move', ...move })

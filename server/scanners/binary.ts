@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
 import { EngineUnavailable } from './scanner.ts'
 
 /** A program on disk, as the record of a scan names it. */
@@ -18,10 +19,14 @@ export interface BinaryDeps {
   readonly pin: () => string
   /** Matches the file of a build that must never be started. Matches are at most 100 bytes long. */
   readonly refused?: RegExp
+  readonly clock: Clock
 }
 
+/** It is asked at each upload: that a program is in no folder is believed for so long. */
+const ABSENT_MS = 1_000
+
 async function isProgram(path: string): Promise<boolean> {
-  // called for each folder of PATH at each upload, mostly in vain: a rejected promise costs a hundred times as much
+  // mostly in vain: a rejected promise costs a hundred times as much
   if (!existsSync(path)) return false
   try {
     await access(path, constants.X_OK)
@@ -51,18 +56,25 @@ async function look(path: string, refused: RegExp | undefined): Promise<Looked> 
 }
 
 /** Finds a program and its digest, which is computed again only when the file changed. */
-export function createBinary({ name, searchPath, pin, refused }: BinaryDeps): {
+export function createBinary({ name, searchPath, pin, refused, clock }: BinaryDeps): {
   /** Undefined where it is not installed. @throws EngineUnavailable when it is refused or is not the pinned one */
   find(): Promise<Binary | undefined>
 } {
   const folders = searchPath.split(':').filter(folder => isAbsolute(folder))
   let known: { readonly key: string; readonly looked: Promise<Looked> } | undefined
 
+  let absentAt: number | undefined
+
   async function locate(): Promise<string | undefined> {
+    const now = clock.now().getTime()
+    if (absentAt !== undefined && Math.abs(now - absentAt) < ABSENT_MS) return undefined
     for (const folder of folders) {
       const path = join(folder, name)
-      if (await isProgram(path)) return realpath(path)
+      if (!(await isProgram(path))) continue
+      absentAt = undefined
+      return realpath(path)
     }
+    absentAt = now
     return undefined
   }
 

@@ -126,6 +126,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     name: id,
     searchPath: deps.searchPath,
     pin: deps.pin,
+    clock: deps.clock,
     ...(refused === undefined ? {} : { refused }),
   })
   const lock = createKeyedLock()

@@ -6,7 +6,7 @@ import { cveOf } from '../vulndb/advisory.ts'
 import { coverageOf } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
-import { readFeedStates } from '../vulndb/feeds/feed-state.ts'
+import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { matchPackage, sourceOf } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
@@ -99,20 +99,20 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
     }
   }
 
-  async function covers(distribution: Distribution): Promise<DistributionCoverage> {
-    const snapshot = await open()
-    return coverageOf(distribution, {
+  const checks = createFeedChecks(security)
+
+  const covering = async (distribution: Distribution, snapshot: Snapshot | undefined): Promise<DistributionCoverage> =>
+    coverageOf(distribution, {
       meta: snapshot?.meta,
       now: clock.now(),
       maxAgeDays: maxAgeDays(),
-      checked: await readFeedStates(security),
+      checked: await checks(),
     })
-  }
 
   return {
     id: ID,
     kind: 'vulnerability',
-    covers,
+    covers: async distribution => covering(distribution, await open()),
     async status() {
       try {
         const snapshot = await open()
@@ -143,8 +143,8 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
       }
     },
     async scan(subject) {
-      const { coverage, said } = await covers(subject.distribution)
       const snapshot = await open()
+      const { coverage, said } = await covering(subject.distribution, snapshot)
       const carried = subject.embedded ?? []
       if (snapshot === undefined || coverage === 'no_data') return { coverage, said, findings: [] }
       const isKnown = coverage !== 'not_covered'

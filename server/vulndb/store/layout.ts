@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { readdir, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Layout } from '../../files/layout.ts'
@@ -40,6 +41,8 @@ export function createVulndbLayout({ security }: Pick<Layout, 'security'>): Vuln
 
 /** The number of the live generation, or undefined before the first import. */
 export async function currentGeneration(place: VulndbLayout): Promise<number | undefined> {
+  // asked at each upload, on many machines in vain: a rejected promise costs a hundred times as much
+  if (lstatSync(place.link, { throwIfNoEntry: false }) === undefined) return undefined
   const target = await readlink(place.link).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error

@@ -19,8 +19,8 @@ import {
 /** One file of a request that has many. */
 export interface Member {
   readonly filename: string
-  /** Read it to its end, or `resume` it. */
-  readonly body: Readable
+  /** May be read in part, or not at all: the rest is passed over. */
+  readonly body: AsyncIterable<Buffer>
   /** Why this one may not be taken, whatever its bytes are. */
   readonly why?: string
 }
@@ -56,6 +56,18 @@ async function* chunksOf({ stream, signal }: RawRequest): AsyncGenerator<Buffer>
   if (!stream.complete) throw incomplete()
 }
 
+/** A body that can be left before its end. Leaving a stream would destroy it, and with it what reads the request. */
+function bodyOf(stream: AsyncIterable<Buffer>): { readonly body: Member['body']; passRest(): Promise<void> } {
+  const chunks = stream[Symbol.asyncIterator]()
+  return {
+    body: { [Symbol.asyncIterator]: () => ({ next: () => chunks.next() }) },
+    async passRest() {
+      let next = await chunks.next()
+      while (next.done !== true) next = await chunks.next()
+    },
+  }
+}
+
 async function readForm(raw: RawRequest, { known, fields, take }: ManyOptions): Promise<void> {
   const parser = makeParser(raw, FORM_LIMITS)
   let failure: unknown
@@ -78,21 +90,26 @@ async function readForm(raw: RawRequest, { known, fields, take }: ManyOptions): 
     if (hasFile)
       failure ??= badForm(`The form field ${shownName(name)} comes after a file. Send the fields before the files.`)
   })
-  parser.on('file', (name: string | undefined, body, filename) => {
+  parser.on('file', (name: string | undefined, stream, filename) => {
     hasFile = true
-    body.on('error', () => undefined) // whoever reads the file gets the error as well
-    open.add(body)
+    stream.on('error', () => undefined) // whoever reads the file gets the error as well
+    open.add(stream)
     if (name !== 'file')
       failure ??= badForm(`The form has a file under ${shownName(name)}. Files are taken under the name file.`)
     turn = turn
-      .then(() => (failure === undefined ? take({ filename: plainName(filename), body }) : undefined))
+      .then(async () => {
+        if (failure !== undefined) return
+        const { body, passRest } = bodyOf(stream)
+        await take({ filename: plainName(filename), body })
+        await passRest()
+      })
       .catch((error: unknown) => {
         failure ??= error
       })
       .then(() => {
-        open.delete(body)
+        open.delete(stream)
         wake()
-        body.resume()
+        stream.resume()
       })
   })
   try {
@@ -167,10 +184,10 @@ async function readTar(raw: RawRequest, { take }: ManyOptions): Promise<void> {
   try {
     for await (const entry of extract) {
       const { name, type } = entry.header
-      const body = entry as unknown as Readable
+      const { body, passRest } = bodyOf(entry as unknown as AsyncIterable<Buffer>)
       const why = complain({ name, type })
       if (type !== 'directory') await take({ filename: plainName(name), body, ...(why === undefined ? {} : { why }) })
-      body.resume()
+      await passRest()
     }
     await feeding
   } catch (error) {

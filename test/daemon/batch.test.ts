@@ -101,6 +101,30 @@ describe('POST /upload/batch', () => {
     expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
   })
 
+  test.each([200, 600, 200_000, 3_000_000])(
+    'a file that is refused by its first bytes stops no other one: %d bytes',
+    async size => {
+      const [one, two] = (await debs(2)) as [Deb, Deb]
+      const noPackage = { filename: 'notes.pdf', bytes: Buffer.alloc(size, 'no package') }
+      const files = [noPackage, one, noPackage, two, { ...noPackage, filename: 'last.pdf' }]
+      const expected = [
+        ['notes.pdf', 422, 'unknown_format'],
+        [one.filename, 201, 'published'],
+        ['notes.pdf', 422, 'bad_member'],
+        [two.filename, 201, 'published'],
+        ['last.pdf', 422, 'unknown_format'],
+      ]
+      const asForm = await send(formOf(files))
+      expect([short(asForm.body), asForm.body.stopped]).toEqual([expected, undefined])
+      const asTar = await sendTar(files.map(({ filename, bytes }) => ({ name: filename, body: bytes })))
+      expect([short(asTar.body), asTar.body.stopped]).toEqual([
+        expected.map(([name, status, state]) => [name, status === 201 ? 200 : status, state]),
+        undefined,
+      ])
+      expect(await readdir(join(daemon.root, 'incoming'))).toEqual([])
+    },
+  )
+
   test('compares digests where the sender names them', async () => {
     const [good, bad] = (await debs(2)) as [Deb, Deb]
     const sums = `${digest(good.bytes)}  ${good.filename}\n${digest(good.bytes)} *${bad.filename}\n`

@@ -43,7 +43,7 @@ type Fate = { readonly changed: Changed } | { readonly error: unknown }
 async function readText({ body, filename }: Member): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     if ((size += chunk.length) > MOST_SUMS_BYTES) fail('bad_member', { filename, why: 'it is larger than 256 KiB' })
     chunks.push(chunk)
   }
@@ -145,7 +145,6 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
         const file = await receive(member, found)
         keep(filename, admit(file, found))
       } catch (error) {
-        member.body.resume()
         if (isEnd(error)) throw error
         keep(filename, Promise.reject(error as Error))
       }

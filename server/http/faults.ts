@@ -1,26 +1,20 @@
-import type { ValueError } from '@sinclair/typebox/value'
+import { ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { printRule } from '../core/rule.ts'
 import type { Fault } from './problem.ts'
 import type { UnknownMember } from './unknown-members.ts'
 
 /** Where in a request a value stands. */
 export type Place = 'path' | 'query' | 'body'
 
-// TypeBox names schema nodes; people need the rule
-const KINDS: readonly [RegExp, string][] = [
-  [/required/i, 'missing'],
-  [/Unexpected property/, 'extra_forbidden'],
-  [/Expected (string|integer|number|boolean|array|object)/, 'type_error'],
-  [/./, 'value_error'],
-]
-
-interface Ruled {
-  description?: string
-  pattern?: string
-  enum?: string[]
-  type?: string
-}
-
-const KIND_ONLY = /^Expected (?:string|integer|number|boolean|array|object|null)$/
+const KINDS: ReadonlySet<ValueErrorType> = new Set([
+  ValueErrorType.Array,
+  ValueErrorType.Boolean,
+  ValueErrorType.Integer,
+  ValueErrorType.Null,
+  ValueErrorType.Number,
+  ValueErrorType.Object,
+  ValueErrorType.String,
+])
 
 /** Members whose values no answer repeats. */
 const SECRET = /password|secret|token|code|key|credential/i
@@ -40,53 +34,69 @@ function shown(path: readonly string[], value: unknown): Fault['input'] {
  * The fault in the member of the union that the value was meant to be: a text that is too long, not "no text and not
  * null".
  */
-function meant({ path, message, errors }: ValueError): ValueError | undefined {
-  if (!message.startsWith('Expected union')) return undefined
+function meant({ type, path, errors }: ValueError): ValueError | undefined {
+  if (type !== ValueErrorType.Union) return undefined
   const isOfOtherKind = (one: ValueError): boolean =>
-    one.path === path && (KIND_ONLY.test(one.message) || one.message.startsWith("Expected '"))
+    one.path === path && (KINDS.has(one.type) || one.type === ValueErrorType.Literal)
   return errors.map(one => one.First()).find(one => one !== undefined && !isOfOtherKind(one))
 }
 
-/** A fault that TypeBox found, in words for people. */
+/** What is wrong beside the rule, where the value does not say it itself. */
+function said({ type, value }: ValueError): string {
+  switch (type) {
+    case ValueErrorType.ObjectRequiredProperty:
+      return 'It is missing. '
+    case ValueErrorType.StringMinLength:
+    case ValueErrorType.StringMaxLength:
+      return value === '' ? 'It is empty. ' : `It has ${(value as string).length} characters. `
+    case ValueErrorType.ArrayMinItems:
+    case ValueErrorType.ArrayMaxItems: {
+      const { length } = value as readonly unknown[]
+      return length === 0 ? 'It is empty. ' : `It has ${length} entries. `
+    }
+    case ValueErrorType.ArrayUniqueItems:
+      return 'It has an entry twice. Each may be there once. '
+    default:
+      return ''
+  }
+}
+
+function kindOf(type: ValueErrorType): string {
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'missing'
+  return KINDS.has(type) ? 'type_error' : 'value_error'
+}
+
+/** A fault that TypeBox found, in sentences: what is wrong, and what it must be. */
 export function faultOf(place: Place, given: ValueError): Fault {
   const error = meant(given) ?? given
   const path = error.path
     .split('/')
     .slice(1)
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const whole = error.schema as Ruled & { anyOf?: (Ruled & { const?: unknown })[] }
-  // for a text that may be null the rule of the text is enough
-  const schema = whole.anyOf?.find(one => one.pattern !== undefined) ?? whole
-  const words = schema.enum ?? whole.anyOf?.flatMap(one => (one.const === undefined ? [] : [String(one.const)]))
-  const kinds = whole.anyOf?.flatMap(one => one.type ?? []) ?? []
-  const isUnion = error.message.startsWith('Expected union')
-  const rule =
-    words !== undefined && words.length > 0 && isUnion
-      ? oneOf(words)
-      : schema.pattern !== undefined && schema.description !== undefined
-        ? `It must be ${schema.description}`
-        : isUnion && kinds.length > 0
-          ? `It must be ${kinds.join(' or ')}.`
-          : `${error.message}.`
-  const required = /required property/i.test(error.message)
-  const repeated = place === 'query' && Array.isArray(error.value)
+  const isMissing = error.type === ValueErrorType.ObjectRequiredProperty
+  const isRepeated = place === 'query' && Array.isArray(error.value) && error.schema.type !== 'array'
   return {
     loc: [place, ...path],
-    msg: required ? 'It is missing.' : repeated ? 'It is there more than once. Send it once.' : rule,
-    type: KINDS.find(([pattern]) => pattern.test(error.message))?.[1] ?? 'value_error',
-    input: required ? null : shown(path, error.value),
+    msg: isRepeated
+      ? 'It is there more than once. Send it once.'
+      : `${said(error)}It must be ${printRule(error.schema)}.`,
+    type: kindOf(error.type),
+    input: isMissing ? null : shown(path, error.value),
   }
 }
 
 const WORD: Record<Place, string> = { path: 'path parameter', query: 'query parameter', body: 'field' }
 
-const oneOf = (words: readonly string[]): string => `It must be one of ${words.join(', ')}.`
-
 /** The fault of a filter whose words are data. */
 export const unknownWordFault = (
   name: string,
   { value, words }: { readonly value: string; readonly words: readonly string[] },
-): Fault => ({ loc: ['query', name], msg: oneOf(words), type: 'value_error', input: cutInput(value) })
+): Fault => ({
+  loc: ['query', name],
+  msg: `It must be one of ${words.join(', ')}.`,
+  type: 'value_error',
+  input: cutInput(value),
+})
 
 /** The fault of a member that the schema does not name. It says which there are. */
 export function unknownFault(place: Place, { path, known, value }: UnknownMember): Fault {

@@ -148,9 +148,9 @@ describe('values', () => {
   )
 
   test.each([
-    ['page=0', 'Expected integer to be greater or equal to 1.'],
-    ['per_page=0', 'Expected integer to be greater or equal to 1.'],
-    ['per_page=1001', 'Expected integer to be less or equal to 1000.'],
+    ['page=0', 'It must be a whole number of at least 1.'],
+    ['per_page=0', 'It must be a whole number from 1 to 1000.'],
+    ['per_page=1001', 'It must be a whole number from 1 to 1000.'],
     ['page=1&page=2', 'It is there more than once. Send it once.'],
     ['q=1&q=2', 'It is there more than once. Send it once.'],
   ])('the refusal of %s names the rule', async (query, msg) => {

@@ -46,20 +46,18 @@ const UNIONS = Type.Object({
   text: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
   word: Type.Optional(Type.Union([Type.Literal('x'), Type.Literal('y')])),
   when: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
-  name: Type.Optional(
-    Type.Union([Type.String({ pattern: '^a', description: 'a name with an a at its head.' }), Type.Null()]),
-  ),
+  name: Type.Optional(Type.Union([Type.String({ pattern: '^a', rule: 'a name with an a at its head' }), Type.Null()])),
   item: Type.Optional(Type.Union([Type.String(), Type.Object({ size: Type.Integer() })])),
 })
 
 test.each([
-  [{ text: 5 }, 'text', 'It must be string or null.'],
-  [{ text: 'four' }, 'text', 'Expected string length less or equal to 3.'],
+  [{ text: 5 }, 'text', 'It must be text of at most 3 characters, or null.'],
+  [{ text: 'four' }, 'text', 'It has 4 characters. It must be text of at most 3 characters.'],
   [{ word: 'z' }, 'word', 'It must be one of x, y.'],
-  [{ when: 'then' }, 'when', "Expected string to match 'date-time' format."],
+  [{ when: 'then' }, 'when', 'It must be a day or a time that exists, such as 2026-03-01 or 2026-03-01T12:00:00Z.'],
   [{ name: 'b' }, 'name', 'It must be a name with an a at its head.'],
-  [{ item: 5 }, 'item', 'It must be string or object.'],
-  [{ item: { size: 'much' } }, 'item.size', 'Expected integer.'],
+  [{ item: 5 }, 'item', 'It must be text, or an object.'],
+  [{ item: { size: 'much' } }, 'item.size', 'It must be a whole number.'],
 ])('of several shapes the one that was meant says what is wrong: %j', (body, at, msg) => {
   let faults: ShapeError['faults'] = []
   try {

@@ -1,7 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-
-/** No control characters: such a text may end up in a mail header or in a file. */
-export const ONE_LINE = '^[^\\u0000-\\u001f\\u007f]*$'
+import { ONE_LINE } from '../core/rule.ts'
 
 interface Available {
   /**

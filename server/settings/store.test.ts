@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isRefusal } from '../core/errors.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { SETTINGS } from './schema.ts'
-import { ONE_LINE } from './setting-types.ts'
+import { ONE_LINE } from '../core/rule.ts'
 import { createSettings, type Settings, type SettingsDeps } from './store.ts'
 import { leaves } from './tree.ts'
 
@@ -149,7 +149,7 @@ describe('a patch', () => {
     [
       'a prototype key in free names',
       JSON.parse('{"sources":{"__proto__":true}}'),
-      'bad_setting: sources: it must be an object of names with true or false.',
+      'bad_setting: sources: it must be an object of names, each with true or false.',
     ],
     ['an array', [], 'bad_setting: settings: it must be an object.'],
   ])('with %s is refused, and nothing of it is kept', async (_, change, message) => {

@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { AppError } from '../core/errors.ts'
+import { printRule } from '../core/rule.ts'
 
 /** A plain JSON object. */
 export type Tree = Record<string, unknown>
@@ -58,28 +59,12 @@ export function mapLeaves(schema: TSchema, value: Tree, turn: (leaf: Leaf) => un
   return result
 }
 
-interface Ruled {
-  type?: string
-  enum?: string[]
-  minimum?: number
-  maximum?: number
-  maxLength?: number
-  rule?: string
-}
-
 /** The rule that a value breaks, in words. */
 function rule(schema: TSchema, value: unknown): string {
-  const { type, enum: words, minimum, maximum, maxLength, rule: said } = schema as Ruled
-  if (words !== undefined) return `it must be one of ${words.join(', ')}`
-  if (type === 'integer') return `it must be a whole number from ${minimum ?? ''} to ${maximum ?? ''}`
-  if (type === 'number') return `it must be a number from ${minimum ?? ''} to ${maximum ?? ''}`
-  if (type === 'boolean') return 'it must be true or false'
-  if (type !== 'string') return 'it must be an object of names with true or false'
-  if (typeof value === 'string' && value.length > (maxLength ?? Infinity))
-    return `it has ${value.length} characters and may have ${maxLength ?? ''}`
-  return said === undefined
-    ? `it must be text of at most ${maxLength ?? ''} characters on one line`
-    : `it must be ${said}`
+  const { type, maxLength = Infinity } = schema as { readonly type?: string; readonly maxLength?: number }
+  return type === 'string' && typeof value === 'string' && value.length > maxLength
+    ? `it has ${value.length} characters and may have ${maxLength}`
+    : `it must be ${printRule(schema)}`
 }
 
 export const refusal = <Code extends 'unknown_setting' | 'bad_setting' | 'setting_not_available'>(

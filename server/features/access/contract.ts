@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { ROLES, type Role } from '../../core/access.ts'
 import { contract } from '../../core/contract.ts'
+import { RoleName } from '../../core/schemas.ts'
 import type { Group, Rule } from './rules.ts'
 
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1_000, uniqueItems: true })
-const RoleNames = Type.Unsafe<Role[]>(Type.Array(Type.String({ enum: [...ROLES] }), { uniqueItems: true }))
+const RoleNames = Type.Array(RoleName, { uniqueItems: true })
 const RuleReply = Type.Unsafe<Rule>(
   Type.Object({
     codename: Type.String(),
@@ -15,7 +15,10 @@ const RuleReply = Type.Unsafe<Rule>(
   }),
 )
 const GroupReply = Type.Unsafe<Group>(Type.Object({ name: Type.String(), members: Type.Array(Type.String()) }))
-const GroupName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}$' })
+const GroupName = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}$',
+  rule: '1 to 80 letters, digits, blanks, ., _ or -, and first a letter or digit',
+})
 
 /** Who may see which distribution. What somebody may not see looks absent to them; admins see everything. */
 export const access = contract({

@@ -12,6 +12,7 @@ const Text = Type.Optional(Type.String({ maxLength: 200 }))
 const Moment = Type.Optional(
   Type.String({
     maxLength: 40,
+    rule: 'a day or a time such as 2026-03-01 or 2026-03-01T12:00:00Z',
     pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$',
   }),
 )

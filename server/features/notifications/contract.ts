@@ -24,7 +24,12 @@ export const notifications = contract({
     limit: { bucket: 'settings-test', perMinute: 30 },
     body: Type.Object({
       to: Type.Optional(
-        Type.String({ minLength: 3, maxLength: 320, pattern: '^[^\\s@]+@[^\\s@]+$', description: 'a mail address' }),
+        Type.String({
+          minLength: 3,
+          maxLength: 320,
+          pattern: '^[^\\s@]+@[^\\s@]+$',
+          rule: 'a mail address such as somebody@example.org',
+        }),
       ),
     }),
     reply: Type.Object({

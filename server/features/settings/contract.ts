@@ -75,8 +75,21 @@ export const settings = contract({
     limit: { bucket: 'gpg', perMinute: 5 },
     body: Type.Object({
       type: Type.Optional(KeyType),
-      name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, pattern: '^[^<>()\\u0000-\\u001f]*$' })),
-      email: Type.Optional(Type.String({ maxLength: 254, pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$' })),
+      name: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 100,
+          pattern: '^[^<>()\\u0000-\\u001f]*$',
+          rule: 'text of 1 to 100 characters on one line without <, >, ( and )',
+        }),
+      ),
+      email: Type.Optional(
+        Type.String({
+          maxLength: 254,
+          pattern: '^[^\\s<>@]+@[^\\s<>@]+\\.[A-Za-z0-9-]+$',
+          rule: 'an address such as repository@example.org',
+        }),
+      ),
       overlap_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
     }),
     reply: Card,

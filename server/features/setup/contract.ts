@@ -42,7 +42,7 @@ export const setup = contract({
     body: Type.Object({
       admin_username: Type.String({
         pattern: '^[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}$',
-        description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.',
+        rule: '1 to 64 letters, digits, ., _, @ or -, and not first a . or -',
       }),
       admin_password: Type.String({
         maxLength: 1_000,

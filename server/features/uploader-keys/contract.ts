@@ -2,7 +2,10 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { UploaderKey } from '../../signing/uploader-keys.ts'
 
-const Name = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$' })
+const Name = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$',
+  rule: '1 to 80 letters, digits, blanks, @, ., _ or -, and first a letter or digit',
+})
 const Key = Type.Unsafe<UploaderKey>(
   Type.Object({
     name: Type.String(),

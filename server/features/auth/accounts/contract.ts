@@ -17,17 +17,20 @@ const NewPassword = Type.String({
 })
 const Username = Type.String({
   pattern: USERNAME.source,
-  description: '1 to 64 letters, digits, ., _, @ or -; not first a . or -.',
+  rule: '1 to 64 letters, digits, ., _, @ or -, and not first a . or -',
 })
 // no control characters, and none that hide or turn round what is read in lists and logs
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]*$'
-export const PLAIN_WORDS = 'one line of text without invisible characters.'
-const FullName = Type.Union([Type.String({ maxLength: 200, pattern: PLAIN, description: PLAIN_WORDS }), Type.Null()])
+export const PLAIN_RULE = 'one line of text without invisible characters'
+const FullName = Type.Union([
+  Type.String({ maxLength: 200, pattern: PLAIN, rule: `${PLAIN_RULE}, at most 200 characters` }),
+  Type.Null(),
+])
 const Email = Type.Union([
   Type.String({
     maxLength: 320,
     pattern: '^$|^[^\\s@<>()[\\],;:"\\\\]+@[^\\s@<>()[\\],;:"\\\\]+$',
-    description: 'one address without a name, such as somebody@example.org.',
+    rule: 'one address without a name, such as somebody@example.org, or empty',
   }),
   Type.Null(),
 ])

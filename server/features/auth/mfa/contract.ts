@@ -3,7 +3,11 @@ import { contract } from '../../../core/contract.ts'
 import { Done } from '../../../core/schemas.ts'
 import { AccessReply } from '../login/contract.ts'
 
-const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits from the app; each works once.' })
+const Code = Type.String({
+  pattern: '^[0-9]{6}$',
+  rule: 'six digits from the app',
+  description: 'Each code works once.',
+})
 const Password = Type.Object({
   password: Type.String({ minLength: 1, maxLength: 1_000, description: "The caller's own role." }),
 })

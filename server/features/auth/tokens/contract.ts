@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
 import { Done, OrNull, RoleName, Time } from '../../../core/schemas.ts'
-import { PLAIN, PLAIN_WORDS, Roles } from '../accounts/contract.ts'
+import { PLAIN, PLAIN_RULE, Roles } from '../accounts/contract.ts'
 
 const Codename = Type.String({ minLength: 1, maxLength: 80 })
 
@@ -37,7 +37,7 @@ export const apiTokens = contract({
     access: 'admin',
     status: 201,
     body: Type.Object({
-      name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN, description: PLAIN_WORDS }),
+      name: Type.String({ minLength: 1, maxLength: 100, pattern: PLAIN, rule: `${PLAIN_RULE}, 1 to 100 characters` }),
       role: Type.Optional(RoleName),
       roles: Type.Optional(Roles),
       expires_days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),

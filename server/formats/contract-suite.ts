@@ -7,7 +7,8 @@ import { isRefusal } from '../core/errors.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
 import type { SpooledFile } from '../files/spool.ts'
-import type { Format } from './format.ts'
+import { createUnpackedCopies } from '../files/unpacked.ts'
+import type { Format, InnerStream } from './format.ts'
 import { FORMATS, getFormat, recognise } from './index.ts'
 
 /** The samples that a format's test passes in; the suite gets everything else from the format. */
@@ -182,6 +183,26 @@ function testBytes(samples: ContractSamples): void {
       }
       expect(Buffer.concat(seen).includes(MARK)).toBe(true)
     }
+  })
+
+  test('what inspecting it kept is what its inner streams hold', async () => {
+    const file = await samples.spool(folder, 'kept', bytes)
+    const unpacked = createUnpackedCopies(folder)()
+    await format.inspect(file, signal, unpacked)
+    let fromCopies = 0
+    const read: typeof unpacked.read = part => {
+      const copy = unpacked.read(part)
+      if (copy !== undefined) fromCopies += 1
+      return copy
+    }
+    const all = async (streams: AsyncIterable<InnerStream>): Promise<Record<string, string>> => {
+      const found: Record<string, string> = {}
+      for await (const { name, open } of streams) found[name] = (await drain(open())).toString('latin1')
+      return found
+    }
+    expect(await all(format.inner(file, { read }))).toEqual(await all(format.inner(file)))
+    expect(fromCopies).toBeGreaterThan(0)
+    await unpacked.close()
   })
 
   test('the inner streams of a cut-off package fail instead of ending early', async () => {

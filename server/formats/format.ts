@@ -3,6 +3,7 @@ import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
 import type { Description, PackageKind } from '../core/manifest.ts'
 import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import type { Unpacked } from '../files/unpacked.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { ClientSide, Site } from './site.ts'
 import type { Announcements, ClearSigned } from './announcements.ts'
@@ -86,13 +87,16 @@ export interface Format<Facts = unknown> {
   /**
    * Identity, relations and index facts in one pass over the file. Budgets: 32 MiB of control data, 8 GiB and 300,000
    * entries of payload. No clock: a busy machine must not refuse what a quiet one takes.
+   * @param unpacked  keeps what is unpacked on the way, for `inner`
    * @throws bad_package; the signal's reason
    */
-  inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<Facts>>
+  inspect(file: SpooledFile, signal: AbortSignal, unpacked?: Pick<Unpacked, 'keep'>): Promise<Inspection<Facts>>
   /**
-   * Every inner archive, for the antivirus step; the engine does not open the outer one. @throws bad_package while read
+   * Every inner archive, for the antivirus step; the engine does not open the outer one.
+   * @param unpacked  what `inspect` kept of the same file; the rest is unpacked again
+   * @throws bad_package while read
    */
-  inner(file: SpooledFile): AsyncIterable<InnerStream>
+  inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'>): AsyncIterable<InnerStream>
   /** <0, 0, >0 in the ecosystem's own order. */
   compareVersions(a: string, b: string): number
   /** Maps a version to a key that sorts by code point (`collate "C"`) as `compareVersions` does. */

@@ -1,3 +1,5 @@
+import { createUnpackedCopies } from '../files/unpacked.ts'
+import type { Layout } from '../files/layout.ts'
 import { createGate, type Gate, type GateDeps } from './gate.ts'
 import { createPackageSigning, type PackageSigningDeps } from './package-signing.ts'
 import { createSteps, type StepDeps } from './steps.ts'
@@ -6,6 +8,7 @@ import { createUnpacking } from './unpacking.ts'
 
 export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog' | 'arrivals'>, PackageSigningDeps {
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
+  readonly layout: Pick<Layout, 'incoming'>
 }
 
 /** The gate, and its steps for later looks. */
@@ -19,5 +22,7 @@ export function composeGate(needs: GateNeeds): GatePart {
   const { catalog, settings, clock, arrivals } = needs
   const steps = createSteps(needs)
   const [signing, unpacking] = [createPackageSigning(needs), createUnpacking()]
-  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, clock, arrivals }) }
+  const isRead = needs.scanners.antivirus.some(({ isConfigured }) => isConfigured !== false)
+  const copies = isRead ? createUnpackedCopies(needs.layout.incoming) : undefined
+  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, copies, clock, arrivals }) }
 }

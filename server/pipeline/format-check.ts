@@ -20,8 +20,10 @@ function mustComeFrom({ builtFrom, file }: Pick<Subject, 'builtFrom' | 'file'>, 
 export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lanes): Subject {
   let reading: Promise<Inspection> | undefined
   const inspect = async (signal: AbortSignal): Promise<Inspection> => {
-    const { format, file, distribution } = given
-    const inspection = await unpacking.run({ sizeBytes: file.blob.size, signal }, () => format.inspect(file, signal))
+    const { format, file, distribution, unpacked } = given
+    const inspection = await unpacking.run({ sizeBytes: file.blob.size, signal }, () =>
+      format.inspect(file, signal, unpacked),
+    )
     const { identity } = inspection
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })

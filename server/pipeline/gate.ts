@@ -7,6 +7,7 @@ import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { decide, type Verdict, policyOf } from '../core/policy.ts'
 import { mainOf } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
+import type { Unpacked } from '../files/unpacked.ts'
 import type { Inspection } from '../formats/format.ts'
 import type { Arrivals } from '../lib/arrivals.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
@@ -46,6 +47,8 @@ export interface GateDeps {
   readonly signing: PackageSigning
   /** `createUnpacking()`: one for the whole process. */
   readonly unpacking: Lanes
+  /** Keeps what is unpacked for the engines; absent where none reads it. */
+  readonly copies?: (() => Unpacked) | undefined
   readonly clock: Clock
   readonly arrivals: Pick<Arrivals, 'enter'>
 }
@@ -92,7 +95,9 @@ export async function passGate(gate: Gate, applicant: Applicant, signal: AbortSi
 }
 
 /** Makes the gate from its steps and the catalogue. */
-export function createGate({ steps, catalog, settings, signing, unpacking, clock, arrivals }: GateDeps): Gate {
+export function createGate(deps: GateDeps): Gate {
+  const { steps, catalog, settings, signing, unpacking, copies, clock, arrivals } = deps
+
   function manifestOf(
     {
       subject,
@@ -138,12 +143,14 @@ export function createGate({ steps, catalog, settings, signing, unpacking, clock
     async *admit(applicant, signal) {
       const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
+      const unpacked = validation.clamav_scan ? copies?.() : undefined
       const subject = createSubject(
         {
           file,
           format,
           distribution,
           settings: { validation, cve_policy },
+          ...(unpacked === undefined ? {} : { unpacked }),
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
         },
@@ -183,6 +190,7 @@ export function createGate({ steps, catalog, settings, signing, unpacking, clock
         )
       } finally {
         leave()
+        await unpacked?.close()
         await sealed?.file.discard()
         await file.discard()
       }

@@ -3,6 +3,7 @@ import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { Report, StepName } from '../core/report.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import type { Unpacked } from '../files/unpacked.ts'
 import type { Format, Inspection } from '../formats/format.ts'
 import type { EmbeddedPackage, ScanSubject } from '../scanners/scanner.ts'
 import type { SettingsValue } from '../settings/schema.ts'
@@ -25,6 +26,8 @@ export interface Subject {
    * transitions").
    */
   readonly embedded?: () => Promise<readonly EmbeddedPackage[]>
+  /** What reading it unpacked, for the engines. */
+  readonly unpacked?: Unpacked
   /**
    * What the package is. Read from the file at the first call, the same value at the next. @throws bad_package,
    * wrong_arch
@@ -41,7 +44,7 @@ export interface Step {
 /** What the engines get of a subject. */
 export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
-  const { file, format, distribution } = subject
+  const { file, format, distribution, unpacked } = subject
   const embedded = (await subject.embedded?.()) ?? []
   return {
     identity,
@@ -50,7 +53,7 @@ export async function scanSubject(subject: Subject, signal: AbortSignal): Promis
     distribution,
     embedded,
     purl: format.purl(identity, distribution, about),
-    inner: () => format.inner(file),
+    inner: () => format.inner(file, unpacked),
   }
 }
 

@@ -163,6 +163,7 @@ export function createClamd({
   return {
     id: ID,
     kind: 'antivirus',
+    isConfigured: address !== undefined,
     async status(signal) {
       try {
         const text = await askClamd(reach(), 'VERSION', {

@@ -69,6 +69,8 @@ export interface VulnerabilityAnswer {
 export interface AntivirusScanner {
   readonly id: string
   readonly kind: 'antivirus'
+  /** False where it has no address, so that it reads nothing. */
+  readonly isConfigured?: boolean
   status(signal?: AbortSignal): Promise<EngineStatus>
   scan(subject: ScanSubject, signal: AbortSignal): Promise<AntivirusAnswer>
 }

@@ -19,6 +19,7 @@ import type { UploadReply } from '../../server/features/uploads/result.ts'
 import type { Layout } from '../../server/files/layout.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createSpool } from '../../server/files/spool.ts'
+import { createUnpackedCopies, type Unpacked } from '../../server/files/unpacked.ts'
 import { deb } from '../../server/formats/deb/index.ts'
 import { hasTree, switchesFor } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
@@ -62,6 +63,8 @@ interface Given {
   active: Set<FormatId>
   counted: string[]
   scanned: number
+  /** Copies of unpacked parts that were read in place of unpacking again, by the name of the part. */
+  readonly copiesRead: string[]
   answering: Promise<void>[]
   publishFails: boolean
 }
@@ -251,6 +254,18 @@ export function openUploads(): Uploads {
       db,
       uploaderKeys: createUploaderKeys({ db, clock: systemClock }),
     })
+    const open = createUnpackedCopies(layout.incoming)
+    const copies = (): Unpacked => {
+      const unpacked = open()
+      return {
+        ...unpacked,
+        read(part) {
+          const copy = unpacked.read(part)
+          if (copy !== undefined) given.copiesRead.push(part.what)
+          return copy
+        },
+      }
+    }
     const gate = createGate({
       arrivals: createArrivals(),
       steps,
@@ -258,6 +273,7 @@ export function openUploads(): Uploads {
       settings,
       signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
       unpacking: createUnpacking(),
+      copies,
       clock: systemClock,
     })
     return {
@@ -305,6 +321,7 @@ export function openUploads(): Uploads {
       active: new Set<FormatId>(['deb']),
       counted: [],
       scanned: 0,
+      copiesRead: [],
       answering: [],
       publishFails: false,
     }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { Value } from '@sinclair/typebox/value'
 import { describe, expect, test } from 'vitest'
 import { hasClamd } from '../../../test/support/clamd.ts'
@@ -209,6 +209,27 @@ describe('malware', () => {
       status: 201,
       body: { status: 'published', pipeline: { antivirus: 'skipped', cve_scan: 'skipped' } },
     })
+  })
+
+  test('is searched for in what was unpacked when the package was read, and nothing of that stays', async () => {
+    const readAll: AntivirusScanner['scan'] = async subject => {
+      for await (const { open } of subject.inner())
+        for await (const chunk of open()) expect(chunk).toBeInstanceOf(Buffer)
+      return { kind: 'clean' }
+    }
+    it.given.antivirus = { ...cleanScanner, scan: readAll }
+    const small = await it.send(formOf(await hello('1.0')))
+    const large = await hello('2.0', { files: { 'usr/share/large': randomBytes(3e6).toString('base64') } })
+    expect([small.status, (await it.send(formOf(large))).status]).toEqual([201, 201])
+    expect(it.given.copiesRead).toEqual(['control.tar.gz', 'data.tar.gz', 'control.tar.gz', 'data.tar.gz'])
+    const open = await Promise.all(
+      (await readdir('/proc/self/fd')).map(fd => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+    )
+    expect(open.filter(path => path.includes('.unpacked'))).toEqual([])
+
+    it.given.settings = settingsWith({ clamav_scan: false })
+    expect(await it.send(formOf(await hello('3.0')))).toMatchObject({ status: 201 })
+    expect(it.given.copiesRead).toHaveLength(4)
   })
 
   test('does not blame an engine that only warned for a package that its findings hold', async () => {

@@ -1,10 +1,11 @@
 import type { SpooledFile } from '../../files/spool.ts'
+import type { Unpacked } from '../../files/unpacked.ts'
 import { readGzipMember } from '../../lib/gzip-members.ts'
 import { limited } from '../../lib/limited.ts'
 import { openWindow, type FileWindow } from '../../lib/file-window.ts'
 import type { InnerStream } from '../format.ts'
 import { refuse } from '../refuse.ts'
-import { CONTROL_BYTES, findMembers, unpackData, type ApkMembers } from './members.ts'
+import { CONTROL_BYTES, DATA, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO } from './pkginfo.ts'
 
 /** Opens the file again for each stream, so a stream may be read late, twice or never. */
@@ -38,7 +39,7 @@ async function find(file: SpooledFile): Promise<ApkMembers> {
  * Unpacks each member separately. If they were joined, a scanner would stop at the first end mark. No byte that apk
  * would unpack is missing: data after the data member is refused.
  */
-export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
+export async function* inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'>): AsyncGenerator<InnerStream> {
   const { signature, control, dataOffset } = await find(file)
   const cut =
     (offset: number, what: string) =>
@@ -47,5 +48,5 @@ export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   if (signature !== undefined)
     yield { name: 'signature.tar', open: () => read(file, cut(signature.offset, 'the signature member')) }
   yield { name: 'control.tar', open: () => read(file, cut(control.offset, 'the control member')) }
-  yield { name: 'data.tar', open: () => read(file, window => unpackData(window, dataOffset)) }
+  yield { name: 'data.tar', open: () => unpacked?.read(DATA) ?? read(file, window => unpackData(window, dataOffset)) }
 }

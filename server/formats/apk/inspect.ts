@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { SpooledFile } from '../../files/spool.ts'
+import type { Unpacked } from '../../files/unpacked.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import { openWindow, type FileWindow } from '../../lib/file-window.ts'
@@ -7,23 +8,27 @@ import { createPayload } from '../deb/payload.ts'
 import type { EmbeddedSignature, Inspection } from '../format.ts'
 import { refuse } from '../refuse.ts'
 import type { ApkFacts } from './facts.ts'
-import { DATA_ENTRIES, digestOf, findMembers, unpackData, type ApkMembers } from './members.ts'
+import { DATA, DATA_ENTRIES, digestOf, findMembers, unpackData, type ApkMembers } from './members.ts'
 import { MAX_PKGINFO, dataHashOf, describe, factsOf, identityOf, parsePkginfo } from './pkginfo.ts'
 
-const DATA = 'the data member'
+interface Reading {
+  readonly signal: AbortSignal
+  readonly unpacked: Pick<Unpacked, 'keep'> | undefined
+}
 
 /**
  * The paths that a client installs. apk passes over names that begin with a dot; `.dummy` is what abuild puts into an
  * empty package.
  */
-async function readData(file: FileWindow, offset: number, signal: AbortSignal): Promise<string[]> {
-  const payload = createPayload(DATA)
-  const tar = createTarReader({ what: DATA, maxEntries: DATA_ENTRIES, dialect: 'ustar' })
-  for await (const chunk of unpackData(file, offset)) {
+async function readData(file: FileWindow, offset: number, { signal, unpacked }: Reading): Promise<string[]> {
+  const payload = createPayload(DATA.what)
+  const tar = createTarReader({ what: DATA.what, maxEntries: DATA_ENTRIES, dialect: 'ustar' })
+  const chunks = unpackData(file, offset)
+  for await (const chunk of unpacked?.keep(DATA, chunks) ?? chunks) {
     for (const entry of tar.push(chunk)) {
       if (/^\.\/+[^/]/.test(entry.name))
         malformed(
-          `${DATA}: ${quote(entry.name)} begins with a dot, so apk would not install it; names stand without ./ before them`,
+          `${DATA.what}: ${quote(entry.name)} begins with a dot, so apk would not install it; names stand without ./ before them`,
         )
       payload.add(entry)
     }
@@ -48,7 +53,8 @@ async function* readStretch(path: string, { offset, size }: ApkMembers['control'
   }
 }
 
-async function look(file: FileWindow, path: string, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
+async function look(file: FileWindow, path: string, reading: Reading): Promise<Inspection<ApkFacts>> {
+  const { signal } = reading
   signal.throwIfAborted()
   const members = await findMembers(file, { maxPkginfo: MAX_PKGINFO, signal })
   const info = parsePkginfo(members.pkginfo)
@@ -58,7 +64,7 @@ async function look(file: FileWindow, path: string, signal: AbortSignal): Promis
     info,
     `Q1${(await digestOf(file, members.control, { algorithm: 'sha1', signal })).toString('base64')}`,
   )
-  const files = await readData(file, members.dataOffset, signal)
+  const files = await readData(file, members.dataOffset, reading)
   const [said, is] = [
     dataHashOf(info),
     (
@@ -76,14 +82,19 @@ async function look(file: FileWindow, path: string, signal: AbortSignal): Promis
 }
 
 /**
- * Identity, relations, index facts and file list of an .apk, in one pass: nothing of the payload is kept.
+ * Identity, relations, index facts and file list of an .apk, in one pass. Of the payload nothing is kept but what
+ * `unpacked` keeps.
  * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
  */
-export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<ApkFacts>> {
+export async function inspect(
+  file: SpooledFile,
+  signal: AbortSignal,
+  unpacked?: Pick<Unpacked, 'keep'>,
+): Promise<Inspection<ApkFacts>> {
   try {
     const window = await openWindow(file)
     try {
-      return await look(window, file.path, signal)
+      return await look(window, file.path, { signal, unpacked })
     } finally {
       await window.close()
     }

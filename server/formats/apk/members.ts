@@ -31,6 +31,8 @@ export interface ApkMembers {
   readonly dataOffset: number
 }
 
+/** The member with the files that a client installs, as messages name it. */
+export const DATA = { what: 'the data member', compression: 'gzip' } as const
 const ADB = Buffer.from('ADB')
 const HASHES: Readonly<Record<string, RsaSigned['hash']>> = { RSA: 'sha1', RSA256: 'sha256', RSA512: 'sha512' }
 
@@ -172,8 +174,8 @@ function mustGoOn(file: FileWindow, at: number, member: string): number {
 
 /** The data member as a plain tar. @throws Malformed, also when something follows it */
 export async function* unpackData(file: FileWindow, offset: number): AsyncGenerator<Buffer> {
-  const member = readGzipMember(file, offset, 'the data member')
-  yield* limited(member.chunks, DATA_BYTES, 'the data member')
+  const member = readGzipMember(file, offset, DATA.what)
+  yield* limited(member.chunks, DATA_BYTES, DATA.what)
   const behind = file.size - member.end()
   if (behind > 0)
     malformed(`${behind} bytes follow the data member; apk-tools 3 refuses them, and a scanner does not look there`)

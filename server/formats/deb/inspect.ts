@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { EmbeddedSignature, Inspection } from '../format.ts'
 import type { SpooledFile } from '../../files/spool.ts'
+import type { Unpacked } from '../../files/unpacked.ts'
 import { limited, malformed, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
@@ -23,6 +24,7 @@ const LONGEST_NAME = 255 - '.dpkg-new'.length
 
 interface Walk {
   readonly packed: Packed
+  readonly unpacked: Pick<Unpacked, 'keep'> | undefined
   readonly limitBytes: number
   readonly maxEntries: number
   readonly signal: AbortSignal
@@ -33,9 +35,10 @@ interface Walk {
 }
 
 /** Unpacks one inner tar once, from beginning to end, and shows each entry. */
-async function walk({ packed, limitBytes, maxEntries, signal, dialect, keep, see }: Walk): Promise<void> {
+async function walk({ packed, unpacked, limitBytes, maxEntries, signal, dialect, keep, see }: Walk): Promise<void> {
   const tar = createTarReader({ what: packed.what, maxEntries, dialect, ...(keep === undefined ? {} : { keep }) })
-  for await (const chunk of limited(unpack(packed), limitBytes, packed.what)) {
+  const chunks = limited(unpack(packed), limitBytes, packed.what)
+  for await (const chunk of unpacked?.keep(packed, chunks) ?? chunks) {
     for (const entry of tar.push(chunk)) see(entry)
     signal.throwIfAborted()
   }
@@ -55,11 +58,12 @@ const READ: ReadonlyMap<string, number> = new Map([
 /** The bytes of the file `control`, and of the lists that dpkg reads before it unpacks anything. */
 async function readControl(
   packed: Packed,
-  signal: AbortSignal,
+  { signal, unpacked }: Pick<Walk, 'signal' | 'unpacked'>,
 ): Promise<{ readonly control: Buffer; readonly conffiles: readonly Conffile[] }> {
   const found = new Map<string, Buffer>()
   await walk({
     packed,
+    unpacked,
     signal,
     dialect: 'any',
     limitBytes: CONTROL_BYTES,
@@ -104,16 +108,20 @@ async function* signedBytes(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise<Inspection<DebFacts>> {
-  signal.throwIfAborted()
-  const { control, conffiles } = await readControl(deb.control, signal)
+async function look(
+  deb: DebMembers,
+  path: string,
+  reading: Pick<Walk, 'signal' | 'unpacked'>,
+): Promise<Inspection<DebFacts>> {
+  reading.signal.throwIfAborted()
+  const { control, conffiles } = await readControl(deb.control, reading)
   const paragraph = parseControl(control)
   const identity = identityOf(paragraph)
   const about = describe(paragraph, identity)
   const payload = createPayload(deb.data.what, LONGEST_NAME)
   await walk({
+    ...reading,
     packed: deb.data,
-    signal,
     dialect: 'gnu',
     limitBytes: DATA_BYTES,
     maxEntries: DATA_ENTRIES,
@@ -137,15 +145,20 @@ async function look(deb: DebMembers, path: string, signal: AbortSignal): Promise
 }
 
 /**
- * Identity, relations, index paragraph and file list of a .deb, in one pass: nothing of the payload is kept.
+ * Identity, relations, index paragraph and file list of a .deb, in one pass. Of the payload nothing is kept but what
+ * `unpacked` keeps.
  * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
  */
-export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<DebFacts>> {
+export async function inspect(
+  file: SpooledFile,
+  signal: AbortSignal,
+  unpacked?: Pick<Unpacked, 'keep'>,
+): Promise<Inspection<DebFacts>> {
   if (isDsc(file.head)) return inspectSource(file, signal)
   try {
     const deb = await openDeb(file)
     try {
-      return await look(deb, file.path, signal)
+      return await look(deb, file.path, { signal, unpacked })
     } finally {
       await deb.close()
     }

@@ -1,4 +1,5 @@
 import type { SpooledFile } from '../../files/spool.ts'
+import type { Unpacked } from '../../files/unpacked.ts'
 import { createCpioWriter } from '../../lib/cpio-writer.ts'
 import { unpack } from '../../lib/decompress.ts'
 import { limited } from '../../lib/limited.ts'
@@ -29,12 +30,13 @@ async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerato
  * The payload as newc, the form that engines open: as it lies there, or, of the stripped form, with the names that the
  * header has.
  */
-async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
+async function* payload(rpm: RpmPackage, unpacked?: Pick<Unpacked, 'read'>): AsyncGenerator<Buffer> {
+  const copy = unpacked?.read(rpm.payload)
   const reader = createPayloadReader(readFiles(rpm.header))
   const writer = createCpioWriter()
   const held: Buffer[] = []
   let isStripped: boolean | undefined
-  for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
+  for await (const chunk of copy ?? limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
     const parts = reader.push(chunk)
     const first = parts[0]
     if (first !== undefined && !('bytes' in first)) isStripped ??= first.index !== undefined
@@ -44,7 +46,8 @@ async function* payload(rpm: RpmPackage): AsyncGenerator<Buffer> {
     if (isStripped === false) yield* held.splice(0)
   }
   reader.end()
-  rpm.digests.check()
+  // of what was kept they were right when it was unpacked
+  if (copy === undefined) rpm.digests.check()
   yield* isStripped === true ? [writer.end()] : held
 }
 
@@ -70,7 +73,7 @@ export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
 }
 
 /** The payload as plain cpio, and the scripts that rpm runs. */
-export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
+export async function* inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'>): AsyncGenerator<InnerStream> {
   let hasScripts = false
   try {
     const rpm = await openRpm(file)
@@ -82,6 +85,6 @@ export async function* inner(file: SpooledFile): AsyncGenerator<InnerStream> {
   } catch (error) {
     refuse(file.filename, error)
   }
-  yield { name: 'payload.cpio', open: () => read(file, payload) }
+  yield { name: 'payload.cpio', open: () => read(file, rpm => payload(rpm, unpacked)) }
   if (hasScripts) yield { name: 'scripts', open: () => read(file, scripts) }
 }

@@ -1,4 +1,5 @@
 import type { SpooledFile } from '../../files/spool.ts'
+import type { Unpacked } from '../../files/unpacked.ts'
 import { unpack } from '../../lib/decompress.ts'
 import { limited } from '../../lib/limited.ts'
 import type { Inspection } from '../format.ts'
@@ -18,7 +19,11 @@ import { TAG } from './tags.ts'
 /** The digest algorithm of files when the header names none. */
 const MD5 = 1
 
-async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
+async function look(
+  rpm: RpmPackage,
+  path: string,
+  { signal, unpacked }: { readonly signal: AbortSignal; readonly unpacked: Pick<Unpacked, 'keep'> | undefined },
+): Promise<Inspection<RpmFacts>> {
   signal.throwIfAborted()
   const identity = identityOf(rpm.header)
   const files = readFiles(rpm.header)
@@ -29,7 +34,8 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
     algorithmOf(rpm.header.number(TAG.filedigestalgo) ?? MD5, 'digests of files'),
   )
   let archive = 0
-  for await (const chunk of limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)) {
+  const chunks = limited(unpack(rpm.payload), PAYLOAD_BYTES, rpm.payload.what)
+  for await (const chunk of unpacked?.keep(rpm.payload, chunks) ?? chunks) {
     payload.push(chunk)
     archive += chunk.length
     signal.throwIfAborted()
@@ -50,14 +56,19 @@ async function look(rpm: RpmPackage, path: string, signal: AbortSignal): Promise
 }
 
 /**
- * Identity, relations, index facts and file list of an .rpm, in one pass: nothing of the payload is kept.
+ * Identity, relations, index facts and file list of an .rpm, in one pass. Of the payload nothing is kept but what
+ * `unpacked` keeps.
  * @throws bad_package naming what breaks which rule; the signal's reason when it is aborted
  */
-export async function inspect(file: SpooledFile, signal: AbortSignal): Promise<Inspection<RpmFacts>> {
+export async function inspect(
+  file: SpooledFile,
+  signal: AbortSignal,
+  unpacked?: Pick<Unpacked, 'keep'>,
+): Promise<Inspection<RpmFacts>> {
   try {
     const rpm = await openRpm(file)
     try {
-      return await look(rpm, file.path, signal)
+      return await look(rpm, file.path, { signal, unpacked })
     } finally {
       await rpm.close()
     }

@@ -72,13 +72,15 @@ export interface Sent {
   readonly type: string
   readonly token?: string
   readonly n?: number
+  /** For the index to name what was uploaded. */
+  readonly waits?: boolean
 }
 
 /** Sends one request below `/api/v1`, from the n-th client's address. */
 export function send(
   { url }: Server,
   agent: Agent,
-  { path, body, type, token, n = 0 }: Sent,
+  { path, body, type, token, n = 0, waits = false }: Sent,
 ): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -92,7 +94,7 @@ export function send(
           'Content-Type': type,
           'Content-Length': body.length,
           'X-Forwarded-For': addressOf(n),
-          'Prefer': 'respond-async',
+          ...(waits ? {} : { Prefer: 'respond-async' }),
           ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
         },
       },

@@ -189,8 +189,9 @@ export function createApp(deps: AppDeps): RequestListener {
   const keptTrees = createKeptTrees({ ...deps, ...shared })
   return (request, response) => {
     const answered = keptTrees(request, response)
+    if (answered === true) return
     // the database does not say which trees are private: Koa's way answers that
-    if (answered === undefined) void koa(request, response)
+    if (answered === false) void koa(request, response)
     else void answered.catch(() => false).then(done => (done ? undefined : koa(request, response)))
   }
 }

@@ -39,12 +39,15 @@ function isOnDisk({ path, version: { ino, size, mtimeMs } }: KeptFile): boolean 
 }
 
 /**
- * Keeps bytes in memory within a bound; those that were not asked for longest go first. Each answer looks at the disk:
- * a publication that goes live, or a file that is removed, is seen by the next request.
+ * Keeps bytes in memory within a bound; those that were not asked for longest go first. One look at the disk answers
+ * the requests that came in one turn of the event loop, which had all arrived before it: a publication that goes live,
+ * or a file that is removed, is seen by the next request.
  * @param mostBytes  for tests, instead of 32 MB
  */
 export function createKeptFiles<About>(mostBytes = MOST_BYTES): KeptFiles<About> {
   const files = new Map<string, Found & About>()
+  /** Those found on the disk in this turn of the event loop. */
+  const seen = new Set<Found>()
   let total = 0
   const costOf = ({ bytes, text = '' }: Found): number => bytes.length + text.length + ENTRY_BYTES
 
@@ -54,18 +57,23 @@ export function createKeptFiles<About>(mostBytes = MOST_BYTES): KeptFiles<About>
     files.delete(address)
     total -= costOf(file)
   }
+  /** Whether it is still that file; then it is the one asked for last. */
+  function look(address: string, file: Found & About): boolean {
+    if (!isOnDisk(file)) {
+      drop(address)
+      return false
+    }
+    files.delete(address)
+    files.set(address, file)
+    if (seen.size === 0) setImmediate(() => seen.clear())
+    seen.add(file)
+    return true
+  }
   return {
     has: address => files.has(address),
     find(address) {
       const file = files.get(address)
-      if (file === undefined) return undefined
-      if (!isOnDisk(file)) {
-        drop(address)
-        return undefined
-      }
-      files.delete(address)
-      files.set(address, file)
-      return file
+      return file !== undefined && (seen.has(file) || look(address, file)) ? file : undefined
     },
     keep(address, file) {
       drop(address)

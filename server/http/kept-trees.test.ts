@@ -1,5 +1,7 @@
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApp, type Answer, type Ask, type TestApp } from '../../test/support/app.ts'
 import { DISTRIBUTIONS } from '../../test/support/repositories.ts'
@@ -141,6 +143,22 @@ test('a distribution whose definition changes is looked up again', async () => {
   const jammy = repositories.get('jammy')
   repositories.replace([{ ...jammy, components: ['other'] }])
   expect((await ask(DEB)).status).toBe(404)
+})
+
+test('requests of one turn of the event loop share a look at the disk, and the next turn looks again', async () => {
+  await ask(DEB)
+  const answers = Promise.all(Array.from({ length: 20 }, () => ask(DEB)))
+  expect((await answers).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+
+  const kept = createKeptFiles<object>()
+  const path = package_()
+  const stat = statSync(path)
+  kept.keep(DEB, { path, bytes: readFileSync(path), version: fileVersion(stat), type: 'a/b', cacheControl: 'no-cache' })
+  expect(kept.find(DEB)?.path).toBe(path)
+  rmSync(path)
+  expect(kept.find(DEB)?.path).toBe(path)
+  await setImmediate()
+  expect(kept.find(DEB)).toBeUndefined()
 })
 
 test('memory is bounded: what was not asked for longest is forgotten', () => {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -20,8 +20,14 @@ const PATIENCE_MS = 20_000
 /** How long a client may send nothing of what it announced, or read nothing of what it requested. */
 const IDLE_MS = 120_000
 
-const isLive = ({ req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse }): boolean =>
-  req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
+const isLive = (res: ServerResponse): boolean =>
+  res.req.method === 'GET' && String(res.getHeader('content-type')).startsWith('text/event-stream')
+
+/** Cuts a connection that stands still. While a large package is examined, nothing moves in either direction. */
+function onIdle(this: ServerResponse): void {
+  const { complete, socket } = this.req
+  if (!complete || socket.writableLength > 0) socket.destroy()
+}
 
 /** Why nothing can listen there, with the way out. */
 function unusable(host: string, port: number, error: NodeJS.ErrnoException): Error {
@@ -75,20 +81,20 @@ export function createListener(handle: RequestListener, { host, port }: Address,
   server.timeout = idleMs
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
   server.headersTimeout = 30_000
-  const open = new Set<{ readonly req: IncomingMessage; readonly res: ServerResponse }>()
-  server.on('request', (req, res) => {
-    const pair = { req, res }
-    open.add(pair)
-    // while a large package is examined, nothing moves in either direction
-    res.on('timeout', () => {
-      if (!req.complete || req.socket.writableLength > 0) req.socket.destroy()
-    })
+  const open = new Set<ServerResponse>()
+  // one function for all answers: a new one for each costs as much as a small file
+  function onClose(this: ServerResponse): void {
+    open.delete(this)
+  }
+  server.on('request', (_, res: ServerResponse) => {
+    open.add(res)
+    res.on('timeout', onIdle)
+    res.on('close', onClose)
     // when stopping: a client that stays connected and keeps asking must not hold us up
     if (!server.listening) res.shouldKeepAlive = false
-    res.once('close', () => open.delete(pair))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const isAnswering = [...open].some(({ req, res }) => req.socket === socket && res.headersSent)
+    const isAnswering = [...open].some(({ req, headersSent }) => req.socket === socket && headersSent)
     if (isAnswering || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
     else refuseUnreadable(error, socket)
   })
@@ -109,10 +115,10 @@ export function createListener(handle: RequestListener, { host, port }: Address,
       const closed = new Promise(resolve => server.close(resolve))
       const patience = setTimeout(() => server.closeAllConnections(), PATIENCE_MS)
       // a live stream does not end by itself
-      for (const pair of open) {
-        if (isLive(pair)) pair.req.socket.destroy()
+      for (const res of open) {
+        if (isLive(res)) res.req.socket.destroy()
         // otherwise we would wait for its idle connection
-        else if (!pair.res.headersSent) pair.res.shouldKeepAlive = false
+        else if (!res.headersSent) res.shouldKeepAlive = false
       }
       server.closeIdleConnections()
       await closed

@@ -62,7 +62,7 @@ export function createRecorder(
 ): (response: ServerResponse, served: () => Served) => void {
   return (response, served) => {
     const start = performance.now()
-    response.once('close', () => {
+    response.on('close', () => {
       const ms = performance.now() - start
       const { requestId, method, route, path, status: said, ip, user } = served()
       // as nginx counts them: the client left before the answer was whole

@@ -15,6 +15,11 @@ pg.types.setTypeParser(INT8_ARRAY, (text: string) => parseInt8Array(text).map(Nu
  */
 export interface Queryable {
   query<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row[]>
+  /**
+   * As `query`, for statements that come with every upload: each connection reads and plans them once. Write them so
+   * that one plan is right for tables of every size, those without statistics too.
+   */
+  repeat<Row extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<Row[]>
   /** The first row, or undefined. */
   first<Row extends object = Record<string, unknown>>(
     sql: string,
@@ -44,12 +49,29 @@ export type DatabaseAddress = { readonly url: string } | { readonly socket: stri
 // 40001 serialization_failure, 40P01 deadlock_detected (PostgreSQL, appendix A)
 const RETRYABLE = new Set(['40001', '40P01'])
 
-function queryable(run: (sql: string, params: readonly unknown[]) => Promise<unknown[]>): Queryable {
+/** A statement; one with a name stays prepared in its connection. */
+interface Statement {
+  readonly text: string
+  readonly name?: string
+}
+
+const named = new Map<string, string>()
+
+/** A name for a statement, the same each time. The texts are those of this code, so there are few. */
+function nameOf(text: string): string {
+  const name = named.get(text) ?? `gatehouse_${named.size}`
+  named.set(text, name)
+  return name
+}
+
+function queryable(run: (statement: Statement, params: readonly unknown[]) => Promise<unknown[]>): Queryable {
   return {
-    query: async <Row extends object>(sql: string, params: readonly unknown[] = []) =>
-      (await run(sql, params)) as Row[],
-    first: async <Row extends object>(sql: string, params: readonly unknown[] = []) =>
-      (await run(sql, params))[0] as Row | undefined,
+    query: async <Row extends object>(text: string, params: readonly unknown[] = []) =>
+      (await run({ text }, params)) as Row[],
+    repeat: async <Row extends object>(text: string, params: readonly unknown[] = []) =>
+      (await run({ text, name: nameOf(text) }, params)) as Row[],
+    first: async <Row extends object>(text: string, params: readonly unknown[] = []) =>
+      (await run({ text }, params))[0] as Row | undefined,
   }
 }
 
@@ -58,14 +80,17 @@ const gone = (error: unknown): never => {
 }
 
 /** Runs one statement. Errors thrown between statements do not concern the database, whatever their code. */
-const ask = async (client: PoolClient, sql: string, params: readonly unknown[] = []): Promise<unknown[]> =>
-  (await client.query(sql, [...params]).catch(gone)).rows
+const ask = async (client: PoolClient, statement: Statement, params: readonly unknown[] = []): Promise<unknown[]> =>
+  (await client.query({ ...statement, values: [...params] }).catch(gone)).rows
 
 async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
-  await ask(client, 'begin')
+  await ask(client, { text: 'begin' })
   try {
-    const result = await work({ ...queryable((sql, params) => ask(client, sql, params)), inTransaction: true })
-    await ask(client, 'commit')
+    const result = await work({
+      ...queryable((statement, params) => ask(client, statement, params)),
+      inTransaction: true,
+    })
+    await ask(client, { text: 'commit' })
     return result
   } catch (error) {
     await client.query('rollback').catch(() => undefined) // the connection is lost; the first error says more
@@ -105,7 +130,7 @@ export function createDb(address: DatabaseAddress, options: { readonly poolSize?
   }
 
   return {
-    ...queryable((sql, params) => withClient(client => ask(client, sql, params))),
+    ...queryable((statement, params) => withClient(client => ask(client, statement, params))),
     tx: async work =>
       withClient(async client => {
         for (let attempt = 1; ; attempt++) {

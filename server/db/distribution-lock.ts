@@ -19,9 +19,9 @@ export type HoldDistribution = (tx: Queryable, codename: Codename) => Promise<Di
 /** Holds distributions of the default set and an admin's own. */
 export function createHold(repositories: Pick<Repositories, 'find'>): HoldDistribution {
   return async (tx, codename) => {
-    await tx.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [keyOf(codename)])
+    await tx.repeat('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [keyOf(codename)])
     // a statement of its own: it sees what was committed while the one before waited
-    const row = await tx.first<{ definition: Distribution }>(
+    const [row] = await tx.repeat<{ definition: Distribution }>(
       'select definition from distribution_definition where codename = $1',
       [codename],
     )

@@ -82,8 +82,8 @@ describe('the outbox', () => {
     const read = Promise.withResolvers<void>()
     const hold = Promise.withResolvers<void>()
     let holding = false
-    const query: Db['query'] = async (sql, values) => {
-      const rows = await db.query(sql, values)
+    const repeat: Db['repeat'] = async (sql, values) => {
+      const rows = await db.repeat(sql, values)
       if (holding && sql.includes('from outbox group by')) {
         holding = false
         read.resolve()
@@ -91,7 +91,7 @@ describe('the outbox', () => {
       }
       return rows as never
     }
-    const outbox = createOutbox({ db: { ...db, query }, onError: () => undefined, tickMs: 60_000 })
+    const outbox = createOutbox({ db: { ...db, repeat }, onError: () => undefined, tickMs: 60_000 })
     const held = holdPublications(outbox)
     const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
     const settled = outbox.settled('publish:jammy', ask, 5_000)

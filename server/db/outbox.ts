@@ -50,13 +50,15 @@ const LONGEST_BACKOFF_MS = 60_000
 /** So many delivered asks are remembered for those who ask a moment later. */
 const REMEMBERED = 10_000
 const KEYS_AT_ONCE = 500
+/** While much is owed and delivered, so long between two looks: each finds more. A look after a rest does not wait. */
+const LOOKS_APART_MS = 20
 
 const kindOf = (key: string): string => key.split(':', 1)[0] ?? key
 const restOf = (key: string): string => key.slice(kindOf(key).length + 1)
 
 /** The keys that are due first, and the time until each is due; 0 or less means now. */
 async function readOwed(db: Db): Promise<Owed[]> {
-  return db.query<Owed>(`
+  return db.repeat<Owed>(`
     select key, array_agg(id) as ids, max(tries) as tries, extract(epoch from min(not_before) - clock_timestamp())::float8 * 1000 as due_in_ms
     from outbox group by key order by greatest(min(not_before), clock_timestamp()), min(id) limit ${KEYS_AT_ONCE}`)
 }
@@ -77,6 +79,8 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   let readers = 0
   let timer: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
+  let next: NodeJS.Timeout | undefined
+  let lookedAt = -Infinity // by performance.now()
   let looking: Promise<void> | undefined
   let lookAgain = false
   let stopped = true
@@ -183,28 +187,39 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
     const soonest = Math.min(...dueInMs.filter(ms => ms > 0))
     if (soonest >= tickMs || stopped) return
     clearTimeout(soon)
-    soon = setTimeout(nudge, Math.ceil(soonest) + 1)
+    soon = setTimeout(lookNow, Math.ceil(soonest) + 1)
   }
 
   async function look(): Promise<void> {
-    do {
-      lookAgain = false
-      try {
-        await withOwed(rows => {
-          dispatch(rows.filter(isDue), true)
-          lookWhenDue(rows.map(row => row.due_in_ms))
-        })
-      } catch (error) {
-        onError('outbox', error)
-      }
-    } while (lookAgain && !stopped)
-    looking = undefined // in the same moment as the last question: a nudge in between would be lost until the next tick
+    lookAgain = false
+    try {
+      await withOwed(rows => {
+        dispatch(rows.filter(isDue), true)
+        lookWhenDue(rows.map(row => row.due_in_ms))
+      })
+    } catch (error) {
+      onError('outbox', error)
+    }
+    // in the same moment as the question whether to look again: a nudge in between would be lost until the next tick
+    looking = undefined
+    lookedAt = performance.now()
+    if (lookAgain) nudge()
+  }
+
+  function lookNow(): void {
+    if (stopped) return
+    if (looking === undefined) looking = look()
+    else lookAgain = true
   }
 
   function nudge(): void {
-    if (stopped) return
-    lookAgain = true
-    looking ??= look()
+    const wait = lookedAt + LOOKS_APART_MS - performance.now()
+    if (wait <= 0 || looking !== undefined) return lookNow()
+    if (stopped || next !== undefined) return
+    next = setTimeout(() => {
+      next = undefined
+      lookNow()
+    }, wait)
   }
 
   async function drain(): Promise<void> {
@@ -226,7 +241,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
   }
 
   const oweAll: Outbox['oweAll'] = async (tx, delayMsByKey) => {
-    const rows = await tx.query<{ id: number; key: string }>(
+    const rows = await tx.repeat<{ id: number; key: string }>(
       `insert into outbox (key, not_before) select o.key, clock_timestamp() + o.delay * interval '1 millisecond'
       from unnest($1::text[], $2::float8[]) as o (key, delay) returning id, key`,
       [[...delayMsByKey.keys()], [...delayMsByKey.values()]],
@@ -276,6 +291,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       stopped = true
       clearInterval(timer)
       clearTimeout(soon)
+      clearTimeout(next)
       await looking
       await Promise.all(deliveries)
     },

@@ -65,6 +65,8 @@ export interface AuditDeps {
 
 // one delivery has at most this many lines, so a crash between append and delete repeats no more than these
 const BATCH = 500
+// lines that are owed within this time are appended, and made durable, together; whoever reads the log waits for none
+const COALESCE_MS = 100
 // any number that nothing else uses: two instances over one folder append in turn
 const ADVISORY_LOCK = 7_201_842
 
@@ -130,11 +132,11 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
 
   async function oweAll(tx: Tx, facts: readonly AuditFact[]): Promise<void> {
     if (facts.length === 0) return
-    await tx.query(
+    await tx.repeat(
       'insert into audit_pending (at, fact) select $1, said.fact from unnest($2::jsonb[]) with ordinality as said (fact, n) order by said.n',
       [clock.now(), facts.map(fact => JSON.stringify(fact))],
     )
-    await outbox.owe(tx, 'audit')
+    await outbox.owe(tx, 'audit', { delayMs: COALESCE_MS })
   }
   const owe = (tx: Tx, fact: AuditFact): Promise<void> => oweAll(tx, [fact])
 
@@ -160,8 +162,8 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     const moved = await db.tx(async tx => {
       const ours = trusted
       trusted = undefined // if the transaction runs once more, its lines may be there already
-      await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
-      const rows = await tx.query<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
+      await tx.repeat('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+      const rows = await tx.repeat<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
       const head = await tx.first<HeadRow>('select hash, starts from audit_head')
       // another instance wrote meanwhile, or this one crashed between append and delete
       let tail = ours !== undefined && ours.hash === head?.hash ? ours : await loadTail(folder, BATCH)
@@ -173,7 +175,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
         done.push(...mine)
       }
       if (tail.hash !== head?.hash && tail.hash !== NO_LINE) {
-        await tx.query(
+        await tx.repeat(
           'insert into audit_head (hash) values ($1) on conflict (one) do update set hash = excluded.hash',
           [tail.hash],
         )

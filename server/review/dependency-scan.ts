@@ -1,4 +1,4 @@
-import { listNew } from '../catalog/queries/rescans.ts'
+import { lastId, listNew } from '../catalog/queries/rescans.ts'
 import type { IndexedManifest } from '../catalog/queries/search.ts'
 import { isRefusal } from '../core/errors.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
@@ -38,12 +38,15 @@ export function createDependencyScan({ db, candidates, look, log }: DependencySc
   return {
     async run() {
       const counts = { looked: 0, held: 0, unavailable: 0 }
+      const upTo = await lastId(db)
       for (;;) {
-        const rows = await listNew(db, ALL_SEEING, { candidates, after: last, limit: BATCH })
-        if (rows.length === 0) return counts
-        for (const { id, carries, manifest, facts } of rows) {
+        const rows = await listNew(db, ALL_SEEING, { candidates, after: last, upTo, limit: BATCH })
+        if (rows.length === 0) {
+          last = upTo
+          return counts
+        }
+        for (const { id, manifest, facts } of rows) {
           last = id
-          if (!carries) continue
           counts.looked++
           try {
             const matched = await look({ ...manifest, facts })

@@ -21,7 +21,7 @@ async function insertPackages(tx: Tx, manifests: readonly Manifest[]): Promise<M
 async function insertOffers(tx: Tx, written: readonly Written[]): Promise<void> {
   const offers = written.flatMap(({ id, manifest }) => manifest.about.provides.map(offer => ({ id, ...offer })))
   if (offers.length === 0) return
-  await tx.query(
+  await tx.repeat(
     'insert into package_offer (package_id, provides, version) select * from unnest($1::bigint[], $2::text[], $3::text[])',
     [offers.map(({ id }) => id), offers.map(({ name }) => name), offers.map(({ version }) => version ?? null)],
   )

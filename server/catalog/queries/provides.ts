@@ -118,14 +118,15 @@ export async function listServedProvides(
   { format, codename, names }: NameNeeds,
 ): Promise<ServedProvide[]> {
   const { values, add } = params(names, codename, format.id, format.multiArch !== undefined)
-  // `offset 0`: each offer's package is found by its id. In new tables, of which PostgreSQL has no statistics yet, it
-  // would otherwise walk through all that is served
-  const rows = await db.query<Omit<ServedProvide, 'reach'> & { readonly facts: unknown }>(
+  // `offset 0`: by name, then by id. In new tables, of which PostgreSQL has no statistics yet, it would otherwise walk
+  // through all that is served
+  const rows = await db.repeat<Omit<ServedProvide, 'reach'> & { readonly facts: unknown }>(
     `
     select distinct o.provides, o.version, p.arch, ${FACTS}
-    from package_offer o cross join lateral (select * from package where id = o.package_id offset 0) p
-    where o.provides = any($1::text[]) and p.codename = $2 and p.format = $3 and p.state = 'published'
-      and ${seenBy(viewer, add, 'p.codename')}`,
+    from unnest($1::text[]) as wanted
+      cross join lateral (select * from package_offer where provides = wanted offset 0) o
+      cross join lateral (select * from package where id = o.package_id offset 0) p
+    where p.codename = $2 and p.format = $3 and p.state = 'published' and ${seenBy(viewer, add, 'p.codename')}`,
     values,
   )
   return rows.map(withReach(format))

@@ -27,22 +27,33 @@ export function listStale(
   )
 }
 
+/** The highest number of a package. */
+export async function lastId(db: Queryable): Promise<number> {
+  return (await db.first<{ id: number | null }>('select max(id) as id from package'))?.id ?? 0
+}
+
 /**
- * Served and waiting packages that were never scanned again, in the order of their ids; `carries` where one of their
- * paths matches.
+ * Served and waiting packages that were never scanned again and have a path that matches, in the order of their ids.
  * @param candidates  a regular expression of PostgreSQL over the list of a package's paths
+ * @param upTo  the last id to look at, `after` the last one that was
  */
 export function listNew(
   db: Queryable,
   viewer: Viewer,
-  { candidates, after, limit }: { readonly candidates: string; readonly after: number; readonly limit: number },
-): Promise<(ScannedPackage & { readonly carries: boolean })[]> {
-  const { values, add } = params(after, candidates, limit)
+  {
+    candidates,
+    after,
+    upTo,
+    limit,
+  }: { readonly candidates: string; readonly after: number; readonly upTo: number; readonly limit: number },
+): Promise<ScannedPackage[]> {
+  const { values, add } = params(after, upTo, candidates, limit)
   return db.query(
     `
-    select id, manifest, facts, paths ~ $2 as carries from package
-    where id > $1 and scanned_at is null and state in ('published', 'pending_review') and ${seenBy(viewer, add, 'codename')}
-    order by id limit $3`,
+    select id, manifest, facts from package
+    where id > $1 and id <= $2 and scanned_at is null and state in ('published', 'pending_review') and paths ~ $3
+      and ${seenBy(viewer, add, 'codename')}
+    order by id limit $4`,
     values,
   )
 }

@@ -36,11 +36,12 @@ export async function findManifest(db: Queryable, viewer: Viewer, ref: PackageRe
 
 /** The manifests of these packages by `printRef`, without those that are not there. */
 export async function findManifests(db: Queryable, refs: readonly PackageRef[]): Promise<Map<string, Manifest>> {
-  const rows = await db.query<Row>(
+  const rows = await db.repeat<Row>(
     `
     select p.id, p.manifest, p.facts, p.paths from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
       as wanted (format, codename, name, version, arch)
-    join package p using (format, codename, name, version, arch)`,
+    cross join lateral (select * from package where format = wanted.format and codename = wanted.codename
+      and name = wanted.name and version = wanted.version and arch = wanted.arch offset 0) p`,
     [0, 1, 2, 3, 4].map(n => refs.map(ref => refParams(ref)[n])),
   )
   return new Map(rows.map(fromRow).map(manifest => [printRef(manifest.ref), manifest]))
@@ -85,7 +86,7 @@ export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<
   const files = written.flatMap(({ id, manifest }) =>
     manifest.files.map(({ path, blob }, n) => ({ id, n, path, ...blob })),
   )
-  await tx.query(
+  await tx.repeat(
     `
     insert into package_file (package_id, n, path, sha256, size, md5, sha1, sha512)
     select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])`,
@@ -165,7 +166,7 @@ export interface Mark {
 /** Notes that the index entries of these names must be written again. */
 export async function markDirty(tx: Queryable, marks: readonly Mark[]): Promise<void> {
   if (marks.length === 0) return
-  await tx.query(
+  await tx.repeat(
     'insert into publish_dirty (codename, name, arch, component) select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])',
     [
       marks.map(({ ref }) => ref.codename),

@@ -29,24 +29,33 @@ export interface PublishPart extends Part {
 /** From this many changes in one publication on, packages arrive in bulk. */
 const BULK = 4
 const LONGEST_PAUSE_MS = 1_000
+/** Who was told of a publication has sent the next package after so long: part of the time it took, and at most. */
+const NEXT_COMES = { share: 0.25, mostMs: 100 } as const
 
 /**
  * While packages arrive in bulk, two thirds of the time go to uploads, since each new tree is out of date at once; less
  * where none is on its way any more: then all of them wait for the tree. Single uploads never wait.
+ *
+ * Senders who wait for the tree come back together when they are told of it: the next one waits a moment for them all.
+ * Otherwise they would fall into two halves that take turns, with twice as many trees.
  */
 function paced(
   publish: Publisher['publish'],
   quiet: Arrivals['quiet'],
 ): (codename: Codename, join: () => Promise<void>) => Promise<void> {
-  const free = new Map<Codename, number>()
+  const after = new Map<Codename, { readonly free: number; readonly restMs: number }>()
   return async (codename, join) => {
-    await quiet(Math.max(0, (free.get(codename) ?? 0) - performance.now()))
+    const { free = 0, restMs = 0 } = after.get(codename) ?? {}
+    await quiet(Math.max(0, free - performance.now()), restMs)
     // those that came in meanwhile are in this tree, too, and need not wait for the next one
     await join()
     const done = await publish(codename)
     if (done !== undefined && done.changes >= BULK)
-      free.set(codename, performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms))
-    else free.delete(codename)
+      after.set(codename, {
+        free: performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms),
+        restMs: Math.min(NEXT_COMES.mostMs, NEXT_COMES.share * done.ms),
+      })
+    else after.delete(codename)
   }
 }
 

@@ -32,8 +32,9 @@ const NO_PASSWORD = '!'
 const NEXT = `greatest(clock_timestamp(), credentials_at + interval '1 millisecond')`
 
 /** By the name exactly as it is written. */
-export function findAccount(db: Queryable, username: string): Promise<Account | undefined> {
-  return db.first<Account>(`select ${COLUMNS} from account where username = $1`, [username])
+export async function findAccount(db: Queryable, username: string): Promise<Account | undefined> {
+  const [account] = await db.repeat<Account>(`select ${COLUMNS} from account where username = $1`, [username])
+  return account
 }
 
 /** Every account, by name. */

@@ -25,6 +25,10 @@ test('a request costs one query; ended sessions are read once a second', async (
       note(sql)
       return testDb.db.query(sql, params)
     },
+    repeat: (sql, params) => {
+      note(sql)
+      return testDb.db.repeat(sql, params)
+    },
     first: (sql, params) => {
       note(sql)
       return testDb.db.first(sql, params)

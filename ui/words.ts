@@ -35,6 +35,7 @@ interface Answer {
   readonly name: string
   readonly passed: boolean
   readonly warning: boolean
+  readonly holds: boolean
   readonly verdict: string
   readonly message: string
   readonly detail: string
@@ -45,6 +46,7 @@ function markOf(step: Answer, state: State | undefined): Mark {
   if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data')
     return 'unavailable'
   if (step.detail === 'skipped') return 'skipped'
+  if (step.holds && state === 'pending_review') return 'held'
   if (!step.passed) return state === 'pending_review' ? 'held' : 'failed'
   return step.warning ? 'warned' : 'passed'
 }

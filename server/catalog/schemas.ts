@@ -71,6 +71,7 @@ export const StepSchema = Type.Object({
   message: Text,
   detail: Text,
   warning: Type.Boolean(),
+  holds: Type.Boolean({ description: 'Whether the policy asked for a review because of this step.' }),
 })
 
 /** The reports of the gate, step by step. */

@@ -87,6 +87,8 @@ export interface StepView {
   readonly message: string
   readonly detail: string
   readonly warning: boolean
+  /** Whether the policy asked for a review because of it. */
+  readonly holds: boolean
 }
 
 /** A report as the API has always shown it. */
@@ -99,6 +101,7 @@ export function stepView(report: Report): StepView {
     message: report.said,
     detail: missing.length === 0 ? report.outcome : `missing: ${missing.join(', ')}`,
     warning: report.outcome === 'warned' || report.outcome === 'unavailable',
+    holds: report.holds === true,
   }
 }
 

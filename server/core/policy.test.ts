@@ -29,7 +29,15 @@ const infected: Report = { step: 'antivirus', outcome: 'failed', verdict: 'infec
 const broken: Report = { step: 'provenance', outcome: 'failed', verdict: 'mismatch', said: '' }
 const silent: Report = { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: '' }
 
+const keyless: Report = { step: 'signature', outcome: 'unavailable', verdict: 'no_signing_key', said: '' }
+
 describe('decide, at upload', () => {
+  test('without a signing key a package waits, also where a silent engine only warns', () => {
+    expect(decide([silent, keyless], { ...policy, on_scanner_unavailable: 'warn' }, 'native')).toMatchObject({
+      state: 'pending_review',
+      because: [keyless],
+    })
+  })
   test.each<[string, Report[], string]>([
     ['nothing to report is published', [ok], 'published'],
     ['a blocked severity is quarantined', [ok, vulnerabilities('critical')], 'quarantined'],

@@ -173,7 +173,8 @@ export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'nat
     return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: vulnerable, warned }
   if (failed.length > 0) return { state: 'pending_review', because: failed, warned }
   if (action === 'review') return { state: 'pending_review', because: vulnerable, warned }
-  if (unavailable.length > 0 && policy.on_scanner_unavailable === 'hold')
-    return { state: 'pending_review', because: unavailable, warned }
+  // the setting speaks of engines; without a signing key nothing can be published, whatever it says
+  const waits = unavailable.filter(({ step }) => step === 'signature' || policy.on_scanner_unavailable === 'hold')
+  if (waits.length > 0) return { state: 'pending_review', because: waits, warned }
   return { state: 'published', because: warned ? [...vulnerable, ...unavailable] : [], warned }
 }

@@ -32,6 +32,8 @@ export interface Report {
   readonly engines?: readonly EngineRecord[]
   /** Needs that nothing in the distribution satisfies, as text. */
   readonly missing?: readonly string[]
+  /** The policy asks for a review because of this step. */
+  readonly holds?: true
   /** The cause of a failure decides the state: malware and policy blocks are quarantined, the rest is rejected. */
   readonly quarantine?: boolean
 }

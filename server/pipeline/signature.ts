@@ -108,7 +108,7 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: P
           step: 'signature',
           outcome: 'unavailable',
           verdict: 'no_signing_key',
-          said: 'There is no signing key, and nothing is published unsigned. An admin makes one on the page Distributions.',
+          said: 'There is no signing key, and nothing is published unsigned: the package waits for review. An admin makes a key on the page Distributions.',
         }
       }
       const { signature, clearsigned } = await subject.inspected(signal)

@@ -43,12 +43,18 @@ function found(
   const policy = policyOf(settings)
   const action = hardestAction(open, policy)
   if (action === 'block' && again !== undefined)
-    return { ...base, outcome: 'warned', said: `${said} The policy would block this today; it needs a review.` }
+    return {
+      ...base,
+      outcome: 'warned',
+      holds: true,
+      said: `${said} The policy would block this today; it needs a review.`,
+    }
   const atUpload = uploadAction({ findings: open, engines }, policy)
   if (atUpload !== action)
     return {
       ...base,
       outcome: 'warned',
+      holds: true,
       said: `${said} The policy blocks what ${seenBy(crossChecked(open, engines))} alone saw; a second engine's word asks for a review.`,
     }
   switch (action) {
@@ -60,7 +66,12 @@ function found(
         said: `${said} The policy blocks this; the file is in quarantine.`,
       }
     case 'review':
-      return { ...base, outcome: 'warned', said: `${said} The policy asks for a review before it is served.` }
+      return {
+        ...base,
+        outcome: 'warned',
+        holds: true,
+        said: `${said} The policy asks for a review before it is served.`,
+      }
     case 'warn':
       return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
     case 'allow':

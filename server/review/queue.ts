@@ -2,7 +2,8 @@ import { pageOf, type Page } from '../catalog/page.ts'
 import { listReviewed, type ReviewAsk, type ReviewFilter, type ReviewRow } from '../catalog/queries/reviews.ts'
 import { findingView, namedVersion, type NamedVersion } from '../catalog/view.ts'
 import { SEVERITIES, type Severity } from '../core/findings.ts'
-import { acceptanceOf, heldSince, wasScanned } from '../core/review.ts'
+import type { CvePolicy } from '../core/policy.ts'
+import { acceptanceOf, causeOf, heldSince, wasScanned } from '../core/review.ts'
 import { hasPassed, remainingDays } from '../core/remaining-days.ts'
 import type { Viewer } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
@@ -66,7 +67,7 @@ export interface ReviewItem extends NamedVersion {
   readonly fixable: number
   /** The worst ten, accepted ones last. */
   readonly cves: readonly (ReturnType<typeof findingView> & { readonly accepted: boolean })[]
-  /** Why it is held: reports of the gate's steps, and later reasons. */
+  /** Why it is held or blocked; empty for what is served. */
   readonly reasons: readonly string[]
   readonly held_at: string | null
   readonly sla: Sla
@@ -83,8 +84,20 @@ export interface ReviewItem extends NamedVersion {
 
 const TOP = 10
 
-function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
-  const { ref, findings, reports, review } = manifest
+/** Why it is not served; where today's policy would not hold it any more, what its steps said. */
+function reasonsOf(manifest: ReviewRow['manifest'], policy: CvePolicy, now: string): readonly string[] {
+  const { reasons } = causeOf(manifest, policy, now)
+  if (reasons.length > 0 || manifest.state === 'published') return reasons
+  return manifest.reports
+    .filter(
+      ({ outcome, step, findings = [] }) =>
+        outcome === 'failed' || outcome === 'unavailable' || (step === 'vulnerabilities' && findings.length > 0),
+    )
+    .map(({ said }) => said)
+}
+
+function reviewItem({ manifest, due_at }: ReviewRow, policy: CvePolicy, now: Date): ReviewItem {
+  const { ref, findings, review } = manifest
   const at = now.toISOString()
   const marked = findings.map(finding => ({
     ...findingView(finding),
@@ -92,10 +105,6 @@ function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
   }))
   const open = marked.filter(({ accepted }) => !accepted)
   const scores = open.flatMap(({ epss }) => epss ?? [])
-  const said = reports.filter(
-    ({ outcome, step, findings: found }) =>
-      outcome === 'failed' || outcome === 'unavailable' || (step === 'vulnerabilities' && (found ?? []).length > 0),
-  )
   return {
     ...namedVersion(manifest),
     package: ref.name,
@@ -110,7 +119,7 @@ function reviewItem({ manifest, due_at }: ReviewRow, now: Date): ReviewItem {
     scanned: wasScanned(manifest),
     fixable: open.filter(({ fixed_version }) => fixed_version !== null).length,
     cves: [...open, ...marked.filter(({ accepted }) => accepted)].slice(0, TOP),
-    reasons: [...(review?.held_for === undefined ? [] : [review.held_for]), ...said.map(report => report.said)],
+    reasons: reasonsOf(manifest, policy, at),
     held_at: heldSince(manifest) ?? null,
     sla: slaView(due_at, now),
     assigned_to: review?.assigned_to ?? null,
@@ -131,11 +140,11 @@ const SEVERITIES_BY_RANK: readonly Severity[] = ['critical', 'high', 'medium', '
 export async function listReviews(
   db: Queryable,
   viewer: Viewer,
-  ask: ReviewAsk & { readonly filter: ReviewFilter },
+  ask: ReviewAsk & { readonly filter: ReviewFilter; readonly policy: CvePolicy },
 ): Promise<Page<ReviewItem>> {
   const { rows, total } = await listReviewed(db, viewer, ask)
   return pageOf(
-    rows.map(row => reviewItem(row, ask.now)),
+    rows.map(row => reviewItem(row, ask.policy, ask.now)),
     total,
     ask.paging,
   )

@@ -11,6 +11,7 @@ import type { Step } from '../pipeline/subject.ts'
 import { createPool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import { Value } from '@sinclair/typebox/value'
+import { policyOf } from '../core/policy.ts'
 import { slaDays } from '../core/review.ts'
 import { createDecisions } from './decisions.ts'
 import type { RequestedDecision } from './requested-decision.ts'
@@ -67,16 +68,18 @@ const decide = async (name: string, more: Partial<RequestedDecision> = {}) =>
     { decision: 'approve', justification: 'Seen.', cves: [], arrivedAt: stock.clock.now().toISOString(), ...more },
     { name: 'mae' },
   )
-const queue = async (sort: string, more = {}) =>
+const reviews = async (sort: string, more = {}) =>
   (
     await listReviews(stock.db, ALL_SEEING, {
       filter: { states: ['pending_review'], ...more },
       paging: { page: 1, perPage: 50 },
       sort,
       days: slaDays(now.cve_policy),
+      policy: policyOf(now),
       now: stock.clock.now(),
     })
-  ).items.map(({ name }) => name)
+  ).items
+const queue = async (sort: string, more = {}) => (await reviews(sort, more)).map(({ name }) => name)
 
 describe('the review queue', () => {
   beforeEach(async () => {
@@ -114,6 +117,27 @@ describe('the review queue', () => {
   ])('narrowed to %j', async (filter, names) => {
     expect(await queue('sla', filter)).toEqual(names)
   })
+  test('says what a package waits for, and not what only warned', async () => {
+    const findings = [finding('CVE-5', 'high')]
+    const asks: Report = {
+      step: 'vulnerabilities',
+      outcome: 'warned',
+      verdict: 'findings',
+      said: 'One is high.',
+      findings,
+    }
+    const silent: Report = { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: 'Nobody looked.' }
+    await stock.put({ name: 'both', findings, reports: [silent, asks], state: 'pending_review' })
+    await stock.put({ name: 'unseen', reports: [silent], state: 'pending_review' })
+    const reasons = async (rule: 'hold' | 'warn') => {
+      now = { ...now, validation: { ...now.validation, on_scanner_unavailable: rule } }
+      const items = await reviews('name')
+      return Object.fromEntries(items.map(one => [one.name, one.reasons]))
+    }
+    expect(await reasons('hold')).toMatchObject({ both: ['One is high.'], unseen: ['Nobody looked.'] })
+    // held by the rule of that day
+    expect(await reasons('warn')).toMatchObject({ both: ['One is high.'], unseen: ['Nobody looked.'] })
+  })
   test('is cut by the database, and a deadline of the settings moves every deadline', async () => {
     now = { ...now, cve_policy: { ...now.cve_policy, sla_medium_days: 1 } }
     const page = await listReviews(stock.db, ALL_SEEING, {
@@ -121,6 +145,7 @@ describe('the review queue', () => {
       paging: { page: 2, perPage: 2 },
       sort: 'sla',
       days: slaDays(now.cve_policy),
+      policy: policyOf(now),
       now: stock.clock.now(),
     })
     expect(page).toMatchObject({

@@ -14,6 +14,8 @@ const BUSY = 4
 /** One package in so many is a large one: between these sizes, in equal steps of the logarithm. */
 const LARGE_EVERY = 25
 const LARGE_BYTES = { from: 10e6, to: 200e6 }
+/** So many are downloaded by one call of apt. */
+const TOGETHER = 50
 /** Of so many packages one is packed again, each time by the next of these. */
 const REPACKED = 10
 const COMPRESSIONS = ['gzip', 'zstd', 'none'] as const
@@ -55,10 +57,13 @@ function choose(all: readonly Available[], count: number): string[] {
 
 async function download(folder: string, count: number): Promise<void> {
   const names = choose(listAvailable(), count)
-  for (let from = 0; from < names.length; from += 50)
+  const fetched = (some: readonly string[]): boolean =>
+    spawnSync('apt-get', ['-qq', 'download', ...some], { cwd: folder, stdio: 'ignore' }).status === 0
+  for (let from = 0; from < names.length; from += TOGETHER) {
+    const some = names.slice(from, from + TOGETHER)
     // one that the archive no longer has must not keep the others away
-    for (const name of names.slice(from, from + 50))
-      spawnSync('apt-get', ['-qq', 'download', name], { cwd: folder, stdio: 'ignore' })
+    if (!fetched(some)) for (const name of some) fetched([name])
+  }
   const debs = (await readdir(folder)).sort()
   for (const [n, deb] of debs.filter((_, n) => n % REPACKED === 0).entries()) {
     const [from, to] = [join(folder, deb), join(folder, 'unpacked')]

@@ -1,6 +1,7 @@
 import type { Policy } from '../../review/policy-view.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Queryable } from '../../db/db.ts'
+import { policyOf } from '../../core/policy.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
@@ -79,6 +80,7 @@ export async function makeReport(
       paging,
       sort: 'sla',
       days: slaDays(settings.cve_policy),
+      policy: policyOf(settings),
       now,
     }),
     listVulnerabilities(db, viewer, { filter: {}, paging, sort: 'severity' }),

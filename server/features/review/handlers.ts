@@ -8,6 +8,7 @@ import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
+import { policyOf } from '../../core/policy.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
@@ -88,6 +89,7 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
       paging: pagingOf(query),
       sort,
       days: slaDays(settings.now().cve_policy),
+      policy: policyOf(settings.now()),
       now: clock.now(),
     })
     const [packages, states] = await Promise.all([asked, countStates(db, viewer)])

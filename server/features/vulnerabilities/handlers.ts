@@ -2,6 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { numbersOf, pagingOf } from '../../catalog/page.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
+import { policyOf } from '../../core/policy.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Db } from '../../db/db.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
@@ -32,6 +33,7 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
       paging: pagingOf(query),
       sort,
       days: slaDays(settings.now().cve_policy),
+      policy: policyOf(settings.now()),
       now: clock.now(),
     })
     return { packages: page.items, ...numbersOf(page) }

@@ -42,6 +42,17 @@ parentPort.on('message', ({ job, message }) => {
 })`
 }
 
+/** Several bodies in one thread: each message goes to the one of its `kind`. */
+export function oneOf<In extends { readonly kind: string; readonly message: unknown }, Out>(bodies: {
+  readonly [Kind in In['kind']]: ThreadBody<Extract<In, { readonly kind: Kind }>['message'], Out>
+}): { toString(): string } {
+  const each = Object.entries<{ toString(): string }>(bodies)
+  const sources = each.map(([kind, body]) => `${JSON.stringify(kind)}: (${body.toString()})(require)`).join(', ')
+  const source = `require => { const bodies = { ${sources} }
+    return (job, { kind, message }, answer) => bodies[kind](job, message, answer) }`
+  return { toString: () => source }
+}
+
 /**
  * Makes up to `size` threads that run `body`. A thread that dies fails its jobs; the next job starts a new one.
  * @param body  must be closed: the thread gets it as source text and sees only its parameters
@@ -50,7 +61,7 @@ export function createWorkers<In, Out>({
   body,
   size,
 }: {
-  readonly body: ThreadBody<In, Out>
+  readonly body: ThreadBody<In, Out> | ReturnType<typeof oneOf>
   readonly size: number
 }): Workers<In, Out> {
   const threads = new Set<Thread<Out>>()

@@ -16,7 +16,7 @@ import { listedDigest } from './live-tree.ts'
 import { treeParts } from './tree-parts.ts'
 import { liveGeneration, readStates } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
-import { createShardCache } from './shard-cache.ts'
+import { readCard } from './shard-cache.ts'
 import { everyFile, readFrozen } from './store.ts'
 
 /** What a verification found. */
@@ -108,7 +108,6 @@ async function checkEntries(
   { published, state }: Compared,
 ): Promise<void> {
   const { codename, format, neutral } = distribution
-  const cache = createShardCache(layout)
   const say = (where: string, why: string): void => {
     differences.push({ what: 'index', where: `${codename}: ${where}`, why })
   }
@@ -126,7 +125,7 @@ async function checkEntries(
   const writer = formats(format).tree
   for (const { component, arch, kind, plans } of writer === undefined ? [] : treeParts(writer, distribution)) {
     const shards = state.pieces[plans[0]?.id ?? ''] ?? []
-    const cards = await Promise.all(shards.map(shard => cache.find(shard.digest)))
+    const cards = await Promise.all(shards.map(shard => readCard(layout, shard.digest)))
     const files = everyFile(cards.flatMap(card => card?.files ?? []))
     const here = new Map(files.map(file => [file.path, file.sha256]))
     for (const [path, digest] of here) {
@@ -158,7 +157,7 @@ async function checkEntries(
   const unlisted = new Set(state.graves.map(grave => grave.path))
   for (const { pieces } of await readStates(layout, codename)) {
     for (const shard of Object.values(pieces).flat())
-      for (const file of everyFile((await cache.find(shard.digest))?.files ?? [])) unlisted.add(file.path)
+      for (const file of everyFile((await readCard(layout, shard.digest))?.files ?? [])) unlisted.add(file.path)
   }
   const top = layout.publishedFolder(codename)
   for (const path of await listFiles(top)) {

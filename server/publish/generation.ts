@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import type { ListedFile } from '../formats/tree.ts'
-import { linkOnce, swapLink } from '../lib/atomic.ts'
+import { swapLink } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
+import type { FileStep } from '../lib/file-steps.ts'
 import { contentsFile } from './contents.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
 import { recipePath } from '../files/recipes.ts'
@@ -39,14 +40,14 @@ async function adopt(
       })),
     }
     files.push(file)
-    await share(layout, codename, { root, file })
+    await joiner.take(share(layout, codename, { root, file }))
   }
   return files
 }
 
 /** Links the files of an earlier generation. */
 async function carry(
-  { layout, writer }: GenerationDeps,
+  { layout, writer, joiner }: GenerationDeps,
   { distribution }: Plan,
   { root, from, files, made }: { readonly root: string } & NonNullable<Plan['carried']>,
 ): Promise<ListedFile[]> {
@@ -54,39 +55,72 @@ async function carry(
   const plans = writer.indexes(distribution).filter(({ addressed }) => addressed === 'path')
   const unshared = new Set(plans.flatMap(({ path, kinds }) => kinds.map(kind => `${path}${kind}`)))
   const recipes = writer.indexes(distribution).flatMap(({ id, path }) => (made[id]?.some(hasRecipe) ? [path] : []))
-  for (const path of [...files.filter(isFile).map(file => file.path), ...recipes.map(recipePath)])
-    await linkOnce(join(layout.generation(codename, from), path), join(root, path))
-  await pointToShared(layout, codename, { root, files: files.filter(({ path }) => !unshared.has(path)) })
+  const paths = [...files.filter(isFile).map(file => file.path), ...recipes.map(recipePath)]
+  await joiner.take([
+    ...paths.map((path): FileStep => ({
+      do: 'link',
+      from: join(layout.generation(codename, from), path),
+      to: join(root, path),
+    })),
+    ...pointToShared(layout, codename, { root, files: files.filter(({ path }) => !unshared.has(path)) }),
+  ])
   return [...files]
+}
+
+/** Links the indexes that did not change, and writes the others. @returns the files of each, by its id */
+async function layIndexes(deps: GenerationDeps, plan: Plan, root: string): Promise<Built['made']> {
+  const indexes = deps.writer.indexes(plan.distribution)
+  const carried = new Map(
+    indexes.flatMap(index => {
+      const known = carryIndex(deps, plan, { plan: index, root })
+      return known === undefined ? [] : [[index.id, known]]
+    }),
+  )
+  try {
+    await deps.joiner.take([...carried.values()].flatMap(({ steps }) => steps))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    // the live generation has lost some of its files: all are written again
+    carried.clear()
+    await deps.joiner.take([
+      { do: 'remove', path: root },
+      { do: 'folder', path: root },
+    ])
+  }
+  const made: Record<string, readonly ListedFile[]> = {}
+  for (const index of indexes)
+    made[index.id] = carried.get(index.id)?.files ?? (await writeIndex(deps, plan, { plan: index, root }))
+  return made
 }
 
 /**
  * Builds `<n>.part`, checks it and renames it to `<n>`. Nothing that clients see changes yet. */
 export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise<Built> {
-  const { layout, writer } = deps
+  const { layout, joiner } = deps
   const { distribution, contents } = plan
   const folder = layout.generation(distribution.codename, plan.n)
   const root = `${folder}.part`
   // a crash may have left this number; it was never live
-  await rm(root, { recursive: true, force: true })
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(root, { recursive: true })
+  await joiner.take([
+    { do: 'remove', path: root },
+    { do: 'remove', path: folder },
+    { do: 'folder', path: root },
+  ])
   const files: ListedFile[] = []
-  let indexes: Record<string, readonly ListedFile[]> = {}
+  let made: Built['made'] = {}
   if (plan.carried !== undefined) {
     files.push(...(await carry(deps, plan, { root, ...plan.carried })))
-    indexes = { ...plan.carried.made }
-  } else if (deps.foreign === undefined)
-    for (const index of writer.indexes(distribution)) {
-      const to = { plan: index, root }
-      const made = (await carryIndex(deps, plan, to)) ?? (await writeIndex(deps, plan, to))
-      indexes[index.id] = made
-      files.push(...made)
-    }
-  else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
+    made = plan.carried.made
+  } else if (deps.foreign === undefined) {
+    made = await layIndexes(deps, plan, root)
+    files.push(...Object.values(made).flat())
+  } else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
   for (const file of plan.carried === undefined ? contents : []) {
-    await linkOnce(contentsFile(layout, distribution.codename, file.sha256), join(root, file.path))
-    await share(layout, distribution.codename, { root, file })
+    const from = contentsFile(layout, distribution.codename, file.sha256)
+    await joiner.take([
+      { do: 'link', from, to: join(root, file.path) },
+      ...share(layout, distribution.codename, { root, file }),
+    ])
     files.push(file)
   }
   const listed = files.sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -95,7 +129,7 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   await verifyTree(deps, plan, { root, files: listed, carried })
   failpoint('publish:before-rename')
   await rename(root, folder)
-  return { files: listed, made: indexes }
+  return { files: listed, made }
 }
 
 /**

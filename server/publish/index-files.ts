@@ -1,11 +1,10 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { relPath } from '../core/identity.ts'
 import { recipePath, type Recipe, type RecipeForm } from '../files/recipes.ts'
 import type { Shard } from '../formats/shards.ts'
 import type { IndexPlan, Kind, ListedFile } from '../formats/tree.ts'
-import { linkOnce } from '../lib/atomic.ts'
+import type { FileStep } from '../lib/file-steps.ts'
 import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
 import type { Pieces } from './indexes.ts'
@@ -70,27 +69,25 @@ function around(parts: readonly Part[], side: 'head' | 'tail'): string {
 const digests = (shards: Pieces[string] = []): string => shards.map(({ digest }) => digest).join(' ')
 
 /**
- * Links the files of an index from the live generation if it has the same pieces. @returns undefined when it has not,
- * or its files are gone
+ * The files of an index in the live generation if it has the same pieces, and the steps that link them.
+ * @returns undefined when it has not
  */
-export async function carryIndex(
+export function carryIndex(
   { layout }: Pick<GenerationDeps, 'layout'>,
   { distribution: { codename }, pieces, live }: Plan,
   { plan, root }: { readonly plan: IndexPlan; readonly root: string },
-): Promise<readonly ListedFile[] | undefined> {
+): { readonly files: readonly ListedFile[]; readonly steps: readonly FileStep[] } | undefined {
   const files = live?.made[plan.id]
   if (live === undefined || files?.length !== plan.kinds.length || live.pieces[plan.id] === undefined) return undefined
   if (digests(live.pieces[plan.id]) !== digests(pieces[plan.id])) return undefined
   const folder = layout.generation(codename, live.n)
-  try {
-    for (const path of pathsOf(plan, files)) await linkOnce(join(folder, path), join(root, path))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    for (const path of pathsOf(plan, files)) await rm(join(root, path), { force: true })
-    return undefined
-  }
-  if (plan.addressed !== 'path') await pointToShared(layout, codename, { root, files })
-  return files
+  const links = pathsOf(plan, files).map((path): FileStep => ({
+    do: 'link',
+    from: join(folder, path),
+    to: join(root, path),
+  }))
+  const shared = plan.addressed === 'path' ? [] : pointToShared(layout, codename, { root, files })
+  return { files, steps: [...links, ...shared] }
 }
 
 /** One index in all its forms. */
@@ -104,7 +101,8 @@ export async function writeIndex(
   const shards = pieces[plan.id] ?? []
   const files: ListedFile[] = []
   const forms: RecipeForm[] = []
-  await mkdir(dirname(join(root, plan.path)), { recursive: true })
+  const steps: FileStep[] = []
+  await joiner.take([{ do: 'folder', path: dirname(join(root, plan.path)) }])
   // roots whose file names contain the digest also name the digest of the unpacked file
   const plain =
     plan.addressed !== 'name'
@@ -127,7 +125,7 @@ export async function writeIndex(
     const path = relPath(
       plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked,
     )
-    if (path !== asked) await rename(join(root, asked), join(root, path))
+    if (path !== asked) steps.push({ do: 'move', from: join(root, asked), to: join(root, path) })
     const file: ListedFile = {
       path,
       ...joined,
@@ -143,12 +141,16 @@ export async function writeIndex(
       head: around(parts, 'head'),
       tail: around(parts, 'tail'),
     })
-    if (plan.addressed !== 'path') await share(layout, codename, { root, file })
+    if (plan.addressed !== 'path') steps.push(...share(layout, codename, { root, file }))
   }
   if (plan.addressed !== 'path') {
     const recipe: Recipe = { schema: 1, forms, pieces: shards.map(({ digest }) => digest) }
-    await writeFile(join(root, recipePath(plan.path)), JSON.stringify(recipe))
-    await shareRecipe(layout, codename, { recipe: join(root, recipePath(plan.path)), files })
+    const path = join(root, recipePath(plan.path))
+    steps.push(
+      { do: 'write', path, bytes: JSON.stringify(recipe) },
+      ...shareRecipe(layout, codename, { recipe: path, files }),
+    )
   }
+  await joiner.take(steps)
   return files
 }

@@ -76,8 +76,8 @@ async function keepAll(
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-        if ((await cache.find(one.shard.digest)) === undefined) written++
-        await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
+        const { isNew } = await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
+        if (isNew) written++
       }
     }),
   )

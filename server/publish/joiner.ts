@@ -1,6 +1,7 @@
 import type * as Crypto from 'node:crypto'
 import type * as Fs from 'node:fs'
-import { createWorkers, type Require, type Workers } from '../lib/workers.ts'
+import { takeSteps, type FileStep } from '../lib/file-steps.ts'
+import { createWorkers, oneOf, type Require, type Workers } from '../lib/workers.ts'
 
 /** A file, or bytes given here. `id` names the content, so that unchanged content is not hashed again. */
 export type Part =
@@ -158,20 +159,34 @@ function joinBody(require: Require) {
   return (_job: number, order: JoinOrder, answer: (joined: Joined) => void): void => answer(join(order))
 }
 
+/** Lays out the files of trees in a thread of its own: neither bytes nor folders hold up requests. */
 export interface Joiner {
   join(order: JoinOrder): Promise<Joined>
+  /** Takes steps in order, up to the first that fails. @throws Error with the `code` of the system */
+  take(steps: readonly FileStep[]): Promise<void>
   close(): Promise<void>
 }
 
-/** Joins files in a thread of its own: the linear part of a publication must not hold up requests. */
+type Order =
+  | { readonly kind: 'join'; readonly message: JoinOrder }
+  | { readonly kind: 'take'; readonly message: readonly FileStep[] }
+
+/** The thread behind the trees of one root. It starts with the first order. */
 export function createJoiner(): Joiner {
   // one thread: it keeps the hash states, and a publication's files share one disk anyway
-  const workers: Workers<JoinOrder, Joined> = createWorkers({ body: joinBody, size: 1 })
+  const workers: Workers<Order, Joined | undefined> = createWorkers({
+    body: oneOf<Order, Joined | undefined>({ join: joinBody, take: takeSteps }),
+    size: 1,
+  })
+  const ask = (order: Order): Promise<Joined | undefined> => {
+    const job = workers.job()
+    job.send(order)
+    return job.answer
+  }
   return {
-    join: async order => {
-      const job = workers.job()
-      job.send(order)
-      return job.answer
+    join: async message => (await ask({ kind: 'join', message })) as Joined,
+    take: async message => {
+      if (message.length > 0) await ask({ kind: 'take', message })
     },
     close: () => workers.close(),
   }

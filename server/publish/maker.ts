@@ -130,10 +130,10 @@ function unlistedFrom(
 
 /** The maker of generations below one root. */
 export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP, foreign }: MakerDeps): Maker {
-  const cache = createShardCache(layout)
   const joiner = createJoiner()
+  const cache = createShardCache(layout, joiner)
   const states = new Map<Codename, GenerationState>()
-  const pruner = createPruner(layout)
+  const pruner = createPruner(layout, joiner)
 
   function writerOf({ format }: Distribution): TreeWriter {
     const writer = formats(format).tree
@@ -176,7 +176,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   /** Pieces that were replaced count as new: indexes of the last hour are joined from them. */
   async function keepReplaced(live: GenerationState | undefined, pieces: Pieces): Promise<void> {
     const named = new Set(digestsOf(pieces))
-    for (const digest of digestsOf(live?.pieces ?? {})) if (!named.has(digest)) await cache.refresh(digest)
+    await cache.touch(digestsOf(live?.pieces ?? {}).filter(digest => !named.has(digest)))
   }
 
   async function make({ distribution, live, rootOnly, ...order }: Order): Promise<Made> {
@@ -228,7 +228,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     await removeUnlisted(codename, { ...state, graves: unlisted }, { now: at, written })
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
     const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
-    await age(layout, codename, { files: past, at })
+    await joiner.take(age(layout, codename, { files: past, at }))
     await keepReplaced(live, pieces)
     failpoint('publish:before-done')
     await db.tx(async tx => {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import { recipePath } from '../files/recipes.ts'
+import type { Joiner } from './joiner.ts'
 import { sharedPaths } from './shared-files.ts'
 import { readState, stateFile, type GenerationState, type UnlistedFile } from './state.ts'
 import { unlinkPackage } from './pool-links.ts'
@@ -112,7 +113,7 @@ function joinableIn(state: GenerationState | undefined): readonly string[] {
 }
 
 /** The pruner of every tree. It remembers when generations were made and when it last searched for old files. */
-export function createPruner(layout: Places): Pruner {
+export function createPruner(layout: Places, thread: Pick<Joiner, 'take'>): Pruner {
   const swept = new Map<Codename, number>()
   const remembered = new Map<Codename, ReadonlyMap<number, Remembered>>()
 
@@ -156,13 +157,14 @@ export function createPruner(layout: Places): Pruner {
         .filter(n => n === live || now.getTime() - (known.get(n)?.at ?? 0) < keep.days * DAY_MS)
       const kept = new Set([...recent, ...needs])
       const named = new Set([...kept].flatMap(n => known.get(n)?.shared ?? []))
-      for (const n of all.filter(one => !kept.has(one))) {
-        // who still holds its root is served from the pieces
-        for (const path of known.get(n)?.shared ?? [])
-          if (!named.has(path)) await rm(join(layout.byHash(codename), path), { force: true })
-        await rm(layout.generation(codename, n), { recursive: true, force: true })
-        await rm(stateFile(layout, codename, n), { force: true })
-      }
+      const dropped = all.filter(one => !kept.has(one))
+      // who still holds the root of one is served from the pieces
+      const shared = dropped.flatMap(n => known.get(n)?.shared ?? []).filter(path => !named.has(path))
+      const paths = [
+        ...shared.map(path => join(layout.byHash(codename), path)),
+        ...dropped.flatMap(n => [layout.generation(codename, n), stateFile(layout, codename, n)]),
+      ]
+      await thread.take(paths.map(path => ({ do: 'remove', path })))
       if (isDue) await sweepFiles(codename, kept, now)
       return Math.min(...kept)
     },

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CARRIED, type ListedFile } from '../formats/tree.ts'
-import { linkOnce } from '../lib/atomic.ts'
+import type { FileStep } from '../lib/file-steps.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
 import { isFile } from './shared-files.ts'
 
@@ -14,7 +14,7 @@ interface Written {
 
 /** Writes the root files; links those whose files did not change. @returns the linked ones */
 export async function writeRoot(
-  { layout, writer }: GenerationDeps,
+  { layout, writer, joiner }: GenerationDeps,
   { distribution, signer, signedBy, at, live, words }: Plan,
   { root, files }: Pick<Written, 'root' | 'files'>,
 ): Promise<ReadonlySet<string>> {
@@ -29,19 +29,16 @@ export async function writeRoot(
     ![...gone].some(one => some.some(file => dirname(one) === dirname(file.path)))
   const lay = async (mayCarry: typeof isSame): Promise<ReadonlySet<string>> => {
     const carried = new Set<string>()
+    const steps: FileStep[] = []
     const made = { signer, at, words, isSame: mayCarry, read: (path: string) => readFile(join(root, path)) }
     for (const [path, bytes] of await writer.root(files, distribution, made)) {
       const to = join(root, path)
-      await mkdir(dirname(to), { recursive: true })
       if (bytes === CARRIED) {
-        await linkOnce(join(layout.generation(distribution.codename, live?.n ?? 0), path), to)
+        steps.push({ do: 'link', from: join(layout.generation(distribution.codename, live?.n ?? 0), path), to })
         carried.add(path)
-        continue
-      }
-      // never over a link: that would write into the live generation
-      await rm(to, { force: true })
-      await writeFile(to, bytes)
+      } else steps.push({ do: 'write', path: to, bytes })
     }
+    await joiner.take(steps)
     return carried
   }
   try {
@@ -56,14 +53,11 @@ export async function writeRoot(
  * Checks the folder before clients see it: every listed file is complete, and the root is signed by the active keys.
  */
 export async function verifyTree(
-  { writer }: GenerationDeps,
+  { writer, joiner }: GenerationDeps,
   { signer, distribution }: Plan,
   { root, files, carried }: Written,
 ): Promise<void> {
-  for (const file of files.filter(isFile)) {
-    const { size } = await stat(join(root, file.path))
-    if (size !== file.size) throw new Error(`${file.path} has ${size} bytes, its root says ${file.size}`)
-  }
+  await joiner.take(files.filter(isFile).map(({ path, size }) => ({ do: 'expect', path: join(root, path), size })))
   if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution, carried)))
     throw new Error('the signatures of the new tree do not verify')
 }

@@ -1,5 +1,4 @@
-import { mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
@@ -7,6 +6,7 @@ import { pieceFile } from '../files/recipes.ts'
 import type { Cut } from '../formats/shards.ts'
 import type { Kind } from '../formats/tree.ts'
 import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
+import type { Joiner } from './joiner.ts'
 import type { PoolFile } from './store.ts'
 
 /** A compressed piece in one form: its size in bytes, and for xz the blocks that a joined stream lists at its end. */
@@ -36,11 +36,16 @@ export interface ShardCache {
   /**
    * Compresses missing pieces. Existing ones count as new, so that they are not removed before a generation names them.
    */
-  keep(cut: Cut, made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] }): Promise<ShardCard>
+  keep(
+    cut: Cut,
+    made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] },
+  ): Promise<{ readonly card: ShardCard; readonly isNew: boolean }>
   /** @returns undefined when the piece is not there */
   find(digest: string): Promise<ShardCard | undefined>
   /** Whether the piece is on disk whole, in every form its card names; then it counts as new. */
   refresh(digest: string): Promise<boolean>
+  /** Pieces that are on disk count as new. */
+  touch(digests: readonly string[]): Promise<void>
   /** @throws Error when the piece is not there: only for pieces that a generation in the making is made of */
   get(digest: string): Promise<ShardCard>
 }
@@ -76,8 +81,18 @@ const PACK: Record<Kind, Packing> = {
   },
 }
 
+/** The card of a piece on disk; undefined when it is not there, or torn: it is made again. */
+export async function readCard(layout: Pick<Layout, 'shards'>, digest: string): Promise<ShardCard | undefined> {
+  try {
+    const card = JSON.parse(await readFile(pieceFile(layout, digest, '.json'), 'utf8')) as ShardCard
+    return card.schema === 3 ? card : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The cache below one root, with the newest cards in memory. */
-export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
+export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Joiner, 'take'>): ShardCache {
   const cards = new Map<string, ShardCard>()
   const path = (digest: string, kind: Kind | '.json'): string => pieceFile(layout, digest, kind)
 
@@ -90,12 +105,8 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
   async function find(digest: string): Promise<ShardCard | undefined> {
     const known = cards.get(digest)
     if (known !== undefined) return known
-    try {
-      const card = JSON.parse(await readFile(path(digest, '.json'), 'utf8')) as ShardCard
-      return card.schema === 3 ? remember(digest, card) : undefined
-    } catch {
-      return undefined // not there, or torn: it is made again
-    }
+    const card = await readCard(layout, digest)
+    return card === undefined ? undefined : remember(digest, card)
   }
 
   /**
@@ -106,16 +117,31 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     const card = await find(digest)
     if (card === undefined) return false
     const forms = Object.entries(card.packed).map(([kind, { size }]) => ({ place: path(digest, kind as Kind), size }))
-    const now = new Date()
     try {
       const sizes = await Promise.all(forms.map(async ({ place }) => (await stat(place)).size))
       if (forms.some(({ size }, n) => size !== sizes[n])) return forget(digest)
-      for (const place of [...forms.map(form => form.place), path(digest, '.json')]) await utimes(place, now, now)
+      await touch([digest])
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return forget(digest)
       throw error
     }
+  }
+
+  async function touch(digests: readonly string[]): Promise<void> {
+    const found = await Promise.all(digests.map(async digest => ({ digest, card: await find(digest) })))
+    const at = new Date()
+    await thread.take(
+      found.flatMap(({ digest, card }) =>
+        card === undefined
+          ? []
+          : [...(Object.keys(card.packed) as Kind[]), '.json' as const].map(kind => ({
+              do: 'touch' as const,
+              path: path(digest, kind),
+              at,
+            })),
+      ),
+    )
   }
 
   function forget(digest: string): false {
@@ -127,6 +153,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
     path,
     find,
     refresh,
+    touch,
     get: async digest =>
       (await find(digest)) ??
       (() => {
@@ -134,22 +161,18 @@ export function createShardCache(layout: Pick<Layout, 'shards'>): ShardCache {
       })(),
     async keep({ shard: { digest }, text, lengths }, { files, kinds }) {
       const known = (await refresh(digest)) ? await find(digest) : undefined
-      if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined)) return known
+      if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined))
+        return { card: known, isNew: false }
       const bytes = Buffer.from(text)
-      await mkdir(join(layout.shards, digest.slice(0, 2)), { recursive: true })
       const forms: readonly Kind[] = [...new Set<Kind>(['', ...kinds])]
-      const packed = Object.fromEntries(
-        await Promise.all(
-          forms.map(async kind => {
-            const made = await PACK[kind](bytes)
-            await writeFile(path(digest, kind), made.body)
-            return [kind, made.packed] as const
-          }),
-        ),
-      )
+      const made = await Promise.all(forms.map(async kind => ({ kind, ...(await PACK[kind](bytes)) })))
+      const packed = Object.fromEntries(made.map(one => [one.kind, one.packed]))
       const card: ShardCard = { schema: 3, packed: { ...known?.packed, ...packed }, lengths, files }
-      await writeFile(path(digest, '.json'), JSON.stringify(card))
-      return remember(digest, card)
+      await thread.take([
+        ...made.map(({ kind, body }) => ({ do: 'write' as const, path: path(digest, kind), bytes: body })),
+        { do: 'write', path: path(digest, '.json'), bytes: JSON.stringify(card) },
+      ])
+      return { card: remember(digest, card), isNew: known === undefined }
     },
   }
 }

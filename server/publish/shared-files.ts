@@ -1,10 +1,9 @@
-import { link, rename, rm, symlink, utimes } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Codename } from '../core/identity.ts'
 import type { Layout } from '../files/layout.ts'
 import { recipePath } from '../files/recipes.ts'
 import type { ListedFile } from '../formats/tree.ts'
-import { linkOnce } from '../lib/atomic.ts'
+import type { FileStep } from '../lib/file-steps.ts'
 
 type Places = Pick<Layout, 'generation' | 'byHash'>
 
@@ -24,59 +23,53 @@ export function sharedPaths(file: ListedFile): readonly string[] {
 }
 
 /** Links a file under its digests in the folder that all generations of the distribution share. */
-export async function share(
+export function share(
   layout: Places,
   codename: Codename,
   { root, file }: { readonly root: string; readonly file: ListedFile },
-): Promise<void> {
-  if (isFile(file))
-    for (const path of sharedPaths(file)) await linkOnce(join(root, file.path), join(layout.byHash(codename), path))
-  await pointToShared(layout, codename, { root, files: [file] })
+): FileStep[] {
+  const links = sharedPaths(file).map((path): FileStep => ({
+    do: 'link',
+    from: join(root, file.path),
+    to: join(layout.byHash(codename), path),
+  }))
+  return [...(isFile(file) ? links : []), ...pointToShared(layout, codename, { root, files: [file] })]
 }
 
-/** Links in the place of an older link: the same bytes may be cut into other pieces now. */
-async function linkOver(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return linkOnce(from, to)
-    await rm(`${to}.tmp`, { force: true })
-    await link(from, `${to}.tmp`)
-    await rename(`${to}.tmp`, to)
-  }
-}
-
-/** Links the recipe of an index under the digests of its files, for when those are gone. */
-export async function shareRecipe(
+/**
+ * Links the recipe of an index under the digests of its files, for when those are gone. It replaces an older one: the
+ * same bytes may be cut into other pieces now.
+ */
+export function shareRecipe(
   layout: Places,
   codename: Codename,
   { recipe, files }: { readonly recipe: string; readonly files: readonly ListedFile[] },
-): Promise<void> {
-  for (const path of files.flatMap(sharedPaths)) await linkOver(recipe, recipePath(join(layout.byHash(codename), path)))
+): FileStep[] {
+  return files
+    .flatMap(sharedPaths)
+    .map(path => ({ do: 'link', from: recipe, to: recipePath(join(layout.byHash(codename), path)), isNew: true }))
 }
 
 /** Has the folders of these files name the shared one. The files of the live generation are in it already. */
-export async function pointToShared(
+export function pointToShared(
   layout: Places,
   codename: Codename,
   { root, files }: { readonly root: string; readonly files: readonly ListedFile[] },
-): Promise<void> {
-  for (const at of new Set(files.filter(isHashed).map(({ path }) => dirname(path)))) {
-    const target = relative(join(layout.generation(codename, 0), at), join(layout.byHash(codename), at))
-    await symlink(target, join(root, at, 'by-hash')).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-  }
+): FileStep[] {
+  return [...new Set(files.filter(isHashed).map(({ path }) => dirname(path)))].map(at => ({
+    do: 'symlink',
+    target: relative(join(layout.generation(codename, 0), at), join(layout.byHash(codename), at)),
+    path: join(root, at, 'by-hash'),
+  }))
 }
 
 /** Marks files as replaced: their age counts from now on, and decides when they are removed. */
-export async function age(
+export function age(
   layout: Pick<Layout, 'byHash'>,
   codename: Codename,
   { files, at }: { readonly files: readonly ListedFile[]; readonly at: Date },
-): Promise<void> {
+): FileStep[] {
   // the names of one file, or of one recipe, are links
-  for (const path of files.flatMap(file => sharedPaths(file).slice(0, 1)))
-    for (const one of [join(layout.byHash(codename), path), recipePath(join(layout.byHash(codename), path))])
-      await utimes(one, at, at).catch(() => undefined) // pruned already, or not shared
+  const paths = files.flatMap(file => sharedPaths(file).slice(0, 1)).map(path => join(layout.byHash(codename), path))
+  return paths.flatMap(path => [path, recipePath(path)]).map(path => ({ do: 'touch', path, at }))
 }

@@ -66,7 +66,7 @@ export async function xzBlock(bytes: Uint8Array): Promise<XzBlock> {
     },
   })
   const packed: Buffer[] = []
-  for await (const chunk of lzma2.compressStream(input, { preset: 6, dictSize })) packed.push(chunk)
+  for await (const chunk of lzma2.compressStream(input, { preset: 5, dictSize })) packed.push(chunk)
   const header = blockHeader(code)
   const size = packed.reduce((sum, { length }) => sum + length, 0)
   const data = Buffer.concat([header, ...packed, Buffer.alloc((4 - (size % 4)) % 4), crc64(bytes)])
